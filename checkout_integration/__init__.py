@@ -1,0 +1,1 @@
+"""A pluggable Django app for a hosted checkout service."""

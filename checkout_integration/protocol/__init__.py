@@ -1,0 +1,1 @@
+"""What the service's specification says, as pure Python: no Django, no clock, no network, no settings."""
