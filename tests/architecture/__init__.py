@@ -1,0 +1,1 @@
+"""Tests about the tree itself: layout, names, imports."""
