@@ -1,0 +1,207 @@
+"""The only JSON reader and writer of the package: exact, bounded, and with one kind of error.
+
+The standard library reads NaN, keeps the last of two equal keys, turns money into floats, and can spend
+minutes on a number of nine bytes. Everything that arrives from the network is read here instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, Final, TypeAlias
+
+JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | Decimal | bool | None"
+
+MAX_DEPTH: Final = 64
+MAX_NUMBER_LENGTH: Final = 40
+MAX_EXPONENT: Final = 20
+REPLACEMENT: Final = "\ufffd"
+
+_STRUCTURE: Final = b'"[]{}'
+_NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
+_STRING_IN_STRUCTURE: Final = re.compile(rb'"[^"]*"?')
+_UNSTORABLE_ESCAPE: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+
+
+class StrictJsonError(ValueError):
+    """The body was not read. ``reason`` says why in a few words and repeats nothing of the body."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class NotJson(StrictJsonError):
+    """The body is empty, not UTF-8, or not JSON as RFC 8259 defines it."""
+
+
+class JsonRefused(StrictJsonError):
+    """The body is JSON as far as it was read, but beyond our limits: equal keys, depth, size of numbers."""
+
+
+def loads(body: bytes) -> JsonValue:
+    """Read one JSON text. Raises `NotJson` or `JsonRefused` and nothing else, in linear time.
+
+    Integers become int, other numbers Decimal from their text. NUL and lone surrogates, which databases
+    refuse to store, are replaced by U+FFFD.
+    """
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotJson(f"not UTF-8 at byte {error.start}") from None
+    _refuse_depth(body)
+    value = _decode(text)
+    return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
+
+
+def dumps(value: object) -> str:
+    """Write compact JSON: Decimals with their exact digits, keys in their order, non-ASCII text as it is.
+
+    Raises TypeError for anything that has no exact JSON form, floats included, and ValueError for a Decimal
+    that is not a finite number of sensible size.
+    """
+    parts: list[str] = []
+    _write(value, parts.append)
+    return "".join(parts)
+
+
+class DocumentEncoder(json.JSONEncoder):
+    """`dumps` for Django's ``JSONField(encoder=...)``; formatting options are not used."""
+
+    def encode(self, o: Any) -> str:
+        """The JSON text of a value, as `dumps` writes it."""
+        return dumps(o)
+
+    def iterencode(self, o: Any, _one_shot: bool = False) -> Iterator[str]:
+        """The same text in one piece."""
+        yield dumps(o)
+
+
+class DocumentDecoder(json.JSONDecoder):
+    """Reads what `DocumentEncoder` wrote, for Django's ``JSONField(decoder=...)``: Decimals stay exact.
+
+    Without the limits of `loads`, since a database may write a number differently from how we stored it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(parse_float=Decimal)
+
+
+def _refuse_depth(body: bytes) -> None:
+    """Look for too many nested brackets before the recursive parser meets them."""
+    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+        return
+    structure = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
+    # Adjacent quotes are removed first, since they never change whether a bracket stands inside a string.
+    brackets = _STRING_IN_STRUCTURE.sub(b"", structure.replace(b'""', b""))
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise JsonRefused(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def _decode(text: str) -> JsonValue:
+    try:
+        value: JsonValue = _DECODER.decode(text)
+    except StrictJsonError:
+        raise
+    except json.JSONDecodeError as error:
+        # Not chained: that error carries the whole body.
+        raise NotJson(f"not JSON at character {error.pos}") from None
+    except (RecursionError, ArithmeticError, ValueError):
+        raise JsonRefused("beyond the limits of the reader") from None
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise JsonRefused("an object has two equal keys")
+    return members
+
+
+def _whole(text: str) -> int:
+    if len(text) > MAX_NUMBER_LENGTH:
+        raise JsonRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
+    return int(text)
+
+
+def _fraction(text: str) -> Decimal:
+    if len(text) > MAX_NUMBER_LENGTH:
+        raise JsonRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
+    exponent = text.lower().partition("e")[2]
+    if exponent and abs(int(exponent)) > MAX_EXPONENT:
+        raise JsonRefused(f"a number has an exponent beyond {MAX_EXPONENT}")
+    return Decimal(text)
+
+
+def _constant(_name: str) -> Any:
+    raise NotJson("NaN and Infinity are not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_whole, parse_float=_fraction, parse_constant=_constant
+)
+
+
+def _storable(value: JsonValue) -> JsonValue:
+    """Replace what databases refuse, in values and in keys. Depth is bounded by now."""
+    if isinstance(value, str):
+        return _UNSTORABLE.sub(REPLACEMENT, value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return _object([(_UNSTORABLE.sub(REPLACEMENT, key), _storable(item)) for key, item in value.items()])
+    return value
+
+
+def _write(value: object, write: Callable[[str], None]) -> None:
+    if isinstance(value, str):
+        write(encode_basestring(value))
+    elif value is None:
+        write("null")
+    elif isinstance(value, bool):
+        write("true" if value else "false")
+    elif isinstance(value, int):
+        write(int.__repr__(value))
+    elif isinstance(value, Decimal):
+        write(_number_text(value))
+    elif isinstance(value, Mapping):
+        _write_object(value, write)
+    elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        _write_array(value, write)
+    else:
+        raise TypeError(f"{type(value).__name__} has no exact JSON form")
+
+
+def _write_object(value: Mapping[object, object], write: Callable[[str], None]) -> None:
+    separator = "{"
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TypeError("keys of a JSON object are text")
+        write(separator)
+        write(encode_basestring(key))
+        write(":")
+        _write(item, write)
+        separator = ","
+    write("}" if separator == "," else "{}")
+
+
+def _write_array(value: Sequence[object], write: Callable[[str], None]) -> None:
+    separator = "["
+    for item in value:
+        write(separator)
+        _write(item, write)
+        separator = ","
+    write("]" if separator == "," else "[]")
+
+
+def _number_text(value: Decimal) -> str:
+    if not value.is_finite() or abs(value.adjusted()) > MAX_NUMBER_LENGTH + MAX_EXPONENT:
+        raise ValueError("the Decimal is not a finite number of sensible size")
+    return format(value, "f")

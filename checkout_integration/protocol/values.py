@@ -1,0 +1,157 @@
+"""Moments, money and secrets: the value types that the documents of the specification are made of."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final, NoReturn, TypeAlias
+
+Document: TypeAlias = Mapping[str, Any]
+"""A JSON object as it was read, unknown fields included."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_TEXT: Final = "1970-01-01T00:00:00"
+_ZERO_YEARS: Final = ("0000-", "0001-")
+# Narrower than datetime.fromisoformat, which also reads week dates and bare dates.
+_MOMENT: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:?\d\d)?", re.ASCII
+)
+_MONEY: Final = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
+_MONEY_MAGNITUDE: Final = 40
+_EXACT: Final = Context(prec=100)
+
+
+def parse_moment(value: object) -> datetime | None:
+    """A moment in UTC, or None for every way in which documents say "no time".
+
+    Reads RFC 3339 text (up to nine fraction digits, cut to microseconds; no offset means UTC) and the older
+    ``{"seconds": n, "nanos": n}``. No time: null, "", year 1, the Unix epoch. Raises ValueError otherwise.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return _moment_of_text(value)
+    if isinstance(value, Mapping):
+        return _moment_of_seconds(value)
+    raise ValueError("not a moment")
+
+
+def _moment_of_text(text: str) -> datetime | None:
+    if _MOMENT.fullmatch(text) is None:
+        raise ValueError("not a moment")
+    # Before any arithmetic: the zero time of year 1 overflows in zones west of UTC.
+    if text.startswith(_ZERO_YEARS) or text.upper().startswith(_EPOCH_TEXT):
+        return None
+    local = datetime.fromisoformat(text.upper())
+    try:
+        return _unless_zero(local.astimezone(UTC) if local.tzinfo else local.replace(tzinfo=UTC))
+    except OverflowError:
+        raise ValueError("not a moment") from None
+
+
+def _moment_of_seconds(value: Mapping[str, Any]) -> datetime | None:
+    seconds, nanos = value.get("seconds", 0), value.get("nanos", 0)
+    if type(seconds) is not int or type(nanos) is not int:
+        raise ValueError("not a moment")
+    try:
+        return _unless_zero(_EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000))
+    except OverflowError:
+        raise ValueError("not a moment") from None
+
+
+def _unless_zero(moment: datetime) -> datetime | None:
+    return None if moment.year <= 1 or moment == _EPOCH else moment
+
+
+def format_moment(moment: datetime) -> str:
+    """``YYYY-MM-DDThh:mm:ss`` in UTC, as the filters of the transaction list want it (EP3-07, EP3-08)."""
+    if moment.tzinfo is None:
+        raise ValueError("a moment without a zone cannot be sent")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def parse_money(value: object) -> Decimal | None:
+    """An amount as an exact Decimal in plain notation, or None for null and "".
+
+    Reads JSON numbers (int, Decimal) and, from older messages, numeric text such as "9.99". Raises ValueError
+    for anything else, floats and booleans included.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and _MONEY.fullmatch(value):
+        return Decimal(value)
+    if type(value) is int and abs(value) < 10**_MONEY_MAGNITUDE:
+        return Decimal(value)
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < _MONEY_MAGNITUDE:
+        return _EXACT.add(value, Decimal(0))  # 1E+2 becomes 100
+    raise ValueError("not an amount of money")
+
+
+def minor_units(currency: str) -> int | None:
+    """Decimal places of an active ISO 4217 code; None when the code is unknown or has no minor unit."""
+    return _PLACES.get(currency)
+
+
+def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> bool:
+    """Whether two amounts are equal to the last place that the currency has; unknown amounts never are."""
+    if first is None or second is None:
+        return False
+    places = minor_units(currency)
+    if places is None:
+        return first == second
+    smallest = Decimal(1).scaleb(-places)
+    return _rounded(first, smallest) == _rounded(second, smallest)
+
+
+def _rounded(amount: Decimal, smallest: Decimal) -> Decimal:
+    return amount.quantize(smallest, rounding=ROUND_HALF_UP, context=_EXACT)
+
+
+class Secret:  # noqa: PLW1641 -- not hashable on purpose
+    """A project's Secret key. It shows itself only through `reveal`, and cannot be pickled or hashed."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError("a secret is text")
+        self._text = text
+
+    def reveal(self) -> str:
+        """The secret itself, for a header or a hash, never for a log or a message."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(\N{HORIZONTAL ELLIPSIS})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(_bytes(self._text), _bytes(other._text))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not written to a queue, a cache or a file")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+# ISO 4217, active codes by the number of places of their minor unit.
+_CODES: Final = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    2: (
+        "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF "
+        "CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD "
+        "GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL "
+        "MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR "
+        "PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP "
+        "TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG"
+    ),
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+_PLACES: Final = {code: places for places, codes in _CODES.items() for code in codes.split()}
