@@ -82,7 +82,7 @@ def enter(name: str, recipe: Recipe, command: Sequence[str]) -> None:
         return
     sys.stdout.flush()
     if os.name == "posix":
-        os.execv(python, [str(python), *command])  # noqa: S606 - our own interpreter, no shell
+        os.execv(python, [str(python), *command])
     sys.exit(subprocess.call([str(python), *command]))
 
 
@@ -172,7 +172,7 @@ class _Pip:
             str(_python_of(self.folder)),
             "--disable-pip-version-check",
         ]
-        return _succeeds([*pip, "install", "--quiet", *only, *lines], quiet=wheels_only)
+        return _succeeds([*pip, "install", "-qq", *only, *lines], quiet=wheels_only)
 
 
 def _python_of(folder: Path) -> Path:

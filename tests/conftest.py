@@ -1,13 +1,69 @@
-"""What every test shares: the product's own pytest plug-in, loaded once."""
+"""What every test shares: the product's own pytest plug-in, loaded once, and the markers that ask for real servers."""
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 
-PLUGIN = "checkout_integration.testing.plugin"
+import pytest
 
-# An installed wheel brings the plug-in by its entry point; registering it a second time would be an error.
-pytest_plugins = (
-    [PLUGIN] if find_spec(PLUGIN) and PLUGIN not in {e.value for e in entry_points(group="pytest11")} else []
-)
+from tests import services
+
+PLUGIN = "checkout_integration.testing.plugin"
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "django_db_serialized_rollback"}
+
+# An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
+_installed = {entry.value for entry in entry_points(group="pytest11")}
+pytest_plugins = [PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option by which `python3 -m tests` repeats only the tests that use the database."""
+    parser.addoption("--only-database", action="store_true", help="run only the tests that use the database")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that use the database, and skip those whose server is not here."""
+    for item in items:
+        if uses_database(item):
+            item.add_marker(pytest.mark.database)
+        _skip_without_server(item)
+    if config.getoption("--only-database"):
+        others = [item for item in items if not item.get_closest_marker("database")]
+        items[:] = [item for item in items if item.get_closest_marker("database")]
+        config.hook.pytest_deselected(items=others)
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Tell whether a test asks for Django's test database, by its mark or by a fixture."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
+
+
+def _skip_without_server(item: pytest.Item) -> None:
+    on_postgres = os.environ.get("CHECKOUT_TEST_DATABASE") == "postgres"
+    # Not a missing server: the run on PostgreSQL has this test.
+    if item.get_closest_marker("postgres") and not on_postgres:
+        item.add_marker(pytest.mark.skip(reason="runs on PostgreSQL only"))
+    here = {"redis": bool(os.environ.get(services.REDIS)), "browser": services.chromium() is not None}
+    missing = [name for name, is_here in here.items() if item.get_closest_marker(name) and not is_here]
+    if missing and not services.required():
+        item.add_marker(pytest.mark.skip(reason=f"needs {' and '.join(missing)}"))
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """Give the address of the real Redis of this run; for tests marked `redis`."""
+    url = os.environ.get(services.REDIS)
+    assert url, f"{services.REQUIRED} is set, but there is no Redis ({services.REDIS})"
+    return url
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Give the path of Chromium; for tests marked `browser`."""
+    path = services.chromium()
+    assert path, f"{services.REQUIRED} is set, but there is no Chromium"
+    return path
