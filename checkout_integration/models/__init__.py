@@ -1,0 +1,31 @@
+"""What we remember: Django tables. Queries only; no network, no signals, and no writing of state outside ``flows``."""
+
+from checkout_integration.models.checkout import Checkout
+from checkout_integration.models.history import Incident, Transition
+from checkout_integration.models.notification import Notification, ValidationDecision
+from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
+from checkout_integration.models.outbox import Announcement, Delivery
+from checkout_integration.models.sync import Installation, SyncCursor, SyncRun
+from checkout_integration.models.user import CheckoutUser
+
+User = CheckoutUser
+"""The specification's word for `CheckoutUser`."""
+
+__all__ = [
+    "Announcement",
+    "Checkout",
+    "CheckoutUser",
+    "Delivery",
+    "Incident",
+    "Installation",
+    "Notification",
+    "Order",
+    "OrderItem",
+    "PersonalData",
+    "Refund",
+    "SyncCursor",
+    "SyncRun",
+    "Transition",
+    "User",
+    "ValidationDecision",
+]

@@ -1,0 +1,100 @@
+"""The shop's sale."""
+
+from __future__ import annotations
+
+import secrets
+from decimal import Decimal
+
+from django.conf import settings
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models.columns import CurrencyField, DocumentField, IdentifierField, MoneyField
+from checkout_integration.policy.binding import Sale
+
+
+def new_reference() -> str:
+    """An unguessable reference: 128 random bits as 32 hex digits."""
+    return secrets.token_hex(16)
+
+
+class Checkout(models.Model):
+    """A sale of this shop: what was asked for, by whom, at what price.
+
+    It is committed before the service is called, and its ``reference`` travels in the order's metadata: a payment is
+    compared with this row before goods are granted (`policy.verdict`).
+    """
+
+    class Status(models.TextChoices):
+        """States of a sale; ``unknown``: the service may or may not have made the order, the sync will tell."""
+
+        NEW = "new", _("new")
+        UNKNOWN = "unknown", _("unknown")
+        OPEN = "open", _("open")
+        PAID = "paid", _("paid")
+        REVERSED = "reversed", _("reversed")
+        FAILED = "failed", _("failed")
+
+    reference = IdentifierField(max_length=64, unique=True, default=new_reference, editable=False)
+    project = models.CharField(max_length=64, help_text=_("Alias of the project in the settings."))
+    type = models.CharField(max_length=32)
+    expected_amount = MoneyField()
+    currency = CurrencyField()
+    products = models.JSONField(default=list, blank=True)
+    virtual_currency_amount = MoneyField()
+    platform_id = models.CharField(max_length=32, blank=True, default="")
+    description = models.CharField(max_length=255, blank=True, default="")
+    metadata = DocumentField()
+    test = models.BooleanField(default=False, help_text=_("Takes test payments, and nothing but test payments."))
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
+    )
+    subject_type = models.ForeignKey(ContentType, null=True, blank=True, on_delete=models.SET_NULL)
+    subject_id = models.CharField(max_length=64, blank=True, default="")
+    subject = GenericForeignKey("subject_type", "subject_id")
+
+    order_id = IdentifierField(blank=True, default="", help_text=_("The service's id of the order that was created."))
+    payment_form_url = models.TextField(blank=True, default="")
+    paid_order = models.ForeignKey(
+        "checkout_integration.Order", null=True, blank=True, on_delete=models.PROTECT, related_name="paid_checkouts"
+    )
+    failure = models.CharField(max_length=255, blank=True, default="", help_text=_("Why the sale has no form."))
+    recorded_at = models.DateTimeField(auto_now_add=True)
+    paid_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("checkout")
+        verbose_name_plural = _("checkouts")
+        indexes = [
+            models.Index(fields=["project", "order_id"], name="ci_checkout_order"),
+            models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
+            models.Index(fields=["subject_type", "subject_id"], name="ci_checkout_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def sale(self) -> Sale:
+        """This row as the value that payments are compared with."""
+        return Sale(
+            primary_key=self.pk,
+            project=self.project,
+            reference=self.reference,
+            order_id=self.order_id,
+            type=self.type,
+            expected_amount=self.expected_amount,
+            currency=self.currency,
+            products=tuple(self.products),
+            virtual_currency_amount=self.virtual_currency_amount,
+            test=self.test,
+        )
+
+    @property
+    def price(self) -> tuple[Decimal, str] | None:
+        """Amount and currency that the shop asked for, None where the service sets the price."""
+        return (self.expected_amount, self.currency) if self.expected_amount is not None else None

@@ -1,0 +1,80 @@
+"""The inbox: every signed notification, as it came."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models.columns import IdentifierField
+
+
+class Notification(models.Model):
+    """A notification whose signature matched (WHK-01 to WHK-08).
+
+    One row per ``key``: SHA-256 over project, notification id, event and object id; never over the body, which changes with
+    every delivery attempt. ``body`` holds the bytes of the first attempt; erasing a customer empties it.
+    """
+
+    class State(models.TextChoices):
+        """What became of it."""
+
+        APPLIED = "applied", _("applied")
+        FAILED = "failed", _("failed")
+        REFUSED = "refused", _("refused")
+        TEST = "test", _("test")
+
+    key = models.CharField(max_length=64, unique=True, editable=False)
+    project = models.CharField(max_length=64)
+    notification_id = IdentifierField(blank=True, default="")
+    event = models.CharField(max_length=64, blank=True, default="")
+    object_id = IdentifierField(blank=True, default="", help_text=_("Id of the order or user that it tells of."))
+    live = models.BooleanField(null=True, blank=True)
+    created_at = models.DateTimeField(null=True, blank=True, help_text=_("As the first attempt said."))
+    expires_at = models.DateTimeField(null=True, blank=True)
+    delivery_try = models.IntegerField(default=0, help_text=_("Of the latest attempt."))
+    state = models.CharField(max_length=16, choices=State.choices, default=State.APPLIED)
+    failure = models.TextField(blank=True, default="")
+    secret_position = models.PositiveSmallIntegerField(
+        default=0, help_text=_("Which secret of the project matched: 0 is the current one.")
+    )
+    body = models.BinaryField(null=True, blank=True)
+    receipts = models.PositiveIntegerField(default=1, help_text=_("How often it came."))
+    received_at = models.DateTimeField()
+    last_received_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
+        indexes = [
+            models.Index(fields=["project", "object_id"], name="ci_notification_object"),
+            models.Index(fields=["notification_id"], name="ci_notification_id"),
+            models.Index(fields=["state", "-received_at"], name="ci_notification_state"),
+            models.Index(fields=["-received_at"], name="ci_notification_received"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.notification_id}"
+
+
+class ValidationDecision(models.Model):
+    """The shop's answer to one user.validate: who asked, what was answered and why, and how long it took."""
+
+    notification = models.ForeignKey(Notification, null=True, on_delete=models.SET_NULL, related_name="decisions")
+    project = models.CharField(max_length=64)
+    external_id = IdentifierField(blank=True, default="")
+    user = models.ForeignKey(
+        "checkout_integration.CheckoutUser", null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions"
+    )
+    approved = models.BooleanField()
+    code = models.CharField(max_length=64, blank=True, default="")
+    reason = models.CharField(max_length=255, blank=True, default="")
+    latency = models.FloatField(help_text=_("Seconds from the request's arrival to the decision."))
+    decided_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("validation decision")
+        verbose_name_plural = _("validation decisions")
+        indexes = [models.Index(fields=["-decided_at"], name="ci_validation_decided")]
+
+    def __str__(self) -> str:
+        return f"{self.external_id}: {'approved' if self.approved else 'refused'}"

@@ -1,0 +1,77 @@
+"""The outbox: what is to be announced, and to whom it has been delivered."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.order import Order
+
+
+class Announcement(models.Model):
+    """One signal to be sent, written in the transaction that changed state.
+
+    ``idempotency_key`` is unique: one logical event is announced once, ever. Whoever runs receivers fans it out.
+    """
+
+    class State(models.TextChoices):
+        """``no_receivers``: nobody was connected; it can be given to receivers later."""
+
+        NEW = "new", _("new")
+        FANNED_OUT = "fanned_out", _("handed to receivers")
+        NO_RECEIVERS = "no_receivers", _("no receivers")
+
+    idempotency_key = models.CharField(max_length=64, unique=True, editable=False)
+    signal = models.CharField(max_length=32)
+    project = models.CharField(max_length=64)
+    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="announcements")
+    checkout = models.ForeignKey(
+        "checkout_integration.Checkout", null=True, blank=True, on_delete=models.CASCADE, related_name="announcements"
+    )
+    transition = models.ForeignKey(
+        "checkout_integration.Transition", null=True, blank=True, on_delete=models.SET_NULL, related_name="announcements"
+    )
+    arguments = models.JSONField(default=dict, help_text=_("Plain arguments of the signal; ids and words only."))
+    state = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
+    recorded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("announcement")
+        verbose_name_plural = _("announcements")
+        indexes = [models.Index(fields=["state", "id"], name="ci_announcement_state")]
+
+    def __str__(self) -> str:
+        return self.signal
+
+
+class Delivery(models.Model):
+    """One announcement for one receiver; unique, so that each receiver runs once."""
+
+    class State(models.TextChoices):
+        """``superseded``: the payment was reversed before it ran; ``parked``: given up after ten attempts."""
+
+        DUE = "due", _("due")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        SUPERSEDED = "superseded", _("superseded")
+        PARKED = "parked", _("parked")
+
+    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="deliveries")
+    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")
+    receiver = IdentifierField()
+    state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    fence = models.CharField(max_length=32, blank=True, default="", editable=False)
+    due_at = models.DateTimeField()
+    error = models.CharField(max_length=255, blank=True, default="", help_text=_("Class of the last exception."))
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
+        constraints = [models.UniqueConstraint(fields=["announcement", "receiver"], name="ci_delivery_identity")]
+        indexes = [models.Index(fields=["state", "due_at"], name="ci_delivery_due")]
+
+    def __str__(self) -> str:
+        return f"{self.announcement} → {self.receiver}"

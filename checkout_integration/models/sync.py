@@ -1,0 +1,71 @@
+"""Reading the service's transaction list: runs, and how far they came."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class SyncRun(models.Model):
+    """One pass over the transaction list, or over a part of it."""
+
+    class State(models.TextChoices):
+        """``complete``: the pass reached the end of the list."""
+
+        RUNNING = "running", _("running")
+        COMPLETE = "complete", _("complete")
+        FAILED = "failed", _("failed")
+
+    project = models.CharField(max_length=64)
+    lane = models.CharField(max_length=16)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    window_from = models.DateTimeField(null=True, blank=True)
+    window_to = models.DateTimeField(null=True, blank=True)
+    pages = models.PositiveIntegerField(default=0)
+    rows = models.PositiveIntegerField(default=0)
+    changed = models.PositiveIntegerField(default=0, help_text=_("Orders whose status or verdict changed."))
+    failure = models.CharField(max_length=255, blank=True, default="")
+
+    class Meta:
+        verbose_name = _("sync run")
+        verbose_name_plural = _("sync runs")
+        indexes = [models.Index(fields=["project", "lane", "-started_at"], name="ci_sync_run_started")]
+
+    def __str__(self) -> str:
+        return f"{self.project} {self.lane} {self.started_at:%Y-%m-%d %H:%M:%S}"
+
+
+class SyncCursor(models.Model):
+    """How far a lane came: ``watermark`` is the start, by the service's clock, of its last complete pass.
+
+    It is moved by compare-and-set with a fence number, never backwards.
+    """
+
+    project = models.CharField(max_length=64)
+    lane = models.CharField(max_length=16)
+    watermark = models.DateTimeField(null=True, blank=True)
+    fence = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("sync cursor")
+        verbose_name_plural = _("sync cursors")
+        constraints = [models.UniqueConstraint(fields=["project", "lane"], name="ci_sync_cursor_identity")]
+
+    def __str__(self) -> str:
+        return f"{self.project} {self.lane}"
+
+
+class Installation(models.Model):
+    """When this app first wrote or read anything of a project: unbound orders older than that are ``historic``."""
+
+    project = models.CharField(max_length=64, unique=True)
+    installed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("installation")
+        verbose_name_plural = _("installations")
+
+    def __str__(self) -> str:
+        return self.project

@@ -1,0 +1,63 @@
+"""The customer, as the service knows them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models.attributes import SnapshotAttribute
+from checkout_integration.models.columns import IdentifierField
+from checkout_integration.protocol import user as documents
+
+
+class CheckoutUser(models.Model):
+    """A customer of a project (the specification's User).
+
+    Found by (project, external_id) where that is not empty, else by (project, user_id). What is personal is kept with the
+    orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order.
+    """
+
+    project = models.CharField(max_length=64)
+    identity = models.CharField(max_length=64, editable=False)
+    external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
+    user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkout_users"
+    )
+    recorded_at = models.DateTimeField(auto_now_add=True)
+    erased_at = models.DateTimeField(null=True, blank=True)
+
+    email = SnapshotAttribute[str]()
+    email_verified = SnapshotAttribute[bool]()
+    name = SnapshotAttribute[str]()
+    phone = SnapshotAttribute[str]()
+    phone_verified = SnapshotAttribute[bool]()
+    ip = SnapshotAttribute[str]()
+    locale = SnapshotAttribute[str]()
+    address = SnapshotAttribute[documents.Address]()
+    metadata = SnapshotAttribute[dict[str, str]]()
+    notify_new_region = SnapshotAttribute[bool]()
+    notify_new_region_email = SnapshotAttribute[str]()
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints = [models.UniqueConstraint(fields=["project", "identity"], name="ci_user_identity")]
+        indexes = [
+            models.Index(fields=["external_id"], name="ci_user_external_id"),
+            models.Index(fields=["user_id"], name="ci_user_user_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id or self.user_id
+
+    @cached_property
+    def snapshot(self) -> documents.User:
+        """The customer as their latest order told of them."""
+        latest: Any = self.orders.select_related("personal_data").order_by("-created_at", "-pk").first()
+        told = latest.snapshot.user if latest else None
+        return told or documents.parse_user({})

@@ -1,0 +1,248 @@
+"""Facts about an order, their merge, and the status they add up to.
+
+State keeps one slot for each (kind, source). Joining is per slot, so it is commutative, associative and idempotent: the
+displayed status is a function of the *set* of observations (G3, G5), whatever their order and number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
+
+UNKNOWN_TIME = "~"
+"""Sorts behind every time: of two attempts with the same number, the one that carries a time stands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """What one source says of one kind.
+
+    ``at`` is the fact's time as text (`observation.stamp`), "" when unknown. ``own`` is a time that the document itself
+    gave (``refunded_at``, ``canceled_at``) and beats ``at``. ``attempt`` is the delivery attempt that ``at`` was told by.
+    """
+
+    at: str = ""
+    own: str = ""
+    attempt: int = 0
+
+    @property
+    def time(self) -> str:
+        """The fact's time, "" when nothing told it."""
+        return self.own or self.at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """A staff member's word on the status; it outranks the slots named in ``known``, and no later ones."""
+
+    status: OrderStatus
+    at: str
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All that is known: slots by ``kind/source``, and the latest staff decision."""
+
+    slots: Mapping[str, Slot]
+    decision: Decision | None = None
+
+    def times(self, kind: OrderStatus, *sources: Source) -> list[str]:
+        """Times at which these sources (all of them when none is named) know this kind."""
+        wanted = {f"{kind}/{source}" for source in sources or tuple(Source)}
+        return [slot.time for key, slot in self.slots.items() if key in wanted]
+
+    def knows(self, kind: OrderStatus, *sources: Source) -> bool:
+        """Whether one of these sources knows this kind."""
+        return bool(self.times(kind, *sources))
+
+
+NOTHING = Facts(slots={})
+
+KIND_OF_EVENT = {
+    Event.PAYMENT_SUCCESS: OrderStatus.PROCESSED,
+    Event.PAYMENT_REFUND: OrderStatus.REFUNDED,
+    Event.PAYMENT_CHARGEBACK: OrderStatus.CHARGEBACK,
+    Event.PAYMENT_CANCEL: OrderStatus.CANCELED,
+}
+"""The event decides, not the status of its object: payment.success can carry ``created`` (field notes)."""
+
+
+def facts_of(observation: Observation, timing: Timing) -> Facts:
+    """The facts that one observation yields; none for an unknown event or status."""
+    if observation.source is Source.NOTIFICATION:
+        return Facts(slots=dict(_told_by_notification(observation, timing)))
+    if observation.source is Source.LIST:
+        return Facts(slots=dict(_told_by_list(observation, timing)))
+    return Facts(slots={_key(OrderStatus.CREATED, Source.CREATION): Slot()})
+
+
+def _told_by_notification(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
+    attempt = max(observation.delivery_try, 0)
+    at = stamp(_event_time(observation.observed_at, attempt, timing.retry_interval))
+    status = observation.order.status
+    kind = KIND_OF_EVENT.get(Event(observation.event)) if observation.event in set(Event) else None
+    if kind is OrderStatus.CANCELED and status == OrderStatus.REJECTED:
+        kind = OrderStatus.REJECTED
+    kinds = {kind} if kind else set()
+    # The object may be read again at the time of a retry, so its status may know more than the event.
+    kinds |= {reversal for reversal in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK) if status == reversal}
+    for each in sorted(kinds):
+        own = stamp(_own_time(observation, each))
+        yield _key(each, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt)
+
+
+def _told_by_list(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
+    status = observation.order.status
+    if status not in set(OrderStatus):
+        return
+    kind = OrderStatus(status)
+    read_at = observation.observed_at
+    seen = stamp(read_at - timing.list_margin if read_at else None)
+    yield _key(kind, Source.LIST), Slot(at=max(seen, stamp(_own_time(observation, kind))))
+
+
+def _event_time(told_at: datetime | None, attempt: int, retry_interval: timedelta) -> datetime | None:
+    """The event's time: deployed services tell that of the delivery attempt, so the attempts before it are taken off."""
+    try:
+        return told_at - attempt * retry_interval if told_at else None
+    except OverflowError:
+        return None
+
+
+def _own_time(observation: Observation, kind: OrderStatus) -> datetime | None:
+    if kind is OrderStatus.REFUNDED:
+        return observation.order.refunded_at
+    if kind in (OrderStatus.CANCELED, OrderStatus.REJECTED):
+        return observation.order.canceled_at
+    return None
+
+
+def _key(kind: OrderStatus, source: Source) -> str:
+    return f"{kind}/{source}"
+
+
+def join(left: Facts, right: Facts) -> Facts:
+    """Both together: commutative, associative, idempotent."""
+    slots = dict(left.slots)
+    for key, slot in right.slots.items():
+        slots[key] = _join_slots(key, slots[key], slot) if key in slots else slot
+    decisions = [facts.decision for facts in (left, right) if facts.decision]
+    decision = max(decisions, key=lambda each: (each.at, each.status, sorted(each.known)), default=None)
+    return Facts(slots=slots, decision=decision)
+
+
+def _join_slots(key: str, left: Slot, right: Slot) -> Slot:
+    if key.endswith(f"/{Source.LIST}"):
+        return max(left, right, key=lambda slot: slot.at)
+    earliest = min(left, right, key=lambda slot: (slot.attempt, slot.at or UNKNOWN_TIME))
+    own = min(filter(None, (left.own, right.own)), default="")
+    return Slot(at=earliest.at, attempt=earliest.attempt, own=own)
+
+
+def decide(facts: Facts, status: OrderStatus, at: datetime) -> Facts:
+    """The facts with a staff member's decision that outranks all that is known now."""
+    known = frozenset(facts.slots)
+    return Facts(slots=facts.slots, decision=Decision(status=status, at=stamp(at), known=known))
+
+
+def displayed_status(facts: Facts) -> OrderStatus:
+    """The status that the facts add up to (classes of semantics, section 4)."""
+    facts = _as_decided(facts)
+    return _reversed(facts) or _paid(facts) or _ended(facts) or _waiting(facts)
+
+
+def _as_decided(facts: Facts) -> Facts:
+    """A decision stands in for the slots that were known when it was made."""
+    if facts.decision is None:
+        return facts
+    later = {key: slot for key, slot in facts.slots.items() if key not in facts.decision.known}
+    decided = {_key(facts.decision.status, Source.STAFF): Slot(at=facts.decision.at)}
+    return Facts(slots=later | decided)
+
+
+def _reversed(facts: Facts) -> OrderStatus | None:
+    return _latest(facts, OrderStatus.CHARGEBACK, OrderStatus.REFUNDED)
+
+
+def _paid(facts: Facts) -> OrderStatus | None:
+    """Processed, unless a *signed* end is at least as late. The list may turn a paid order ``rejected`` by itself."""
+    if not facts.knows(OrderStatus.PROCESSED):
+        return None
+    signed = (Source.NOTIFICATION, Source.STAFF)
+    ended = _latest(facts, OrderStatus.CANCELED, OrderStatus.REJECTED, sources=signed)
+    if ended and max(facts.times(ended, *signed)) >= max(facts.times(OrderStatus.PROCESSED)):
+        return ended  # on a tie, the side on which no goods are shipped
+    return OrderStatus.PROCESSED
+
+
+def _ended(facts: Facts) -> OrderStatus | None:
+    return _latest(facts, OrderStatus.CANCELED, OrderStatus.REJECTED)
+
+
+def _waiting(facts: Facts) -> OrderStatus:
+    return OrderStatus.PENDING if facts.knows(OrderStatus.PENDING) else OrderStatus.CREATED
+
+
+def _latest(facts: Facts, *kinds: OrderStatus, sources: tuple[Source, ...] = ()) -> OrderStatus | None:
+    """The kind with the latest time among those known; on a tie the one named first."""
+    known = [kind for kind in kinds if facts.knows(kind, *sources)]
+    return max(known, key=lambda kind: max(facts.times(kind, *sources)), default=None)
+
+
+def contradictions(facts: Facts) -> frozenset[str]:
+    """What an operator should look at: facts that no path of the specification has together."""
+    found = set()
+    if facts.knows(OrderStatus.PROCESSED):
+        ends = (OrderStatus.CANCELED, OrderStatus.REJECTED)
+        if any(facts.knows(end, Source.NOTIFICATION) for end in ends):
+            found.add(PAID_AND_CANCELED)
+        elif any(facts.knows(end, Source.LIST) for end in ends):
+            found.add(LISTED_CANCELED_THOUGH_PAID)
+    if facts.knows(OrderStatus.REFUNDED) and facts.knows(OrderStatus.CHARGEBACK):
+        found.add(DOUBLE_LOSS)
+    return frozenset(found)
+
+
+PAID_AND_CANCELED = "paid_and_canceled"
+LISTED_CANCELED_THOUGH_PAID = "listed_canceled_though_paid"
+DOUBLE_LOSS = "double_loss"
+
+
+def to_json(facts: Facts) -> dict[str, object]:
+    """The facts as JSON, for the order's row."""
+    slots = {
+        key: {name: value for name, value in (("at", s.at), ("own", s.own), ("try", s.attempt)) if value}
+        for key, s in sorted(facts.slots.items())
+    }
+    if facts.decision is None:
+        return {"slots": slots}
+    decision = facts.decision
+    return {
+        "slots": slots,
+        "decision": {"status": decision.status, "at": decision.at, "known": sorted(decision.known)},
+    }
+
+
+def from_json(stored: Mapping[str, object]) -> Facts:
+    """The facts of an order's row; `to_json` made it."""
+    slots = stored.get("slots") or {}
+    decision = stored.get("decision")
+    assert isinstance(slots, Mapping)
+    return Facts(
+        slots={
+            key: Slot(at=s.get("at", ""), own=s.get("own", ""), attempt=s.get("try", 0))
+            for key, s in slots.items()
+        },
+        decision=_decision_from(decision) if isinstance(decision, Mapping) else None,
+    )
+
+
+def _decision_from(stored: Mapping[str, object]) -> Decision:
+    known = stored["known"]
+    assert isinstance(known, list)
+    return Decision(status=OrderStatus(str(stored["status"])), at=str(stored["at"]), known=frozenset(known))

@@ -1,0 +1,150 @@
+"""Merging the documents of one order, field by field, so that the result does not depend on the order of arrival.
+
+Three kinds of field (semantics, section 5):
+
+* fixed: the value with the earliest (time, source, text) stands; another value is a conflict;
+* settled: amounts and currencies, which may still change while the form is open (VAT appears): a value told of a paid order
+  beats one told before, then they are fixed;
+* latest: everything else; ``user`` is merged per key, other objects are replaced whole.
+
+An absent key is no statement, and null or "" does not erase a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checkout_integration.policy.observation import Observation, stamp
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.values import Document, parse_moment, parse_money
+from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType
+
+FIXED = frozenset({"id", "created_at", "type", "is_production", "user.external_id", "live"})
+SETTLED = frozenset({"amount", "currency", "original_amount", "charge_amount", "charge_currency"})
+LIVE = "live"
+"""The envelope's ``live`` is merged beside the Order's own fields, under this name."""
+
+MONEY_CONFLICTS = SETTLED
+"""A conflict in one of these withdraws the verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamp:
+    """Who told the standing value, and when. ``settled``: the order was known as paid in that document."""
+
+    at: str
+    source: str
+    settled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged:
+    """The document that all observations add up to, a stamp per field, and the fields that were told in two ways."""
+
+    values: Mapping[str, Any]
+    stamps: Mapping[str, Stamp]
+    conflicts: frozenset[str] = frozenset()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The latest known Order object, unknown fields included."""
+        document: dict[str, Any] = {}
+        for field, value in self.values.items():
+            if field == LIVE:
+                continue
+            if field.startswith("user."):
+                document.setdefault("user", {})[field.removeprefix("user.")] = value
+            else:
+                document[field] = value
+        return document
+
+    @property
+    def live(self) -> bool | None:
+        """The envelope's ``live``, None while only the list was read."""
+        return self.values.get(LIVE)
+
+
+EMPTY = Merged(values={}, stamps={})
+
+
+def merge(merged: Merged, observation: Observation, *, settled: bool) -> Merged:
+    """What is known with this observation added. ``settled``: it tells of a paid (or reversed) order."""
+    values, stamps, conflicts = dict(merged.values), dict(merged.stamps), set(merged.conflicts)
+    told = Stamp(at=stamp(observation.observed_at), source=observation.source, settled=settled)
+    for field, value in _statements(observation):
+        if field not in values:
+            values[field], stamps[field] = value, told
+            continue
+        if _contradicts(field, values[field], stamps[field], value, told):
+            conflicts.add(field)
+        if _stands(field, (value, told), (values[field], stamps[field])):
+            values[field], stamps[field] = value, told
+    return Merged(values=values, stamps=stamps, conflicts=frozenset(conflicts))
+
+
+def from_stored(
+    document: Document, live: bool | None, stamps: Mapping[str, Stamp], conflicts: Iterable[str]
+) -> Merged:
+    """The merge as an order's row keeps it."""
+    values = dict(_flat(document))
+    if live is not None:
+        values[LIVE] = live
+    return Merged(values=values, stamps=stamps, conflicts=frozenset(conflicts))
+
+
+def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
+    for field, value in _flat(observation.document):
+        if value is not None and value != "":
+            yield field, value
+    if observation.live is not None:
+        yield LIVE, observation.live
+
+
+def _flat(document: Document) -> Iterable[tuple[str, Any]]:
+    """Top-level fields, and those of ``user`` one by one. A field of the service's called ``live`` is not the envelope's."""
+    for field, value in document.items():
+        if field == "user" and isinstance(value, Mapping):
+            yield from ((f"user.{name}", each) for name, each in value.items())
+        elif field != LIVE:
+            yield field, value
+
+
+def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
+    """Whether the new value takes the old one's place: a choice by a total order, hence independent of arrival."""
+    if field in FIXED:
+        return _rank(new) < _rank(old)
+    if field in SETTLED and new[1].settled != old[1].settled:
+        return new[1].settled
+    if field in SETTLED and new[1].settled:
+        return _rank(new) < _rank(old)
+    return _rank(new) > _rank(old)
+
+
+def _rank(told: tuple[Any, Stamp]) -> tuple[str, str, str]:
+    value, by = told
+    return by.at, by.source, strict_json.dumps(value)
+
+
+def _contradicts(field: str, old: Any, old_stamp: Stamp, new: Any, new_stamp: Stamp) -> bool:
+    if field in SETTLED:
+        if not (old_stamp.settled and new_stamp.settled):
+            return False
+    elif field not in FIXED:
+        return False
+    return _comparable(field, old) != _comparable(field, new)
+
+
+def _comparable(field: str, value: Any) -> Any:
+    """The value as the specification means it: 100 is 100.0, and an Order's ``products`` is the type ``product``."""
+    try:
+        if field.endswith("amount"):
+            return parse_money(value)
+        if field == "created_at":
+            return parse_moment(value)
+    except ValueError:
+        return value
+    if field == "type" and value == TYPE_PRODUCTS:
+        return OrderType.PRODUCT
+    return value

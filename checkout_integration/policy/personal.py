@@ -1,0 +1,83 @@
+"""Which part of an order's document is personal data, so that it is kept where one command can erase it.
+
+The list names what is *not* personal; everything else, unknown fields included, counts as personal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from checkout_integration.protocol.values import Document
+
+Public: TypeAlias = Mapping[str, "Public | None"]
+
+_WHOLE: Final = None
+PUBLIC: Final[Public] = {
+    **dict.fromkeys(
+        (
+            "id transaction object status description created_at canceled canceled_at cancellation refunded refunded_at "
+            "receipt_number receipt_url receipt_id agreement_version agreement_accepted notify_sale amount currency tax "
+            "net_revenue fee items refund metadata original_amount country type platform_id virtual_currency_amount "
+            "is_buy_for_virtual_currency charge_currency charge_amount vat_payer is_production testing_case form_mode "
+            "merchant_info recurring recurring_id"
+        ).split(),
+        _WHOLE,
+    ),
+    "issuer": dict.fromkeys(
+        "embedded reference reference_type utm_source utm_medium utm_campaign referrer_host".split(), _WHOLE
+    ),
+    "user": dict.fromkeys("id object external_id email_verified phone_verified notify_new_region".split(), _WHOLE),
+    "method": {
+        **dict.fromkeys(
+            (
+                "title external_id payment_system_id type handler saved refund_allowed recurring_allowed"
+            ).split(),
+            _WHOLE,
+        ),
+        "card": dict.fromkeys("brand secure3d".split(), _WHOLE),
+        "wallet": {"brand": _WHOLE},
+        "crypto_currency": {"brand": _WHOLE},
+    },
+}
+
+
+def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The public and the personal part; `join` puts them together again."""
+    kept: dict[str, Any] = {}
+    personal: dict[str, Any] = {}
+    for field, value in document.items():
+        inner = public.get(field)
+        if field not in public:
+            personal[field] = value
+        elif inner is not _WHOLE and isinstance(value, Mapping):
+            kept[field], hidden = split(value, inner)
+            if hidden:
+                personal[field] = hidden
+        else:
+            kept[field] = value
+    return kept, personal
+
+
+def join(public: Document, personal: Document) -> dict[str, Any]:
+    """The whole document from its two parts."""
+    document = dict(public)
+    for field, value in personal.items():
+        held = document.get(field)
+        both = isinstance(held, Mapping) and isinstance(value, Mapping)
+        document[field] = join(held, value) if both else value  # type: ignore[arg-type]
+    return document
+
+
+def without_card_number(document: Document) -> dict[str, Any]:
+    """The document with ``method.card.masked`` rebuilt from first6 and last4.
+
+    ``masked`` may carry another truncation of the same number, and two truncations together weaken it (PCI SSC FAQ 1091).
+    """
+    method = document.get("method")
+    card = method.get("card") if isinstance(method, Mapping) else None
+    if not isinstance(method, Mapping) or not isinstance(card, Mapping) or not card.get("masked"):
+        return dict(document)
+    first6, last4 = str(card.get("first6") or "")[:6], str(card.get("last4") or "")[-4:]
+    masked = f"{first6}******{last4}"
+    return {**document, "method": {**method, "card": {**card, "masked": masked}}}

@@ -1,0 +1,47 @@
+"""Reversal documents: in the field, a refund or chargeback is a second item of the list with an id of its own.
+
+It carries the ``transaction``, ``metadata`` and ``description`` of the paid order and no field that links it. It is never a
+new sale: `is_reversal_document` tells it from an order, `reversal_of` turns it into news of the order that it reverses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol.order import Order, parse_order
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+REVERSALS = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
+SAME_MOMENT = timedelta(seconds=60)
+
+
+def may_be_reversal_document(observation: Observation) -> bool:
+    """Whether a list row of an id that is not known as an order may be the document of another order's reversal.
+
+    An order that was itself refunded was created before its refund; a reversal document is created by it.
+    """
+    order = observation.order
+    if observation.source is not Source.LIST or order.status not in REVERSALS or not order.transaction:
+        return False
+    if order.created_at is None or order.refunded_at is None:
+        return True
+    return order.refunded_at - order.created_at <= SAME_MOMENT
+
+
+def is_older(order: Order, reversal: Order) -> bool:
+    """Whether the order was created before the reversal document: of rows with one transaction, the earliest is the order."""
+    if order.created_at is None or reversal.created_at is None:
+        return order.created_at is None and reversal.created_at is not None
+    return order.created_at < reversal.created_at
+
+
+def reversal_of(order_id: str, observation: Observation) -> Observation:
+    """The same news, told of the order that it reverses: its status, its times and its refund, and nothing else."""
+    told = observation.order
+    wanted = ("status", "refunded", "refunded_at", "refund", "receipt_number", "transaction")
+    document = {name: told.document[name] for name in wanted if name in told.document}
+    if told.status == OrderStatus.REFUNDED and told.refunded_at is None and "created_at" in told.document:
+        document["refunded_at"] = told.document["created_at"]
+    return replace(observation, order=parse_order({**document, "id": order_id}))

@@ -1,0 +1,121 @@
+"""An order's whole state as a value, and the one step that moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from checkout_integration.policy import facts as fact_rules
+from checkout_integration.policy import fields as field_rules
+from checkout_integration.policy.facts import Facts
+from checkout_integration.policy.fields import Merged
+from checkout_integration.policy.observation import Observation, Source, Timing
+from checkout_integration.protocol.order import Order, parse_order
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
+
+SETTLED_KINDS = (OrderStatus.PROCESSED, OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
+
+
+@dataclass(frozen=True)
+class OrderState:
+    """All that is known of one order: a function of the set of its observations (G3)."""
+
+    facts: Facts = fact_rules.NOTHING
+    merged: Merged = field_rules.EMPTY
+
+    @cached_property
+    def order(self) -> Order:
+        """The latest known document, typed."""
+        return parse_order(self.merged.document)
+
+    @cached_property
+    def status(self) -> OrderStatus:
+        """The displayed status."""
+        return fact_rules.displayed_status(self.facts)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the refund is smaller than the charge (deployed services refund in full only)."""
+        refund = self.order.refund
+        charged = _charged(self.order)
+        if self.status != OrderStatus.REFUNDED or refund is None or refund.amount is None or charged is None:
+            return False
+        amount, currency = charged
+        return (refund.currency or currency) == currency and refund.amount < amount
+
+    @property
+    def fully_reversed(self) -> bool:
+        """Whether nothing of the payment is left with the shop."""
+        return self.status == OrderStatus.CHARGEBACK or (self.status == OrderStatus.REFUNDED and not self.partial)
+
+    @property
+    def paid(self) -> bool:
+        """Whether a success is known and no end, full refund or chargeback has taken it back."""
+        succeeded = self.facts.knows(OrderStatus.PROCESSED)
+        return succeeded and (self.status == OrderStatus.PROCESSED or self.partial)
+
+    @property
+    def contradictions(self) -> frozenset[str]:
+        """What staff should look at, by code."""
+        found = set(fact_rules.contradictions(self.facts))
+        found |= {f"conflict:{name}" for name in self.merged.conflicts}
+        if self.partial:
+            found.add(PARTIAL_REFUND)
+        listed_rejected = self.facts.knows(OrderStatus.REJECTED, Source.LIST)
+        signed = self.facts.knows(OrderStatus.REJECTED, Source.NOTIFICATION)
+        if listed_rejected and not signed and self.order.transaction and self.order.cancellation is None:
+            found.add(LISTED_REJECTED_WITH_TRANSACTION)
+        return frozenset(found)
+
+
+PARTIAL_REFUND = "partial_refund"
+LISTED_REJECTED_WITH_TRANSACTION = "listed_rejected_with_transaction"
+
+
+def observe(state: OrderState, observation: Observation, timing: Timing) -> OrderState:
+    """The state with one more observation; again, twice or in another order gives the same."""
+    told = fact_rules.facts_of(observation, timing)
+    settled = any(told.knows(kind) for kind in SETTLED_KINDS)
+    return OrderState(
+        facts=fact_rules.join(state.facts, told),
+        merged=field_rules.merge(state.merged, observation, settled=settled),
+    )
+
+
+def unknown_words(observation: Observation) -> frozenset[str]:
+    """Words that the specification does not know: kept, never refused, shown as incidents."""
+    words = set()
+    status = observation.order.status
+    if status and status not in set(OrderStatus):
+        words.add("unknown_status")
+    if observation.source is Source.NOTIFICATION and observation.event not in set(Event):
+        words.add("unknown_event")
+    return frozenset(words)
+
+
+def _charged(order: Order) -> tuple[Decimal, str] | None:
+    """What the card paid: in charge currency where the service tells it."""
+    if order.charge_amount is not None and order.charge_currency:
+        return order.charge_amount, order.charge_currency
+    if order.amount is not None and order.currency:
+        return order.amount, order.currency
+    return None
+
+
+def stamps_to_json(stamps: Mapping[str, field_rules.Stamp]) -> dict[str, list[Any]]:
+    """Stamps for the order's row: [time, source] and a third 1 where settled."""
+    return {
+        name: [each.at, each.source, 1] if each.settled else [each.at, each.source]
+        for name, each in sorted(stamps.items())
+    }
+
+
+def stamps_from_json(stored: Mapping[str, list[Any]]) -> dict[str, field_rules.Stamp]:
+    """Stamps of an order's row; `stamps_to_json` made them."""
+    return {
+        name: field_rules.Stamp(at=each[0], source=each[1], settled=len(each) > 2)
+        for name, each in stored.items()
+    }
