@@ -106,6 +106,12 @@ def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> 
     return _rounded(first, smallest) == _rounded(second, smallest)
 
 
+def fits_places(amount: Decimal, currency: str | None) -> bool:
+    """Whether the amount has no more decimal places than its currency; true for an unknown currency."""
+    places = minor_units(currency or "")
+    return places is None or amount == _rounded(amount, Decimal(1).scaleb(-places))
+
+
 def _rounded(amount: Decimal, smallest: Decimal) -> Decimal:
     return amount.quantize(smallest, rounding=ROUND_HALF_UP, context=_EXACT)
 

@@ -1,0 +1,187 @@
+"""Requests that create a payment token or a payment order.
+
+The two endpoints take nearly the same sale in two shapes. Requests are plain values in the specification's
+words; `build_token_document` and `build_order_document` give them their shape, and refuse what the service
+would refuse, all problems at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from checkout_integration.protocol.creation_rules import CreationError, check_order, check_token
+
+__all__ = [
+    "CreationError",
+    "Customer",
+    "CustomerAddress",
+    "OrderRequest",
+    "TokenRequest",
+    "build_order_document",
+    "build_token_document",
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CustomerAddress:
+    """Where the customer lives (EP1-10, EP2-13): ISO 3166-1 alpha-2 country, ISO 3166-2 state."""
+
+    country: str | None = field(default=None, repr=False)
+    city: str | None = field(default=None, repr=False)
+    postal_code: str | None = field(default=None, repr=False)
+    state: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Customer:
+    """The customer of a request (EP1-03 to EP1-10, EP2-13). ``external_id`` is the merchant's identifier."""
+
+    external_id: str | None = field(default=None, repr=False)
+    name: str | None = field(default=None, repr=False)
+    email: str | None = field(default=None, repr=False)
+    email_verified: bool | None = None
+    phone: str | None = field(default=None, repr=False)
+    phone_verified: bool | None = None
+    ip: str | None = field(default=None, repr=False)
+    locale: str | None = None
+    address: CustomerAddress | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenRequest:
+    """What a token holds (EP1-03 to EP1-22). ``amount`` and ``currency`` for type simple, else products."""
+
+    project_id: str
+    type: str
+    user: Customer | None = None
+    currency: str | None = None
+    amount: Decimal | None = None
+    description: str | None = None
+    products_ids: Sequence[str] | None = None
+    platform_id: str | None = None
+    is_buy_for_virtual_currency: bool | None = None
+    button_caption: str | None = None
+    metadata: Mapping[str, str] | None = field(default=None, repr=False)
+    return_url_success: str | None = field(default=None, repr=False)
+    return_url_fail: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OrderRequest:
+    """What an order is made of (EP2-03 to EP2-16).
+
+    ``token`` overrides the parameters that it holds, required ones included, and may stand alone (EP2-12).
+    """
+
+    project: str | None = None
+    type: str | None = None
+    token: str | None = field(default=None, repr=False)
+    amount: Decimal | None = None
+    currency: str | None = None
+    account: str | None = field(default=None, repr=False)
+    description: str | None = None
+    metadata: Mapping[str, str] | None = field(default=None, repr=False)
+    url_success: str | None = field(default=None, repr=False)
+    url_fail: str | None = field(default=None, repr=False)
+    products: Sequence[str] | None = None
+    user: Customer | None = None
+    order: str | None = None
+    platform_id: str | None = None
+
+
+def build_token_document(request: TokenRequest) -> dict[str, Any]:
+    """The JSON object for token creation. Raises CreationError with every problem found."""
+    document = _present(user=_token_user(request.user), settings=_settings(request))
+    check_token(document)
+    return document
+
+
+def build_order_document(request: OrderRequest) -> dict[str, Any]:
+    """The JSON object for order creation. Raises CreationError with every problem found."""
+    document = _present(
+        project=request.project,
+        type=request.type,
+        token=request.token,
+        amount=request.amount,
+        currency=request.currency,
+        account=request.account,
+        description=request.description,
+        metadata=request.metadata or None,
+        url_success=request.url_success,
+        url_fail=request.url_fail,
+        products=request.products or None,
+        user=_order_user(request.user),
+        order=request.order,
+        platform_id=request.platform_id,
+    )
+    check_order(document)
+    return document
+
+
+def _settings(request: TokenRequest) -> dict[str, Any]:
+    return_url = _present(success=request.return_url_success, fail=request.return_url_fail)
+    return _present(
+        project_id=request.project_id,
+        type=request.type,
+        currency=request.currency,
+        amount=request.amount,
+        description=request.description,
+        products_ids=request.products_ids or None,
+        platform_id=request.platform_id,
+        is_buy_for_virtual_currency=request.is_buy_for_virtual_currency,
+        button_caption=request.button_caption,
+        metadata=request.metadata or None,
+        return_url=return_url or None,
+    )
+
+
+def _token_user(user: Customer | None) -> dict[str, Any] | None:
+    """EP1-04 to EP1-10: an id, and each value in an object of its own."""
+    if user is None:
+        return None
+    return _present(
+        id=user.external_id,
+        email=_valued(user.email, user.email_verified),
+        phone=_valued(user.phone, user.phone_verified),
+        name=_valued(user.name),
+        ip=_valued(user.ip),
+        locale=_valued(user.locale),
+        address=_address(user.address),
+    )
+
+
+def _order_user(user: Customer | None) -> dict[str, Any] | None:
+    """EP2-13: flat."""
+    if user is None:
+        return None
+    return _present(
+        external_id=user.external_id,
+        name=user.name,
+        email=user.email,
+        email_verified=user.email_verified,
+        phone=user.phone,
+        phone_verified=user.phone_verified,
+        ip=user.ip,
+        locale=user.locale,
+        address=_address(user.address),
+    )
+
+
+def _address(address: CustomerAddress | None) -> dict[str, Any] | None:
+    if address is None:
+        return None
+    return _present(
+        country=address.country, city=address.city, postal_code=address.postal_code, state=address.state
+    )
+
+
+def _valued(value: str | None, verified: bool | None = None) -> dict[str, Any] | None:
+    return None if value is None else _present(value=value, verified=verified)
+
+
+def _present(**members: Any) -> dict[str, Any]:
+    """What was given. An absent parameter is left out, never sent as null."""
+    return {name: value for name, value in members.items() if value is not None}

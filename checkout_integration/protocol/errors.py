@@ -1,0 +1,39 @@
+"""The error object of the service, read from whatever body came with an error status."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checkout_integration.protocol.strict_json import StrictJsonError, loads
+
+CREDENTIAL_CODES: Final = frozenset({"ma000022", "co000005", "fm000048"})
+"""Codes with which token and order creation answer 400 to bad credentials, where AUT-05 says 401."""
+
+_LONGEST_TEXT: Final = 500
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorObject:
+    """What the service said (ERR-01 to ERR-03). "" where it said nothing; one line each, bounded."""
+
+    code: str = ""
+    message: str = ""
+    details: str = ""
+
+
+def parse_error(body: bytes) -> ErrorObject:
+    """The error object in a body (HTT-01). Never raises: a body that is something else gives an empty one."""
+    try:
+        document = loads(body)
+    except StrictJsonError:
+        return ErrorObject()
+    if not isinstance(document, dict):
+        return ErrorObject()
+    return ErrorObject(**{name: _line(document.get(name)) for name in ("code", "message", "details")})
+
+
+def _line(value: Any) -> str:
+    return _CONTROL.sub(" ", value[:_LONGEST_TEXT]) if isinstance(value, str) else ""
