@@ -70,8 +70,28 @@ def ensure(name: str, recipe: Recipe) -> Path:
     folder = FOLDER / name
     with _only_one(FOLDER / f"{name}.lock"):
         if not _is_current(folder, recipe):
-            _make(folder, recipe)
+            _say(f"Making {folder.relative_to(ROOT)} (once; again only when dependencies change) ...")
+            make(folder, recipe.needed(), wheels=recipe.optional())
             (folder / "key").write_text(recipe.key(), encoding="ascii")
+    return _python_of(folder)
+
+
+def make(folder: Path, lines: Sequence[str], *, wheels: Sequence[str] = ()) -> Path:
+    """Make an environment of these requirements in `folder`, replacing what is there, and return its Python.
+
+    Of `wheels`, those that fit this Python are added. Raises EnvironmentFailed when neither uv nor pip can make it.
+    """
+    tools = [tool for tool in (_Uv(folder), _Pip(folder)) if tool.exists()]
+    for tool in tools:
+        shutil.rmtree(folder, ignore_errors=True)
+        if tool.create() and tool.install(lines):
+            break
+        _say(f"{tool.name} could not make {folder}.")
+    else:
+        raise EnvironmentFailed(_advice(bool(tools)))
+    for line in wheels:
+        if not tool.install([line], wheels_only=True):
+            _say(f"No wheel of {line} fits this Python: left out.")
     return _python_of(folder)
 
 
@@ -100,23 +120,6 @@ def _is_current(folder: Path, recipe: Recipe) -> bool:
     # The key is written last, so an environment whose making was cut short is not taken for a whole one.
     key = folder / "key"
     return _python_of(folder).exists() and key.exists() and key.read_text(encoding="ascii") == recipe.key()
-
-
-def _make(folder: Path, recipe: Recipe) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    tools = [tool for tool in (_Uv(folder), _Pip(folder)) if tool.exists()]
-    for tool in tools:
-        _say(
-            f"Making {folder.relative_to(ROOT)} with {tool.name} (once; again only when dependencies change) ..."
-        )
-        if tool.create() and tool.install(recipe.needed()):
-            break
-        shutil.rmtree(folder, ignore_errors=True)
-    else:
-        raise EnvironmentFailed(_advice(bool(tools)))
-    for line in recipe.optional():
-        if not tool.install([line], wheels_only=True):
-            _say(f"No wheel of {line} fits this Python: left out.")
 
 
 def _advice(tried: bool) -> str:

@@ -47,17 +47,17 @@ def _skip_without_server(item: pytest.Item) -> None:
     # Not a missing server: the run on PostgreSQL has this test.
     if item.get_closest_marker("postgres") and not on_postgres:
         item.add_marker(pytest.mark.skip(reason="runs on PostgreSQL only"))
-    here = {"redis": bool(os.environ.get(services.REDIS)), "browser": services.chromium() is not None}
-    missing = [name for name, is_here in here.items() if item.get_closest_marker(name) and not is_here]
-    if missing and not services.required():
-        item.add_marker(pytest.mark.skip(reason=f"needs {' and '.join(missing)}"))
+    if item.get_closest_marker("redis") and not os.environ.get(services.REDIS) and not services.required():
+        item.add_marker(pytest.mark.skip(reason=f"needs Redis ({services.REDIS})"))
+    if item.get_closest_marker("browser") and services.chromium() is None:
+        item.add_marker(pytest.mark.skip(reason="needs Chromium"))
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
     """Give the address of the real Redis of this run; for tests marked `redis`."""
     url = os.environ.get(services.REDIS)
-    assert url, f"{services.REQUIRED} is set, but there is no Redis ({services.REDIS})"
+    assert url, f"there is no Redis: set {services.REDIS}, or mark the test `redis`"
     return url
 
 
@@ -65,5 +65,5 @@ def redis_url() -> str:
 def chromium_path() -> str:
     """Give the path of Chromium; for tests marked `browser`."""
     path = services.chromium()
-    assert path, f"{services.REQUIRED} is set, but there is no Chromium"
+    assert path, "a test that asks for Chromium carries the mark `browser`"
     return path

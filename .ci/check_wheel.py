@@ -1,0 +1,63 @@
+"""Check a built wheel: what it holds, and that it works where neither Celery nor Redis is installed.
+
+Usage: python .ci/check_wheel.py dist/checkout_integration-*.whl
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from subprocess import check_call
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from example_project.environment import make  # noqa: E402
+
+PACKAGE = "checkout_integration/"
+# Beside modules: what a template loader, a type checker or the sandbox reads.
+DATA = {".html", ".txt", ".css", ".js", ".svg", ".typed", ".yaml", ".yml", ".json", ".po", ".mo"}
+NEEDED = {"py.typed", "apps.py", "migrations/0001_initial.py", "sandbox/__main__.py"}
+SMOKE = """
+import importlib.util, sys
+import django
+from django.conf import settings
+present = [name for name in ("celery", "redis", "kombu", "werkzeug", "pytest") if importlib.util.find_spec(name)]
+assert not present, f"{present} installed here: this would prove nothing"
+settings.configure(
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "checkout_integration"],
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+)
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+import checkout_integration.client, checkout_integration.flows, checkout_integration.signals, checkout_integration.urls
+print("imports and migrates without Celery and Redis on Django", django.__version__)
+"""
+
+
+def main() -> None:
+    """Judge the wheel that the command line names."""
+    wheel = Path(sys.argv[1]).resolve()
+    names = zipfile.ZipFile(wheel).namelist()
+    strangers = [name for name in names if not _belongs(name)]
+    missing = [name for name in NEEDED if PACKAGE + name not in names]
+    if strangers or missing:
+        sys.exit(f"wheel: does not belong: {strangers}; missing: {missing}")
+    print(f"{wheel.name}: {len(names)} files, each of them belongs")
+    with tempfile.TemporaryDirectory(prefix="checkout-wheel-") as folder:
+        python = make(Path(folder) / "environment", [str(wheel)])
+        check_call([str(python), "-c", SMOKE], cwd=folder)
+
+
+def _belongs(name: str) -> bool:
+    if ".dist-info/" in name:
+        return True
+    inside = name.startswith(PACKAGE) and "test_" not in name and "__pycache__" not in name
+    return inside and Path(name).suffix in {".py", *DATA}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Copy what the tests need to another directory, so that they meet the installed wheel and not the working copy.
+
+Usage: python .ci/copy_tests.py REPOSITORY TARGET
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+PARTS = ("tests", "example_project")
+
+
+def main() -> None:
+    """Replace TARGET's copies of the tests, the example project and pytest's configuration."""
+    repository, target = Path(sys.argv[1]), Path(sys.argv[2])
+    for part in PARTS:
+        shutil.rmtree(target / part, ignore_errors=True)
+        shutil.copytree(repository / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(repository / "pyproject.toml", target)
+
+
+if __name__ == "__main__":
+    main()
