@@ -1,0 +1,8 @@
+"""Speaks the protocol to the service over HTTPS: no Django, no database, no rules about sales."""
+
+from __future__ import annotations
+
+from checkout_integration.client.client import Client
+from checkout_integration.client.config import ClientConfig
+
+__all__ = ["Client", "ClientConfig"]

@@ -53,6 +53,11 @@ class TransactionPage:
         """The rows as they were sent."""
         return tuple(order.document for order in self.items)
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Identifiers of the rows, "" where a row has none."""
+        return tuple(order.id or "" for order in self.items)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CursorPage:

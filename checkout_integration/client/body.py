@@ -1,0 +1,59 @@
+"""Reading an answer's body with bounds on its size, before and after decompression, and to its real end."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from typing import Final
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+class BodyRefused(ValueError):
+    """The body is too large, cut short, or in an encoding that was not asked for."""
+
+
+def read_body(chunks: Iterable[bytes], encoding: str, limit: int) -> bytes:
+    """The decoded body. Raises BodyRefused; never holds more than ``limit`` bytes and one chunk.
+
+    A gzip body must be one complete member with nothing after it: the HTTP library accepts a cut one
+    silently, and what is left may even be JSON.
+    """
+    match encoding.strip().lower():
+        case "" | "identity":
+            return _bounded(chunks, limit)
+        case "gzip" | "x-gzip":
+            return _gunzip(chunks, limit)
+    raise BodyRefused("it came in an encoding that was not asked for")
+
+
+def _bounded(chunks: Iterable[bytes], limit: int) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        _refuse_beyond(limit, len(body))
+    return bytes(body)
+
+
+def _gunzip(chunks: Iterable[bytes], limit: int) -> bytes:
+    inflate = zlib.decompressobj(_GZIP)
+    body = bytearray()
+    received = 0
+    for chunk in chunks:
+        received += len(chunk)
+        _refuse_beyond(limit, received)
+        try:
+            body += inflate.decompress(chunk, limit + 1 - len(body))
+        except zlib.error:
+            raise BodyRefused("its compression is damaged") from None
+        _refuse_beyond(limit, len(body))
+        if inflate.unused_data:
+            raise BodyRefused("something follows its compressed end")
+    if not inflate.eof:
+        raise BodyRefused("it was cut short")
+    return bytes(body)
+
+
+def _refuse_beyond(limit: int, size: int) -> None:
+    if size > limit:
+        raise BodyRefused(f"it is larger than {limit} bytes")

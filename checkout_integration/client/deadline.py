@@ -1,0 +1,122 @@
+"""One total deadline for a call: its connections, attempts, pauses and answers together.
+
+Socket time-outs alone do not bound a call: each of them starts anew with every byte that drips in, and
+urllib3 starts its own anew with every attempt.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Timeout
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.response import HTTPResponse
+
+_SHORTEST_WAIT = 0.001  # zero would make a socket non-blocking
+_current = threading.local()
+
+
+class Deadline:
+    """While entered, cuts the connections that this thread waits on as soon as the time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._watched: socket.socket | None = None
+
+    def remaining(self) -> float:
+        """Seconds that are left, never below zero."""
+        return max(0.0, self._end - time.monotonic())
+
+    def is_over(self) -> bool:
+        """Whether the time is over."""
+        return self.remaining() <= 0.0
+
+    def watch(self, connection: socket.socket) -> None:
+        """Cut this connection, and no other, when the time is over."""
+        with self._lock:
+            self._watched = connection
+        if self.is_over():
+            self._cut()
+
+    def _cut(self) -> None:
+        with self._lock, suppress(OSError):
+            if self._watched is not None:
+                # The method of the plain socket: that of a TLS socket also resets the state that the
+                # waiting thread is using. Shutting down wakes it; closing would not.
+                socket.socket.shutdown(self._watched, socket.SHUT_RDWR)
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        _current.deadline = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        _current.deadline = None
+        with self._lock:  # from here on the connection may serve another call
+            self._watched = None
+
+
+class DeadlineTimeout(Timeout):
+    """Socket time-outs that shrink with the deadline instead of starting anew with each attempt."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def clone(self) -> DeadlineTimeout:
+        """A fresh state for the next attempt, with the same deadline."""
+        return DeadlineTimeout(self._deadline)
+
+    @property
+    def connect_timeout(self) -> float:
+        """Seconds left for connecting."""
+        return max(self._deadline.remaining(), _SHORTEST_WAIT)
+
+    @property
+    def read_timeout(self) -> float:
+        """Seconds left for an answer."""
+        return max(self._deadline.remaining(), _SHORTEST_WAIT)
+
+
+def watching_pool() -> PoolManager:
+    """Connections that tell the deadline of their thread when they begin to wait for an answer."""
+    pool = PoolManager()
+    pool.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+    return pool
+
+
+def _watch(connection: Any) -> None:
+    deadline: Deadline | None = getattr(_current, "deadline", None)
+    if deadline is not None and connection.sock is not None:
+        deadline.watch(connection.sock)
+
+
+class _HttpConnection(HTTPConnection):
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3 has it
+        _watch(self)
+        return super().getresponse()
+
+
+class _HttpsConnection(HTTPSConnection):
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3 has it
+        _watch(self)
+        return super().getresponse()
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection

@@ -1,0 +1,182 @@
+"""Everything that can go wrong when the service is called, as one family of exceptions.
+
+Messages say what happened and what to do. They never hold a secret, a query string or a body, and they are
+raised without the HTTP library's own errors behind them, since those know the whole request.
+"""
+
+from __future__ import annotations
+
+from checkout_integration.protocol.endpoints import Endpoint
+from checkout_integration.protocol.errors import CREDENTIAL_CODES, ErrorObject
+
+
+class CheckoutError(Exception):
+    """A call of the service did not succeed.
+
+    Attributes:
+        retry_is_safe: whether sending the same request again can help and cannot do anything twice.
+        outcome_unknown: whether an order may have been created although no answer says so. Such a request
+            must not be repeated: there is no idempotency key.
+
+    """
+
+    def __init__(self, message: str, *, retry_is_safe: bool = False, outcome_unknown: bool = False) -> None:
+        super().__init__(message)
+        self.retry_is_safe = retry_is_safe
+        self.outcome_unknown = outcome_unknown
+
+
+class InsecureAddress(CheckoutError):
+    """An address is not HTTPS, or not a plain address: nothing was sent (AUT-01)."""
+
+
+class ServiceUnreachable(CheckoutError):
+    """No connection, or it broke before the answer was complete."""
+
+
+class DeadlineExceeded(CheckoutError):
+    """The total deadline passed before the answer was complete."""
+
+
+class AnswerUnreadable(CheckoutError):
+    """An answer came that is not what the specification says: too large, cut short, not JSON, incomplete."""
+
+
+class ListingUnstable(CheckoutError):
+    """A list never came to its end: the service answers the same rows at every position."""
+
+
+class ServiceAnswered(CheckoutError):
+    """The service answered with a status other than success, ``status``, and the error object ``error``."""
+
+    advice = "see the status and the error of the service"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        status: int,
+        error: ErrorObject,
+        *,
+        retry_is_safe: bool = False,
+        outcome_unknown: bool = False,
+    ) -> None:
+        said = ": ".join(part for part in (error.code, error.message, error.details) if part)
+        super().__init__(
+            f"{endpoint.method} {endpoint.path} answered {status} ({said or 'no details'}); {self.advice}",
+            retry_is_safe=retry_is_safe,
+            outcome_unknown=outcome_unknown,
+        )
+        self.status = status
+        self.error = error
+
+
+class RedirectRefused(ServiceAnswered):
+    """3xx: following it could hand the secret to another host."""
+
+    advice = "redirects are not followed; correct the configured address"
+
+
+class BadRequest(ServiceAnswered):
+    """400: invalid request data (HTT-05)."""
+
+    advice = "correct the request"
+
+
+class BadCredentials(ServiceAnswered):
+    """401: no valid credentials (HTT-06, AUT-05), or 400 with one of the codes that mean the same."""
+
+    advice = "check the project identifier and its secret key"
+
+
+class LiveModeInactive(ServiceAnswered):
+    """402: live mode, but the account is not yet activated for it (HTT-07)."""
+
+    advice = "have the account activated for live payments, or use the test mode"
+
+
+class Forbidden(ServiceAnswered):
+    """403: not authorized to access the item (HTT-08)."""
+
+    advice = "use the project that owns the item"
+
+
+class NotFound(ServiceAnswered):
+    """404: the item does not exist (HTT-09)."""
+
+    advice = "check the identifiers and the configured address"
+
+
+class FormatNotSupported(ServiceAnswered):
+    """406: the request format is not supported (HTT-10)."""
+
+    advice = "the service wants JSON; check what stands between it and this client"
+
+
+class Conflict(ServiceAnswered):
+    """409: the data conflicts with existing data (HTT-11)."""
+
+    advice = "look up what exists before trying again"
+
+
+class Unprocessable(ServiceAnswered):
+    """422: often a required parameter is missing (HTT-12)."""
+
+    advice = "add what is missing"
+
+
+class TooManyRequests(ServiceAnswered):
+    """429: too many requests in a row (HTT-13)."""
+
+    advice = "call again later and less often"
+
+
+class ServiceFailed(ServiceAnswered):
+    """5xx: a failure on the service's side (HTT-14)."""
+
+    advice = "wait for the service to recover"
+
+
+class InternalError(ServiceFailed):
+    """500."""
+
+
+class BadGateway(ServiceFailed):
+    """502."""
+
+
+class ServiceUnavailable(ServiceFailed):
+    """503."""
+
+
+class GatewayTimeout(ServiceFailed):
+    """504."""
+
+
+_BY_STATUS: dict[int, type[ServiceAnswered]] = {
+    400: BadRequest,
+    401: BadCredentials,
+    402: LiveModeInactive,
+    403: Forbidden,
+    404: NotFound,
+    406: FormatNotSupported,
+    409: Conflict,
+    422: Unprocessable,
+    429: TooManyRequests,
+    500: InternalError,
+    502: BadGateway,
+    503: ServiceUnavailable,
+    504: GatewayTimeout,
+}
+_BY_CENTURY: dict[int, type[ServiceAnswered]] = {3: RedirectRefused, 5: ServiceFailed}
+
+
+def answered(endpoint: Endpoint, status: int, error: ErrorObject) -> ServiceAnswered:
+    """The exception for an answer that is not a success."""
+    if status == 400 and error.code in CREDENTIAL_CODES:
+        kind: type[ServiceAnswered] = BadCredentials
+    else:
+        kind = _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ServiceAnswered)
+    # A 4xx says that nothing was done. After anything else an order may exist.
+    unknown = not endpoint.repeatable and status // 100 != 4
+    again = status == 429 or (status // 100 == 5 and endpoint.repeatable)
+    return kind(endpoint, status, error, retry_is_safe=again, outcome_unknown=unknown)
