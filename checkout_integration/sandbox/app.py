@@ -1,0 +1,84 @@
+"""The WSGI application: one map of routes, one place where errors become answers, one run log entry per request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, RequestRedirect
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Request, Response
+
+from checkout_integration.sandbox.api import Api
+from checkout_integration.sandbox.assets_route import asset_rules
+from checkout_integration.sandbox.control import Control
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.form import Form
+from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.operator_page import OperatorPage
+from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+    from checkout_integration.sandbox.sandbox import Sandbox
+
+_LOGGED: Final = ("/api/", "/merchant/")
+
+
+class SandboxApp:
+    """A sandbox as a WSGI application."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Route every door of `sandbox`."""
+        self._sandbox = sandbox
+        parts = (Api(sandbox), Form(sandbox), Control(sandbox), OperatorPage(sandbox))
+        rules = [rule for part in parts for rule in part.rules()]
+        self._routes = Map([*rules, *asset_rules()], strict_slashes=True)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        request = Request(environ)
+        request.max_content_length = LARGEST_BODY
+        answer = self._answer(request)
+        self._log(request, answer)
+        return finish(request, answer, self._sandbox.clock)(environ, start_response)
+
+    def _answer(self, request: Request) -> Response:
+        try:
+            endpoint, arguments = self._routes.bind_to_environ(request.environ).match()
+            answer: Response = endpoint(request, **arguments)
+        except RefusedError as error:
+            return json_answer(error.document(), error.status)
+        except RequestRedirect as error:
+            return redirect(error.new_url, 308)
+        except HTTPException as error:
+            return self._framework_error(error.code or 500, error.name)
+        except Exception as error:  # noqa: BLE001 -- WHY: the service answers JSON even when it breaks (SVC-05)
+            note = f"{type(error).__name__}: {error}"
+            self._sandbox.log.record(
+                at=self._now(), direction="in", method=request.method, url=request.path, status=500, note=note
+            )
+            return self._framework_error(500, "Internal Server Error")
+        return answer
+
+    def _framework_error(self, status: int, message: str) -> Response:
+        """Answer what no operation answered; in the field with a message alone (ERR-01)."""
+        code = "" if self._sandbox.profile.framework_errors_short else f"fm000{status}"
+        return json_answer(RefusedError(status, code, message).document(), status)
+
+    def _log(self, request: Request, answer: Response) -> None:
+        if request.path.startswith(_LOGGED):
+            self._sandbox.log.record(
+                at=self._now(),
+                direction="in",
+                method=request.method,
+                url=request.full_path.rstrip("?"),
+                status=answer.status_code,
+                request=request.get_data(cache=True),
+                answer=answer.get_data(),
+            )
+
+    def _now(self) -> str:
+        return write_moment(self._sandbox.clock.now())

@@ -1,0 +1,65 @@
+"""What a project sells: its own products, or products made up from any identifier."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from decimal import Decimal
+
+from checkout_integration.protocol.vocabulary import OrderType
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Product:
+    """A product; the specification references products by identifier only (RFD-07).
+
+    Attributes:
+        id, sku, name, description: texts of the item.
+        price: in `currency`.
+        kind: the order type that sells it: `key` or `product`.
+        images: addresses of pictures.
+    """
+
+    id: str
+    name: str
+    price: Decimal
+    currency: str = "USD"
+    kind: OrderType = OrderType.PRODUCT
+    sku: str = ""
+    description: str = ""
+    images: tuple[str, ...] = ()
+
+
+def generated_product(product_id: str, kind: OrderType, currency: str) -> Product:
+    """Make up a product whose name and price depend on the identifier alone, so that they stay the same."""
+    digest = hashlib.sha256(product_id.encode("utf-8", "replace")).digest()
+    name = product_id.replace("_", " ").replace("-", " ").strip().title()[:60]
+    return Product(
+        id=product_id,
+        sku=product_id,
+        name=name or "Product",
+        description=f"{name} from the sandbox's shelf",
+        price=Decimal(digest[0] % 40 + 1) - Decimal("0.01"),
+        currency=currency,
+        kind=kind,
+    )
+
+
+def find_product(
+    catalogue: tuple[Product, ...] | None, product_id: str, kind: OrderType, currency: str
+) -> Product | None:
+    """Return the product sold under that identifier; None when the catalogue does not know it."""
+    if catalogue is None:
+        return generated_product(product_id, kind, currency)
+    for product in catalogue:
+        if product.id == product_id and product.kind == kind:
+            return product
+    return None
+
+
+def activation_code(order_id: str, product_id: str) -> str:
+    """Make up the activation code of a sold key: five groups of five characters."""
+    digest = hashlib.sha256(f"{order_id}/{product_id}".encode("utf-8", "replace")).digest()
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    letters = "".join(alphabet[byte % len(alphabet)] for byte in digest[:25])
+    return "-".join(letters[start : start + 5] for start in range(0, 25, 5))

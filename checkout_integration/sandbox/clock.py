@@ -1,0 +1,70 @@
+"""The sandbox's own time, which can be moved forward so that 48 hours of retries take no time at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+
+class VirtualClock:
+    """A clock that runs with real time, or stands still, and that can be advanced.
+
+    Thread-safe. It never goes backwards by its own interface.
+    """
+
+    def __init__(self, start: datetime | None = None, *, running: bool = True) -> None:
+        """Start at `start` (aware; now when None); a clock that is not `running` moves by `advance` only."""
+        self._lock = threading.Lock()
+        self._anchor = start if start is not None else datetime.now(UTC)
+        self._anchor_real = time.monotonic()
+        self._running = running
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def running(self) -> bool:
+        """Whether real time moves this clock."""
+        return self._running
+
+    def now(self) -> datetime:
+        """Return the present virtual time, aware, in UTC."""
+        with self._lock:
+            return self._now()
+
+    def _now(self) -> datetime:
+        if not self._running:
+            return self._anchor
+        return self._anchor + timedelta(seconds=time.monotonic() - self._anchor_real)
+
+    def advance(self, seconds: float) -> datetime:
+        """Move the clock forward and wake whoever waits for a time; return the new time."""
+        with self._lock:
+            self._set(self._now() + timedelta(seconds=max(0.0, seconds)))
+        self._tell()
+        return self.now()
+
+    def set_running(self, running: bool) -> None:
+        """Let the clock run with real time, or stop it where it stands."""
+        with self._lock:
+            self._set(self._now())
+            self._running = running
+        self._tell()
+
+    def restore(self, moment: datetime, *, running: bool) -> None:
+        """Take over the time of a stored state, unless this clock is already later."""
+        with self._lock:
+            self._set(max(moment, self._now()))
+            self._running = running
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change that is not the mere passing of time."""
+        self._listeners.append(listener)
+
+    def _set(self, moment: datetime) -> None:
+        self._anchor = moment
+        self._anchor_real = time.monotonic()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()

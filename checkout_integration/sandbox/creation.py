@@ -1,0 +1,145 @@
+"""Token creation and order creation (chapters 1 and 2): who may, what with, and what comes of it."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.fields import Fields
+from checkout_integration.sandbox.json_text import read_json, write_json
+from checkout_integration.sandbox.ledger import Ledger
+from checkout_integration.sandbox.moments import from_microseconds, to_microseconds
+from checkout_integration.sandbox.opening import open_again, open_order
+from checkout_integration.sandbox.order import Order
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.project import Projects, SandboxProject
+from checkout_integration.sandbox.purchase import (
+    Purchase,
+    check_purchase,
+    read_order_purchase,
+    read_token_purchase,
+)
+from checkout_integration.sandbox.signing import same_secret
+from checkout_integration.sandbox.store import Store
+
+TOKEN_LIFETIME: Final = timedelta(days=30)  # field notes
+
+
+class Creation:
+    """Makes tokens and orders."""
+
+    def __init__(
+        self, store: Store, ledger: Ledger, projects: Projects, clock: VirtualClock, profile: Profile
+    ) -> None:
+        """Work on the sandbox's parts."""
+        self._store = store
+        self._ledger = ledger
+        self._projects = projects
+        self._clock = clock
+        self._profile = profile
+
+    def create_token(self, document: dict[str, Any], signature: str | None) -> str:
+        """Check a token request and return its token (EP1-23).
+
+        Raises:
+            RefusedError: project unknown, credentials bad, or data wrong.
+        """
+        body = Fields(document)
+        purchase = read_token_purchase(body)
+        _refuse_problems(body)
+        project = self._project(purchase, self._profile.unknown_token_project_status, "settings.project_id")
+        self._check_signature(project, signature, needed=True)
+        checked = Fields(document, "settings.")
+        check_purchase(purchase, project, checked)
+        _refuse_problems(checked)
+        _check_activated(project)
+        return self._keep_token(document)
+
+    def create_order(self, document: dict[str, Any], signature: str | None) -> Order:
+        """Check an order request, with or by its token, and store the new order (EP2-17).
+
+        Raises:
+            RefusedError: project or token unknown, credentials bad, or data wrong.
+        """
+        body = Fields(document)
+        token = body.text("token", longest=4096)
+        purchase = read_order_purchase(body)
+        _refuse_problems(body)
+        if token:
+            purchase = purchase.overridden_by(self._token_purchase(token))
+        project = self._project(purchase, 400, "project")
+        # WHY not for a token's own user data: the token was already created with the signature.
+        self._check_signature(project, signature, needed=document.get("user") is not None)
+        return self._store_order(purchase, project)
+
+    def order_from_token(self, token: str) -> Order:
+        """Store the order of a form opened by its token alone (EP6-04)."""
+        return self.create_order({"token": token}, None)
+
+    def order_again(self, order: Order) -> Order:
+        """Store the new order of a buyer's "try again"."""
+        project = self._projects.find(order.project_id)
+        if project is None:
+            raise RefusedError(404, "fm000004", "project not found")
+        again = open_again(order, project, self._now())
+        self._ledger.add(again)
+        return again
+
+    def _store_order(self, purchase: Purchase, project: SandboxProject) -> Order:
+        checked = Fields({})
+        check_purchase(purchase, project, checked)
+        _refuse_problems(checked)
+        _check_activated(project)
+        order = open_order(purchase, project, self._now())
+        self._ledger.add(order)
+        return order
+
+    def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
+        if not purchase.project:
+            raise RefusedError(400, "fm000002", "invalid request data", f"{name}: is required")
+        project = self._projects.find(purchase.project)
+        if project is None:
+            raise RefusedError(unknown_status, "co000005", "project not found", f"{name}: unknown")
+        return project
+
+    def _check_signature(self, project: SandboxProject, signature: str | None, *, needed: bool) -> None:
+        """Check X-API-SIGNATURE where it is needed, and wherever it is given (AUT-02, AUT-05)."""
+        status = self._profile.bad_credentials_status
+        if signature is None:
+            if needed:
+                raise RefusedError(status, "fm000048", "signature is required", "X-API-SIGNATURE is missing")
+        elif not same_secret(signature, project.secret_key):
+            raise RefusedError(status, "ma000022", "invalid signature", "X-API-SIGNATURE does not fit")
+
+    def _keep_token(self, document: dict[str, Any]) -> str:
+        token = secrets.token_urlsafe(96)
+        with self._store.transaction() as connection:
+            connection.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?)",
+                (token, to_microseconds(self._now()), write_json(document)),
+            )
+        return token
+
+    def _token_purchase(self, token: str) -> Purchase:
+        with self._store.transaction() as connection:
+            row = connection.execute("SELECT * FROM tokens WHERE token = ?", (token,)).fetchone()
+        if row is None or self._now() > from_microseconds(row["created_at"]) + TOKEN_LIFETIME:
+            raise RefusedError(400, "fm000011", "invalid token", "token: unknown or expired")
+        return read_token_purchase(Fields(read_json(row["document"])))
+
+    def _now(self) -> datetime:
+        now = self._clock.now()
+        return now.replace(microsecond=0) if self._profile.whole_seconds else now
+
+
+def _refuse_problems(body: Fields) -> None:
+    if body.problems:
+        raise RefusedError(400, "fm000002", "invalid request data", "; ".join(body.problems))
+
+
+def _check_activated(project: SandboxProject) -> None:
+    if project.live and not project.activated:
+        raise RefusedError(402, "co000007", "account is not activated for live requests")

@@ -1,0 +1,146 @@
+"""The orders in the store: the only statements that read or write them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.sandbox.moments import to_microseconds
+from checkout_integration.sandbox.order import Order, read_sheet, write_sheet
+from checkout_integration.sandbox.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Search:
+    """What the transactions list looks for; every part narrows, None and () do not (EP3-03 to EP3-11)."""
+
+    project_ids: Sequence[str]
+    id: str | None = None
+    statuses: Sequence[str] | None = None
+    account: str | None = None
+    invoice_id: str | None = None
+    date_from: datetime | None = None
+    date_to: datetime | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _conditions(search: Search) -> tuple[str, list[object]]:
+    clauses = [f"project_id IN ({_marks(search.project_ids)})"]
+    values: list[object] = list(search.project_ids)
+    if search.id is not None:
+        clauses.append("id = ?")
+        values.append(search.id)
+    if search.statuses is not None:
+        # WHY: `processed` also finds paid orders that were reversed later (field notes).
+        also_reversed = int(OrderStatus.PROCESSED in search.statuses)
+        clauses.append(f"(status IN ({_marks(search.statuses)}) OR (? AND paid AND NOT reversal))")
+        values += [*search.statuses, also_reversed]
+    if search.account is not None:
+        clauses.append("instr(account, ?) > 0")
+        values.append(search.account)
+    if search.invoice_id is not None:
+        clauses.append("seq IN (SELECT seq FROM order_metadata WHERE value = ?)")
+        values.append(search.invoice_id)
+    if search.date_from is not None:
+        clauses.append("created_at >= ?")
+        values.append(to_microseconds(search.date_from))
+    if search.date_to is not None:
+        clauses.append("created_at <= ?")
+        values.append(to_microseconds(search.date_to))
+    return " AND ".join(clauses), values
+
+
+class Ledger:
+    """Reads and writes orders."""
+
+    def __init__(self, store: Store) -> None:
+        """Work on the given store."""
+        self._store = store
+
+    def add(self, order: Order) -> None:
+        """Insert a new order with its metadata values."""
+        with self._store.transaction() as connection:
+            self._insert(connection, order)
+
+    def add_all(self, orders: Iterable[Order]) -> None:
+        """Insert many orders in one transaction."""
+        with self._store.transaction() as connection:
+            for order in orders:
+                self._insert(connection, order)
+
+    def _insert(self, connection: sqlite3.Connection, order: Order) -> None:
+        cursor = connection.execute(
+            "INSERT INTO orders (id, project_id, status, paid, reversal, account, created_at, sheet)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                order.id,
+                order.project_id,
+                order.status,
+                order.paid,
+                order.reversal,
+                order.account,
+                to_microseconds(order.created_at),
+                write_sheet(order),
+            ),
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO order_metadata VALUES (?, ?)",
+            [(value, cursor.lastrowid) for value in order.metadata.values()],
+        )
+
+    def save(self, order: Order) -> None:
+        """Write back an order read in the same transaction; metadata and time of creation never change."""
+        with self._store.transaction() as connection:
+            connection.execute(
+                "UPDATE orders SET status = ?, paid = ?, account = ?, sheet = ? WHERE id = ?",
+                (order.status, order.paid, order.account, write_sheet(order), order.id),
+            )
+
+    def find(self, order_id: str) -> Order | None:
+        """Return the order or reversal item of that identifier, or None."""
+        with self._store.transaction() as connection:
+            row = connection.execute("SELECT * FROM orders WHERE id = ?", (order_id,)).fetchone()
+        return None if row is None else _order_of(row)
+
+    def search(self, search: Search) -> tuple[int, list[Order]]:
+        """Return how many orders match, and the asked page of them, oldest first."""
+        condition, values = _conditions(search)
+        with self._store.transaction() as connection:
+            # The condition is made of fixed clauses and marks; every value is bound.
+            (count,) = connection.execute(
+                f"SELECT count(*) FROM orders WHERE {condition}",  # noqa: S608
+                values,
+            ).fetchone()
+            rows = connection.execute(
+                f"SELECT * FROM orders WHERE {condition} ORDER BY created_at, seq LIMIT ? OFFSET ?",  # noqa: S608
+                [*values, search.limit, search.offset],
+            ).fetchall()
+        return count, [_order_of(row) for row in rows]
+
+    def newest(self, limit: int) -> tuple[int, list[Order]]:
+        """Return the number of all orders, and the newest ones first, for the operator."""
+        with self._store.transaction() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
+            rows = connection.execute(
+                "SELECT * FROM orders ORDER BY created_at DESC, seq DESC LIMIT ?", (limit,)
+            ).fetchall()
+        return count, [_order_of(row) for row in rows]
+
+
+def _order_of(row: sqlite3.Row) -> Order:
+    return read_sheet(
+        row["sheet"],
+        id=row["id"],
+        project_id=row["project_id"],
+        status=OrderStatus(row["status"]),
+        paid=bool(row["paid"]),
+        reversal=bool(row["reversal"]),
+    )

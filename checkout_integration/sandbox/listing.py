@@ -1,0 +1,124 @@
+"""The transactions list (chapter 3): who may read it, its filters, and its answer."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from datetime import datetime
+from typing import Any, Final
+
+from werkzeug.datastructures import MultiDict
+
+from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
+from checkout_integration.sandbox.documents import Context, Documents
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.ledger import Ledger, Search
+from checkout_integration.sandbox.moments import read_filter_moment
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.project import Projects, SandboxProject
+from checkout_integration.sandbox.signing import same_secret
+
+LIMIT_MAX: Final = 1000  # field notes
+_LARGEST_OFFSET: Final = 2**62
+
+
+class Listing:
+    """Answers the transactions list."""
+
+    def __init__(self, ledger: Ledger, projects: Projects, documents: Documents, profile: Profile) -> None:
+        """Work on the sandbox's parts."""
+        self._ledger = ledger
+        self._projects = projects
+        self._documents = documents
+        self._profile = profile
+
+    def page(self, authorization: str | None, query: MultiDict[str, str]) -> dict[str, Any]:
+        """Return the page asked for, oldest first; `items` is null when it is empty (EP3-12).
+
+        Raises:
+            RefusedError: bad credentials, or a filter that cannot be read.
+        """
+        project = self._authenticate(authorization)
+        search = self._search(project, query)
+        count, orders = self._ledger.search(search)
+        items = [self._documents.order(order, Context.LIST) for order in orders]
+        return {"count": count, "items": items or None}
+
+    def _authenticate(self, authorization: str | None) -> SandboxProject:
+        """Check HTTP Basic: login is a project id, password its secret (AUT-03)."""
+        login, password = _basic_credentials(authorization)
+        project = self._projects.find(login)
+        if project is None:
+            status = self._profile.list_unknown_project_status if login else 401
+            raise RefusedError(status, "", "Internal Server Error" if status >= 500 else "Unauthorized")
+        if not same_secret(password, project.secret_key):
+            raise RefusedError(401, "", "Unauthorized")
+        return project
+
+    def _search(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
+        visible = self._projects.of_merchant(project.merchant)
+        asked = self._array(query, "project")
+        date_from, date_to = self._period(query)
+        return Search(
+            project_ids=visible if asked is None else [each for each in visible if each in asked],
+            id=query.get("id") or None,
+            statuses=self._statuses(query),
+            account=query.get("account") or None,
+            invoice_id=query.get("invoice_id") or None,
+            date_from=date_from,
+            date_to=date_to,
+            limit=_whole_number(query, "limit", TRANSACTIONS_LIMIT_DEFAULT, 1, LIMIT_MAX),
+            offset=_whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
+        )
+
+    def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
+        """Return an array parameter; in the field only the bracketed name is one, the plain is ignored."""
+        values = query.getlist(f"{name}[]")
+        if self._profile.plain_arrays:
+            values += query.getlist(name)
+        return values or None
+
+    def _statuses(self, query: MultiDict[str, str]) -> list[str] | None:
+        statuses = self._array(query, "status")
+        unknown = set(statuses or ()) - set(OrderStatus)
+        if unknown and self._profile.unknown_status_refused:
+            raise RefusedError(400, "fm000002", "invalid request data", "status: unknown value")
+        return statuses
+
+    def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
+        """Return both ends; a second `project_date_from` is the end too, as the specification lists it (EP3-08)."""
+        starts = query.getlist("project_date_from")
+        end = query.get("project_date_to") or (starts[1] if len(starts) > 1 else None)
+        return _moment(starts[0] if starts else None), _moment(end)
+
+
+def _basic_credentials(authorization: str | None) -> tuple[str, str]:
+    scheme, _, encoded = (authorization or "").partition(" ")
+    if scheme.lower() != "basic":
+        return "", ""
+    try:
+        login, _, password = b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return "", ""
+    return login, password
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return read_filter_moment(text)
+    except ValueError:
+        raise RefusedError(
+            400, "fm000002", "invalid request data", "dates have the form YYYY-MM-DDThh:mm:ss"
+        ) from None
+
+
+def _whole_number(query: MultiDict[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = query.get(name) or ""
+    if not text:
+        return default
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if not least <= number <= most:
+        raise RefusedError(400, "fm000002", "invalid request data", f"{name}: must be {least} to {most}")
+    return number

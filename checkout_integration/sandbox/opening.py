@@ -1,0 +1,137 @@
+"""Opening an order: from a checked purchase to the first state of the order (STA-02)."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from checkout_integration.protocol.vocabulary import OBJECT_USER, OrderStatus, OrderType
+from checkout_integration.sandbox.catalogue import Product, find_product
+from checkout_integration.sandbox.currencies import round_money
+from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.order import Order
+from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.purchase import Purchase
+from checkout_integration.sandbox.tax import with_tax
+
+_NAMESPACE: Final = uuid.UUID("6f2b4a1e-4f5c-5a8e-9a55-0c1d2e3f4a5b")
+_KEPT_AGAIN: Final = (
+    "user metadata items platform_id virtual_currency_amount is_buy_for_virtual_currency url_success url_fail"
+    " button_caption vat_payer company_name agreement_number"
+).split()
+_NO_USER: Final[dict[str, Any]] = {
+    "external_id": "",
+    "name": "",
+    "email": "",
+    "email_verified": False,
+    "phone": "",
+    "phone_verified": False,
+    "ip": "",
+    "locale": "",
+    "address": None,
+}
+
+
+def open_order(purchase: Purchase, project: SandboxProject, now: datetime) -> Order:
+    """Return the new order of a purchase that has passed its checks; nothing is stored yet."""
+    kind = OrderType(purchase.type or OrderType.SIMPLE)
+    currency = purchase.currency or project.currency
+    products = [
+        product
+        for product_id in purchase.products or ()
+        if (product := find_product(project.catalogue, product_id, kind, currency))
+    ]
+    units, amount = _price(purchase, project, kind, products)
+    order_id = str(uuid.uuid4())
+    user = _user_of(purchase, project, order_id)
+    order = Order(
+        id=order_id,
+        project_id=project.project_id,
+        secret_key=project.secret_key,
+        webhook_url=project.webhook_url,
+        live=project.live,
+        type=kind,
+        status=OrderStatus.CREATED,
+        created_at=now,
+        description=purchase.description or f"Payment by order # {order_id}",
+        amount=amount,
+        original_amount=amount,
+        currency=currency,
+        user=user,
+        metadata=purchase.metadata or {},
+        items=[_item_of(product, now) for product in products] or None,
+        platform_id=(purchase.platform_id or "steam") if kind == OrderType.KEY else "",
+        virtual_currency_amount=units,
+        is_buy_for_virtual_currency=bool(purchase.is_buy_for_virtual_currency),
+        url_success=purchase.url_success or project.success_url,
+        url_fail=purchase.url_fail or project.fail_url,
+        button_caption=purchase.button_caption or "",
+        vat_payer=project.vat_payer,
+        company_name=project.title,
+        agreement_number=project.agreement_number,
+    )
+    return with_tax(order, (user["address"] or {}).get("country", ""))
+
+
+def open_again(order: Order, project: SandboxProject, now: datetime) -> Order:
+    """Return a new order for the same purchase: a new id, the same metadata (field notes, "try again")."""
+    fresh = Order(
+        id=str(uuid.uuid4()),
+        project_id=order.project_id,
+        secret_key=project.secret_key,
+        webhook_url=project.webhook_url,
+        live=project.live,
+        type=order.type,
+        status=OrderStatus.CREATED,
+        created_at=now,
+        description=order.description,
+        amount=order.original_amount,
+        original_amount=order.original_amount,
+        currency=order.currency,
+    )
+    fresh = replace(fresh, **{name: getattr(order, name) for name in _KEPT_AGAIN})
+    return with_tax(fresh, (order.user.get("address") or {}).get("country", ""))
+
+
+def _price(
+    purchase: Purchase, project: SandboxProject, kind: OrderType, products: list[Product]
+) -> tuple[Decimal, Decimal]:
+    """Return units of virtual currency and the price; `amount` counts units for virtual currency."""
+    currency = purchase.currency or project.currency
+    price = sum((product.price for product in products), Decimal(0))
+    if kind == OrderType.SIMPLE:
+        return Decimal(0), round_money(purchase.amount or Decimal(0), currency)
+    if kind == OrderType.VIRTUAL_CURRENCY and purchase.amount:
+        return purchase.amount, round_money(purchase.amount * project.virtual_currency_price, currency)
+    units = Decimal(0)
+    if kind == OrderType.VIRTUAL_CURRENCY or purchase.is_buy_for_virtual_currency:
+        units = (price / project.virtual_currency_price).quantize(Decimal(1))
+    return units, round_money(price, currency)
+
+
+def _user_of(purchase: Purchase, project: SandboxProject, order_id: str) -> dict[str, Any]:
+    """Return the User of the order; one customer of one project keeps one service-side id (USR-01)."""
+    given = {**_NO_USER, **(purchase.user or {})}
+    given["external_id"] = given["external_id"] or purchase.account or ""
+    identity = f"{project.project_id}/{given['external_id'] or order_id}"
+    return {"id": uuid.uuid5(_NAMESPACE, identity).hex, "object": OBJECT_USER, **given}
+
+
+def _item_of(product: Product, now: datetime) -> dict[str, Any]:
+    return {
+        "id": product.id,
+        "object": "product",
+        "sku": product.sku or product.id,
+        "name": product.name,
+        "description": product.description,
+        "amount": product.price,
+        "currency": product.currency,
+        "images": list(product.images),
+        "url": "",
+        "metadata": {},
+        "created_at": write_moment(now),
+        "updated_at": write_moment(now),
+    }

@@ -1,0 +1,120 @@
+"""An order as the service keeps it: a frozen value, and its text form for the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from checkout_integration.protocol.vocabulary import OrderStatus, OrderType, VatPayer
+from checkout_integration.sandbox.json_text import read_json, write_json
+from checkout_integration.sandbox.moments import read_moment, write_moment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """One order, or one reversal item of the `field` profile's list.
+
+    Attributes:
+        secret_key, webhook_url, live: copied from the project when the order is created (field notes), so that
+            a later rotation does not touch it.
+        paid: True for ever once the payment was processed.
+        reversal: this is the list's second item of a refund or chargeback, not a sale.
+        items: item documents without code and platform; None for an order without products.
+        user: the User document; None without customer data.
+        Everything else is named as in the specification's Order object.
+    """
+
+    id: str
+    project_id: str
+    secret_key: str = field(repr=False)
+    webhook_url: str
+    live: bool
+    type: OrderType
+    status: OrderStatus
+    created_at: datetime
+    description: str
+    amount: Decimal
+    original_amount: Decimal
+    currency: str
+    user: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+    items: list[dict[str, Any]] | None = None
+    platform_id: str = ""
+    virtual_currency_amount: Decimal = Decimal(0)
+    is_buy_for_virtual_currency: bool = False
+    url_success: str = ""
+    url_fail: str = ""
+    button_caption: str = ""
+    transaction: str = ""
+    paid: bool = False
+    reversal: bool = False
+    expired: bool = False
+    canceled: bool = False
+    canceled_at: datetime | None = None
+    cancellation: dict[str, str] | None = None
+    refunded: bool = False
+    refunded_at: datetime | None = None
+    refund: dict[str, Any] | None = None
+    receipt_email: str = ""
+    receipt_number: str = ""
+    receipt_id: str = ""
+    receipt_url: str = ""
+    issuer: dict[str, Any] | None = None
+    form_mode: str = "embed"
+    billing_country: str = ""
+    billing_state: str = ""
+    billing_zip: str = ""
+    vat_payer: VatPayer = VatPayer.NOBODY
+    tax_type: str = ""
+    tax_rate: Decimal = Decimal(0)
+    tax_amount: Decimal = Decimal(0)
+    charge_amount: Decimal = Decimal(0)
+    charge_currency: str = ""
+    method: dict[str, Any] | None = None
+    company_name: str = ""
+    agreement_number: str = ""
+    agreement_accepted: bool = False
+
+    @property
+    def account(self) -> str:
+        """The customer's identifier in the merchant project, which the list's `account` filter searches."""
+        return str(self.user.get("external_id") or "")
+
+
+_COLUMNS: Final = {"id", "project_id", "status", "paid", "reversal"}
+_MONEY: Final = {
+    "amount",
+    "original_amount",
+    "virtual_currency_amount",
+    "tax_rate",
+    "tax_amount",
+    "charge_amount",
+}
+_TIMES: Final = {"created_at", "canceled_at", "refunded_at"}
+_WORDS: Final = {"type": OrderType, "vat_payer": VatPayer}
+
+
+def write_sheet(order: Order) -> str:
+    """Write everything that is no column of its own, leaving out what has its default."""
+    sheet: dict[str, Any] = {}
+    for each in fields(order):
+        value = getattr(order, each.name)
+        if each.name in _COLUMNS or value == each.default or value in (None, {}):
+            continue
+        sheet[each.name] = write_moment(value) if each.name in _TIMES else value
+    return write_json(sheet)
+
+
+def read_sheet(sheet_text: str, **columns: Any) -> Order:
+    """Build the order that `write_sheet` wrote, with the columns beside it."""
+    sheet = read_json(sheet_text)
+    for name in _MONEY & sheet.keys():
+        sheet[name] = Decimal(sheet[name])
+    for name in _TIMES & sheet.keys():
+        sheet[name] = read_moment(sheet[name])
+    for name, word in _WORDS.items():
+        if name in sheet:
+            sheet[name] = word(sheet[name])
+    return Order(**columns, **sheet)

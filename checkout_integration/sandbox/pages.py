@@ -1,0 +1,52 @@
+"""Filling the HTML pages: every value is escaped by MarkupSafe, none can be forgotten."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from checkout_integration.sandbox.currencies import display_money
+from checkout_integration.sandbox.order import Order
+
+
+@cache
+def _template(name: str) -> Markup:
+    return Markup(files(__package__).joinpath("templates", f"{name}.html").read_text("utf-8"))  # noqa: S704
+
+
+def fill(template: str, /, **values: Any) -> Markup:
+    """Return the page part of that name with its values, each escaped unless it is Markup itself."""
+    return _template(template).format(**values)
+
+
+def page(title: str, content: Markup, *, width: str = "", event: str = "") -> Markup:
+    """Return a whole page with the sandbox's banner; `event` is what the page around the frame is told."""
+    return fill("layout", title=title, content=content, width=width, event=event)
+
+
+def joined(parts: list[Markup]) -> Markup:
+    """Return the parts one after the other."""
+    return Markup().join(parts)
+
+
+def line(left: str, right: str, kind: str = "") -> Markup:
+    """Return one line of a summary."""
+    return Markup('<li class="{}"><span>{}</span><span>{}</span></li>').format(kind, left, right)
+
+
+def price_lines(order: Order) -> Markup:
+    """Return what is bought, the tax, and the total."""
+    currency = order.currency
+    lines = [line(item["name"], display_money(item["amount"], currency)) for item in order.items or []]
+    if not lines:
+        lines = [line(order.description, display_money(order.original_amount, currency))]
+    if order.tax_amount:
+        word = "Sales tax" if order.tax_type == "sales_tax" else "VAT"
+        label = f"{word} {order.tax_rate * 100:.0f}%"
+        if order.amount == order.original_amount:
+            label += " included"
+        lines.append(line(label, display_money(order.tax_amount, currency)))
+    return joined([*lines, line("Total", display_money(order.amount, currency), "sum")])

@@ -1,0 +1,119 @@
+"""The two behaviours of the stand-in: `spec`, to the letter of the specification, and `field`, as seen in deployment.
+
+Each attribute is one point where the two differ, so that no other module asks for a profile by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile:
+    """One way for the service to behave.
+
+    Attributes:
+        name: `spec` or `field`.
+        not_json_status: answer to a body that is not JSON (SVC-08).
+        bad_credentials_status: answer of token and order creation to bad credentials (AUT-05).
+        unknown_token_project_status: answer of token creation to an unknown project (EP1-23).
+        list_unknown_project_status: answer of the list to an unknown login.
+        framework_errors_short: errors of the framework carry a message alone.
+        plain_arrays: the list reads `status=` and `project=` as well as the bracketed names.
+        unknown_status_refused: an unknown value of the list's status filter is a 400.
+        reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own.
+        chargeback_listed_as_refunded: a chargeback's list item says `refunded` true.
+        success_status: `status` inside payment.success.
+        product_type: what an order object calls the type `product` (ORD-35).
+        zero_time: how "never" is written.
+        empty_is_null: empty nested objects are written as null.
+        decline_has_cancellation: a declined payment carries a filled `cancellation`.
+        unacknowledged_is_rejected: a payment whose notification nobody took turns `rejected`.
+        breakdown_in_webhook: notifications carry `net_revenue` and `fee`.
+        platform_key: what an item calls the platform of its activation code.
+        item_extras: items carry amount, currency, url and times.
+        whole_seconds: times have no fraction.
+    """
+
+    name: str
+    not_json_status: int
+    bad_credentials_status: int
+    unknown_token_project_status: int
+    list_unknown_project_status: int
+    framework_errors_short: bool
+    plain_arrays: bool
+    unknown_status_refused: bool
+    reversal_is_second_item: bool
+    chargeback_listed_as_refunded: bool
+    success_status: str
+    product_type: str
+    zero_time: str
+    empty_is_null: bool
+    decline_has_cancellation: bool
+    unacknowledged_is_rejected: bool
+    breakdown_in_webhook: bool
+    platform_key: str
+    item_extras: bool
+    whole_seconds: bool
+
+
+FIELD: Final = Profile(
+    name="field",
+    not_json_status=400,
+    bad_credentials_status=400,
+    unknown_token_project_status=400,
+    list_unknown_project_status=500,
+    framework_errors_short=True,
+    plain_arrays=False,
+    unknown_status_refused=False,
+    reversal_is_second_item=True,
+    chargeback_listed_as_refunded=False,
+    success_status="created",
+    product_type="product",
+    zero_time="0001-01-01T00:00:00Z",
+    empty_is_null=True,
+    decline_has_cancellation=True,
+    unacknowledged_is_rejected=True,
+    breakdown_in_webhook=False,
+    platform_key="platform_id",
+    item_extras=True,
+    whole_seconds=False,
+)
+
+SPEC: Final = Profile(
+    name="spec",
+    not_json_status=406,
+    bad_credentials_status=401,
+    unknown_token_project_status=404,
+    list_unknown_project_status=401,
+    framework_errors_short=False,
+    plain_arrays=True,
+    unknown_status_refused=True,
+    reversal_is_second_item=False,
+    chargeback_listed_as_refunded=True,
+    success_status="processed",
+    product_type="products",
+    zero_time="",
+    empty_is_null=False,
+    decline_has_cancellation=False,
+    unacknowledged_is_rejected=False,
+    breakdown_in_webhook=True,
+    platform_key="platform",
+    item_extras=False,
+    whole_seconds=True,
+)
+
+_PROFILES: Final = {FIELD.name: FIELD, SPEC.name: SPEC}
+
+
+def profile_named(name: str) -> Profile:
+    """Return the profile of that name.
+
+    Raises:
+        ValueError: when there is none.
+    """
+    try:
+        return _PROFILES[name]
+    except KeyError:
+        raise ValueError(f"profile must be one of {', '.join(sorted(_PROFILES))}, not {name!r}") from None

@@ -1,0 +1,130 @@
+"""A merchant project as the service knows it, and the registry of all of them."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+from checkout_integration.protocol import vocabulary
+from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
+from checkout_integration.sandbox.catalogue import Product
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL is http(s) and its host is this machine itself."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme not in {"http", "https"}:
+        return False
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SandboxProject:
+    """One project with its settings; `Projects.update` replaces it as a whole.
+
+    Attributes:
+        project_id: login of the list, `project` of an order.
+        secret_key: signs notifications and is the password; must begin with the sandbox's prefix.
+        webhook_url: where notifications go; "" sends none. Must be on the loopback.
+        mode: `default` or `pre_approval` (EVT-01, EVT-02).
+        live: `live` and `is_production` of what the project sells.
+        activated: False answers 402 to a live project (HTT-07).
+        dynamic_urls: whether requests may bring their own return URLs (EP2-09).
+        merchant: projects of one merchant see each other in the list.
+        currency: currency of products and of virtual currency.
+        virtual_currency_price: price of one unit.
+        success_url, fail_url: where the form sends the buyer when the order brings no URL.
+        vat_payer: who pays VAT (ORD-41).
+        ask_billing_address: the form asks for the country.
+        catalogue: the products for sale; None accepts every identifier with generated products.
+        title, agreement_number: shown on the form, and `merchant_info` of orders.
+        retry_interval, retry_limit, attempt_timeout: delivery of notifications, in seconds, times, seconds.
+        unsafe_allow_any_secret, unsafe_allow_any_webhook: lift the two guards above; never with a real secret.
+    """
+
+    project_id: str
+    secret_key: str = field(repr=False)
+    webhook_url: str = ""
+    mode: WebhookMode = WebhookMode.DEFAULT
+    live: bool = False
+    activated: bool = True
+    dynamic_urls: bool = True
+    merchant: str = "default"
+    currency: str = "USD"
+    virtual_currency_price: Decimal = Decimal("0.10")
+    success_url: str = ""
+    fail_url: str = ""
+    vat_payer: VatPayer = VatPayer.NOBODY
+    ask_billing_address: bool = False
+    catalogue: tuple[Product, ...] | None = None
+    title: str = "Sandbox Games"
+    agreement_number: str = "SBX-0001"
+    retry_interval: float = 600.0
+    retry_limit: int = 288
+    attempt_timeout: float = 10.0
+    unsafe_allow_any_secret: bool = False
+    unsafe_allow_any_webhook: bool = False
+
+    def __post_init__(self) -> None:
+        """Accept plain texts for the enumerations, and refuse what could reach something real."""
+        object.__setattr__(self, "mode", WebhookMode(self.mode))
+        object.__setattr__(self, "vat_payer", VatPayer(self.vat_payer))
+        prefix = vocabulary.SANDBOX_SECRET_PREFIX
+        if not self.unsafe_allow_any_secret and not self.secret_key.startswith(prefix):
+            # WHY: the sandbox signs whatever it is told to, so a real secret here would be a signing oracle.
+            raise ValueError(f"a sandbox secret_key begins with {prefix!r}: never give it a real one")
+        if self.webhook_url and not self.unsafe_allow_any_webhook and not is_loopback(self.webhook_url):
+            raise ValueError("webhook_url must be an http(s) address of this machine (loopback)")
+
+
+class Projects:
+    """All projects by identifier; thread-safe."""
+
+    def __init__(self, projects: list[SandboxProject]) -> None:
+        """Take the projects of the sandbox's start."""
+        self._lock = threading.Lock()
+        self._by_id = {project.project_id: project for project in projects}
+
+    def find(self, project_id: str) -> SandboxProject | None:
+        """Return the project, or None."""
+        return self._by_id.get(project_id)
+
+    def all(self) -> list[SandboxProject]:
+        """Return every project."""
+        with self._lock:
+            return list(self._by_id.values())
+
+    def of_merchant(self, merchant: str) -> list[str]:
+        """Return the identifiers of the merchant's projects (EP3-04)."""
+        return [project.project_id for project in self.all() if project.merchant == merchant]
+
+    def add(self, project: SandboxProject) -> None:
+        """Add a project, or put it in the place of the one with its identifier."""
+        with self._lock:
+            self._by_id[project.project_id] = project
+
+    def update(self, project_id: str, **changes: Any) -> SandboxProject:
+        """Change settings of a project; orders made before keep secret, URL and live flag.
+
+        Raises:
+            KeyError: no such project.
+            ValueError: an unknown setting, or a value that the project refuses.
+        """
+        known = {each.name for each in fields(SandboxProject)} - {"project_id", "catalogue"}
+        unknown = sorted(set(changes) - known)
+        if unknown:
+            raise ValueError(f"unknown project settings: {', '.join(unknown)}")
+        with self._lock:
+            changed = replace(self._by_id[project_id], **changes)
+            self._by_id[project_id] = changed
+        return changed

@@ -1,0 +1,85 @@
+"""The run log: what came in, what went out, and how it was answered, for the operator's eyes.
+
+Headers are never kept, since they hold secrets. Bodies are the sandbox's own test data.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+_LONGEST_BODY: Final = 16_384
+_ENTRIES: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One exchange.
+
+    Attributes:
+        number: counts up over the life of the process.
+        at: virtual time, RFC 3339.
+        direction: `in` for a request to the sandbox, `out` for a request to the merchant.
+        status: the answer's HTTP status; 0 when there was none.
+        note: what else happened: a fault, a connection error, an order made.
+    """
+
+    number: int
+    at: str
+    direction: str
+    method: str
+    url: str
+    status: int
+    request: str
+    answer: str
+    note: str
+
+
+class RunLog:
+    """The last exchanges, oldest first; thread-safe and bounded."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._lock = threading.Lock()
+        self._entries: deque[Entry] = deque(maxlen=_ENTRIES)
+        self._count = 0
+
+    def record(
+        self,
+        *,
+        at: str,
+        direction: str,
+        method: str,
+        url: str,
+        status: int,
+        request: bytes = b"",
+        answer: bytes = b"",
+        note: str = "",
+    ) -> None:
+        """Add one exchange; long bodies are cut."""
+        with self._lock:
+            self._count += 1
+            self._entries.append(
+                Entry(
+                    number=self._count,
+                    at=at,
+                    direction=direction,
+                    method=method,
+                    url=url,
+                    status=status,
+                    request=request[:_LONGEST_BODY].decode("utf-8", "replace"),
+                    answer=answer[:_LONGEST_BODY].decode("utf-8", "replace"),
+                    note=note,
+                )
+            )
+
+    def entries(self) -> list[Entry]:
+        """Return the kept exchanges, oldest first."""
+        with self._lock:
+            return list(self._entries)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return the kept exchanges as plain values."""
+        return [asdict(entry) for entry in self.entries()]

@@ -1,0 +1,126 @@
+"""The sandbox: all its parts put together, usable in memory or behind `SandboxServer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlencode
+
+from checkout_integration.sandbox.approval import Approval
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.creation import Creation
+from checkout_integration.sandbox.delivery import DeliveryThreads
+from checkout_integration.sandbox.documents import Documents
+from checkout_integration.sandbox.faults import FaultSwitchboard
+from checkout_integration.sandbox.ledger import Ledger
+from checkout_integration.sandbox.listing import Listing
+from checkout_integration.sandbox.moments import read_moment, write_moment
+from checkout_integration.sandbox.outgoing import Outgoing
+from checkout_integration.sandbox.payments import Payments
+from checkout_integration.sandbox.profile import profile_named
+from checkout_integration.sandbox.project import Projects, SandboxProject
+from checkout_integration.sandbox.run_log import RunLog
+from checkout_integration.sandbox.store import Store
+
+_CLOCK = "clock"
+
+
+class Sandbox:
+    """A stand-in for the service.
+
+    Attributes:
+        projects: the merchant's projects; `projects.update(...)` changes settings.
+        payments: what happens to orders: `pay`, `decline`, `cancel`, `refund`, `chargeback`, `expire`, `resend`.
+        ledger: the orders themselves.
+        clock: virtual time; `clock.advance(seconds)`.
+        faults: the fault switchboard.
+        log: every exchange.
+    """
+
+    def __init__(
+        self,
+        projects: Iterable[SandboxProject] = (),
+        *,
+        state: str | Path | None = None,
+        profile: str = "field",
+        clock: VirtualClock | None = None,
+    ) -> None:
+        """Build a sandbox; with a `state` file, orders, waiting messages and the clock survive a restart."""
+        self.profile = profile_named(profile)
+        self.projects = Projects(list(projects))
+        self.clock = clock or VirtualClock()
+        self.faults = FaultSwitchboard()
+        self.log = RunLog()
+        self.store = Store(state)
+        self._restore_clock()
+        self.documents = Documents(self.profile)
+        self.ledger = Ledger(self.store)
+        self.outgoing = Outgoing(self.store, self.documents, self.profile)
+        self.deliveries = DeliveryThreads(
+            store=self.store,
+            ledger=self.ledger,
+            projects=self.projects,
+            outgoing=self.outgoing,
+            documents=self.documents,
+            clock=self.clock,
+            faults=self.faults,
+            log=self.log,
+            profile=self.profile,
+        )
+        approval = Approval(self.projects, self.documents, self.clock, self.log)
+        self.payments = Payments(
+            self.store,
+            self.ledger,
+            self.outgoing,
+            approval,
+            self.clock,
+            self.profile,
+            self.deliveries.wake,
+        )
+        self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
+        self.listing = Listing(self.ledger, self.projects, self.documents, self.profile)
+
+    @property
+    def public_url(self) -> str:
+        """The address under which buyers reach the sandbox, without a slash at the end."""
+        return self.payments.public_url
+
+    @public_url.setter
+    def public_url(self, url: str) -> None:
+        self.payments.public_url = url.rstrip("/")
+
+    def form_url(self, order_id: str) -> str:
+        """Return {order_form_url}/?order_id=<order_id> (EP6-03)."""
+        return f"{self.public_url}/form/?{urlencode({'order_id': order_id})}"
+
+    def token_form_url(self, token: str) -> str:
+        """Return the form that makes its order from a token (EP6-04)."""
+        return f"{self.public_url}/form/?{urlencode({'token': token})}"
+
+    def start(self) -> None:
+        """Start the threads that deliver notifications."""
+        self.deliveries.start()
+
+    def stop(self) -> None:
+        """Stop the threads; the state stays readable."""
+        self.deliveries.stop()
+
+    def close(self) -> None:
+        """Stop the threads and close the store."""
+        self.stop()
+        self.store.close()
+
+    def wait_idle(self, timeout: float = 10.0) -> bool:
+        """Wait until no notification is due now or being sent; False when `timeout` passed first."""
+        return self.deliveries.wait_idle(timeout)
+
+    def _restore_clock(self) -> None:
+        kept = self.store.remembered(_CLOCK)
+        if kept is not None:
+            running, _, moment = kept.partition(" ")
+            self.clock.restore(read_moment(moment), running=running == "running")
+        self.clock.subscribe(self._keep_clock)
+
+    def _keep_clock(self) -> None:
+        state = "running" if self.clock.running else "standing"
+        self.store.remember(_CLOCK, f"{state} {write_moment(self.clock.now())}")

@@ -1,0 +1,69 @@
+"""Sending one request to the merchant's receiver, over a real socket, as the service does (EP5-01)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin
+
+import requests
+
+from checkout_integration.sandbox.project import is_loopback
+from checkout_integration.sandbox.signing import authorization_of
+
+_TURNS_TO_GET: Final = {301, 302, 303}
+_KEEPS_METHOD: Final = {307, 308}
+_LONGEST_ANSWER: Final = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What came back: `status` 0 means that no answer came, and `note` says why."""
+
+    status: int
+    body: bytes = b""
+    note: str = ""
+
+
+def send_notification(
+    url: str, body: bytes, secret_key: str, *, timeout: float, anywhere: bool = False
+) -> Answer:
+    """POST a signed body and return the answer; never raises for what the network does.
+
+    A redirect is followed once, as a GET for 301 to 303 (field notes), and on the loopback only unless `anywhere`.
+    """
+    headers = {
+        "Authorization": authorization_of(body, secret_key),
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "User-Agent": "checkout-sandbox",
+    }
+    try:
+        with requests.Session() as session:
+            session.trust_env = False  # WHY: no proxy and no .netrc may stand between
+            answer, location = _exchange(session, "POST", url, body, headers, timeout)
+            if location and (anywhere or is_loopback(target := urljoin(url, location))):
+                method = "GET" if answer.status in _TURNS_TO_GET else "POST"
+                target = urljoin(url, location)
+                answer, _ = _exchange(session, method, target, body, headers, timeout)
+            return answer
+    except (requests.RequestException, ValueError) as error:
+        return Answer(status=0, note=type(error).__name__)
+
+
+def _exchange(
+    session: requests.Session, method: str, url: str, body: bytes, headers: dict[str, str], timeout: float
+) -> tuple[Answer, str | None]:
+    with session.request(
+        method,
+        url,
+        data=body if method == "POST" else None,
+        headers=headers,
+        timeout=timeout,
+        allow_redirects=False,
+        stream=True,
+    ) as response:
+        start = response.raw.read(_LONGEST_ANSWER, decode_content=True) or b""
+        redirected = response.status_code in _TURNS_TO_GET | _KEEPS_METHOD
+        location = response.headers.get("Location") if redirected else None
+        return Answer(status=response.status_code, body=start), location

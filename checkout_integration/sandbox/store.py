@@ -1,0 +1,94 @@
+"""The sandbox's one store: SQLite, in memory or in a file, behind one lock."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS orders (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    paid INTEGER NOT NULL,
+    reversal INTEGER NOT NULL,
+    account TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    sheet TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS orders_by_time ON orders (created_at, seq);
+CREATE TABLE IF NOT EXISTS order_metadata (
+    value TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (value, seq)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (token TEXT PRIMARY KEY, created_at INTEGER NOT NULL, document TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS deliveries (
+    seq INTEGER PRIMARY KEY,
+    order_id TEXT NOT NULL,
+    notification_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    object TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    delivery_try INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'due',
+    answer INTEGER
+);
+CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (state, due_at);
+CREATE INDEX IF NOT EXISTS deliveries_of_order ON deliveries (order_id);
+CREATE TABLE IF NOT EXISTS remembered (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class Store:
+    """The SQLite database; every statement runs inside `transaction`."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        """Open `path`, or a database in memory when it is None."""
+        # LOCK: one connection, one lock, for all threads. Nobody holds it while talking to the network.
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._connection = sqlite3.connect(
+            str(path) if path is not None else ":memory:", check_same_thread=False, isolation_level=None
+        )
+        self._connection.row_factory = sqlite3.Row
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.executescript(_SCHEMA)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run a block alone: committed when it ends well, rolled back when it raises; inner ones join the outer."""
+        with self._lock:
+            if self._depth == 0:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield self._connection
+            except BaseException:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._depth -= 1
+            if self._depth == 0:
+                self._connection.execute("COMMIT")
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep one text over restarts."""
+        with self.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO remembered VALUES (?, ?)", (name, value))
+
+    def remembered(self, name: str) -> str | None:
+        """Return a text kept by `remember`, or None."""
+        with self.transaction() as connection:
+            row = connection.execute("SELECT value FROM remembered WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row["value"])
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,97 @@
+"""Reading request bodies and writing answers: JSON only, gzip both ways (SVC-05, SVC-07, SVC-08)."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from email.utils import format_datetime
+from typing import Any, Final
+
+from markupsafe import Markup
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.wrappers import Request, Response
+
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.json_text import NotJsonError, read_json, write_json
+
+LARGEST_BODY: Final = 1_048_576
+_PAGE_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self';"
+    " base-uri 'none'; frame-ancestors *"
+)
+
+
+def read_body(request: Request) -> bytes:
+    """Return the body, unpacked when it is gzip.
+
+    Raises:
+        RefusedError: broken gzip, another encoding, or more than a mebibyte.
+    """
+    try:
+        body = request.get_data(cache=True)
+    except RequestEntityTooLarge:
+        raise RefusedError(413, "fm000006", "the body is too large") from None
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise RefusedError(400, "fm000005", "unknown Content-Encoding")
+    return _gunzip(body)
+
+
+def _gunzip(body: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        plain = unpacker.decompress(body, LARGEST_BODY + 1)
+    except zlib.error:
+        raise RefusedError(400, "fm000005", "the body is not gzip") from None
+    if len(plain) > LARGEST_BODY or not unpacker.eof:
+        raise RefusedError(400, "fm000005", "the gzip body is cut or too large")
+    return plain
+
+
+def read_document(request: Request, not_json_status: int) -> dict[str, Any]:
+    """Return the JSON object of an API request.
+
+    Raises:
+        RefusedError: `not_json_status` for another format or no JSON, 400 for JSON that is no object.
+    """
+    body = read_body(request)
+    if request.mimetype != "application/json":
+        raise RefusedError(
+            not_json_status, "fm000003", "request format not supported", "use application/json"
+        )
+    try:
+        document = read_json(body)
+    except NotJsonError as error:
+        raise RefusedError(not_json_status, "fm000003", "the body is not JSON", str(error)) from None
+    if not isinstance(document, dict):
+        raise RefusedError(400, "fm000002", "invalid request data", "the body must be an object")
+    return document
+
+
+def json_answer(document: Any, status: int = 200) -> Response:
+    """Return a JSON answer."""
+    return Response(write_json(document), status, mimetype="application/json")
+
+
+def page_answer(page: Markup, status: int = 200) -> Response:
+    """Return an HTML page that may be framed by anybody and that runs no foreign content."""
+    answer = Response(page, status, mimetype="text/html")
+    answer.headers["Content-Security-Policy"] = _PAGE_POLICY
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def finish(request: Request, answer: Response, clock: VirtualClock) -> Response:
+    """Add the Date of the virtual clock, and pack a non-empty body when the client asks for gzip."""
+    answer.headers["Date"] = format_datetime(clock.now(), usegmt=True)
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers.add("Vary", "Accept-Encoding")
+    body = answer.get_data()
+    if body and request.accept_encodings["gzip"] > 0:
+        answer.set_data(gzip.compress(body, mtime=0))
+        answer.headers["Content-Encoding"] = "gzip"
+    return answer
