@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from subprocess import check_call
+from subprocess import call
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -49,7 +49,7 @@ def main() -> None:
     print(f"{wheel.name}: {len(names)} files, each of them belongs")
     with tempfile.TemporaryDirectory(prefix="checkout-wheel-") as folder:
         python = make(Path(folder) / "environment", [str(wheel)])
-        check_call([str(python), "-c", SMOKE], cwd=folder)
+        sys.exit(call([str(python), "-c", SMOKE], cwd=folder))
 
 
 def _belongs(name: str) -> bool:

@@ -16,12 +16,16 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+try:
+    import tomllib
+except ImportError:
+    sys.exit("This needs Python 3.11 or later; name a newer one instead of python3, for example python3.11.")
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".environments"
