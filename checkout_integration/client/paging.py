@@ -16,6 +16,7 @@ PAGE_SIZE_MIN: Final = 2  # pages of one row cannot overlap and advance
 LARGEST_OVERLAP: Final = 10
 _REMEMBERED_ROWS: Final = 5000
 _PAGES_WITHOUT_NEWS: Final = 100
+_DOUBTS: Final = 2
 
 
 class Page(Protocol):
@@ -36,35 +37,44 @@ P = TypeVar("P", bound=Page)
 def chained_pages(fetch: Callable[[int], P], *, start: int = 0) -> Iterator[P]:
     """The pages from ``start`` to the end, each overlapping what came before; rows may repeat.
 
-    ``fetch`` reads the page at an offset. Pages may be shorter than asked, so a short page is not the end.
-    The end is an empty page behind a page that brought nothing new, or such a page itself when it is short
-    and reaches ``count``. Raises ListingUnstable when neither comes.
+    ``fetch`` reads the page at an offset. Pages may be shorter than asked and ``count`` may be wrong, so
+    neither a short page nor an empty one is the end by itself: see `_reaches_end`. Raises ListingUnstable
+    when the list has no end.
     """
     recent = _Recent()
-    offset, back, idle, largest = start, 1, 0, 0
+    offset, back, largest, idle = start, 1, 0, 0
+    edge: int | None = None  # where the list was seen empty since the last news
     while True:
         page = fetch(offset)
         rows = len(page.ids)
-        if idle and not rows:
-            return
         if offset > start and not recent.shares(page.ids):
-            # A gap, or an end that is not confirmed yet.
-            offset, back, idle = max(start, offset - back), back * 2, 0
+            edge = offset if not rows else edge
+            offset, back = max(start, offset - back), back * 2
             continue
-        if not rows:
-            return
-        fresh = recent.add(page.ids)
-        if fresh:
+        if recent.add(page.ids):
             yield page
-        elif rows < largest and page.count is not None and offset + rows >= page.count:
+            edge, idle = None, 0
+        elif _reaches_end(page, offset + rows, edge=edge, is_short=rows < largest, idle=idle):
             return
-        idle = 0 if fresh else idle + 1
+        else:
+            idle += 1
         if idle > _PAGES_WITHOUT_NEWS:
             raise ListingUnstable("the list has no end: the service repeats its rows at every offset")
         largest = max(largest, rows)
         overlap = min(LARGEST_OVERLAP, rows // 2)
-        back = max(1, overlap)
-        offset += rows - overlap if fresh else rows
+        offset, back = offset + rows - (0 if idle else overlap), max(1, overlap)
+
+
+def _reaches_end(page: Page, end: int, *, edge: int | None, is_short: bool, idle: int) -> bool:
+    """Whether a page without news is the last: rows that moved up during the walk cannot hide behind it.
+
+    It must come after the sight of the edge, or be short, and reach ``count``. A ``count`` that promises
+    more than there is (or is missing) is overruled by the edge alone.
+    """
+    at_edge = edge is not None and end >= edge
+    if page.count is not None and end >= page.count:
+        return at_edge or is_short or not page.ids
+    return at_edge and (page.count is None or idle >= _DOUBTS) or not page.ids
 
 
 class _Recent:
