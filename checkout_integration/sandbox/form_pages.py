@@ -44,7 +44,7 @@ def pay_page(
         seller=order.company_name,
         description=order.description,
         total=display_money(order.amount, order.currency),
-        lines=price_lines(order),
+        lines=price_lines(order, "Price"),
         notice=notice,
         order_id=order.id,
         country=_country_form(order.id, country) if ask_country else "",

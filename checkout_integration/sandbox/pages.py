@@ -37,16 +37,16 @@ def line(left: str, right: str, kind: str = "") -> Markup:
     return Markup('<li class="{}"><span>{}</span><span>{}</span></li>').format(kind, left, right)
 
 
-def price_lines(order: Order) -> Markup:
-    """Return what is bought, the tax, and the total."""
+def price_lines(order: Order, label: str = "") -> Markup:
+    """Return what is bought, the tax, and the total; `label` stands for the description of a simple checkout."""
     currency = order.currency
     lines = [line(item["name"], display_money(item["amount"], currency)) for item in order.items or []]
     if not lines:
-        lines = [line(order.description, display_money(order.original_amount, currency))]
+        lines = [line(label or order.description, display_money(order.original_amount, currency))]
     if order.tax_amount:
         word = "Sales tax" if order.tax_type == "sales_tax" else "VAT"
-        label = f"{word} {order.tax_rate * 100:.0f}%"
-        if order.amount == order.original_amount:
-            label += " included"
-        lines.append(line(label, display_money(order.tax_amount, currency)))
+        included = " included" if order.amount == order.original_amount else ""
+        lines.append(
+            line(f"{word} {order.tax_rate * 100:.0f}%{included}", display_money(order.tax_amount, currency))
+        )
     return joined([*lines, line("Total", display_money(order.amount, currency), "sum")])

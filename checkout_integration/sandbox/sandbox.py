@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlencode
 
 from checkout_integration.sandbox.approval import Approval
@@ -109,6 +111,14 @@ class Sandbox:
         """Stop the threads and close the store."""
         self.stop()
         self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def wait_idle(self, timeout: float = 10.0) -> bool:
         """Wait until no notification is due now or being sent; False when `timeout` passed first."""

@@ -42,7 +42,7 @@
       close.textContent = "Close";
       close.addEventListener("click", () => this.closeModal());
       modal.setAttribute("aria-label", "Checkout");
-      modal.style.cssText = "width:min(60rem,96vw);height:92vh;padding:0;border:0;border-radius:14px;overflow:auto";
+      modal.style.cssText = "width:min(60rem,96vw);max-height:92vh;padding:0;border:0;border-radius:14px;overflow:auto";
       close.style.cssText = "position:absolute;right:.75rem;top:.35rem";
       modal.append(this.makeFrame(), close);
       modal.addEventListener("close", () => this.closeModal());

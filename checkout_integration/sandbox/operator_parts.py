@@ -1,0 +1,120 @@
+"""The parts of the operator's page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from checkout_integration.protocol.vocabulary import OrderStatus, WebhookMode
+from checkout_integration.sandbox.currencies import display_money
+from checkout_integration.sandbox.order import Order
+from checkout_integration.sandbox.outgoing import Delivery
+from checkout_integration.sandbox.pages import fill, joined
+from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.run_log import Entry
+
+_COLUMNS: Final = ("Order", "Made", "For", "Amount", "Status", "Told", "Do")
+_LONGEST_TEXT: Final = 60
+_TONES: Final = {OrderStatus.PROCESSED: "good", OrderStatus.CREATED: "open", OrderStatus.PENDING: "open"}
+_BUTTONS: Final = {
+    OrderStatus.CREATED: ["pay", "decline", "cancel", "expire"],
+    OrderStatus.PROCESSED: ["refund", "chargeback"],
+}
+
+
+def project_part(project: SandboxProject) -> Markup:
+    """Return a project with its mode switch; its secret is never shown."""
+    options = [
+        Markup('<option value="{}"{}>{}</option>').format(
+            mode, Markup(" selected") if mode == project.mode else "", mode.replace("_", "-")
+        )
+        for mode in WebhookMode
+    ]
+    return fill(
+        "project",
+        project_id=project.project_id,
+        webhook_url=project.webhook_url or "nowhere",
+        modes=joined(options),
+    )
+
+
+def orders_part(count: int, rows: Sequence[tuple[Order, Sequence[Delivery]]]) -> Markup:
+    """Return the table of the newest orders with their messages and buttons."""
+    if not rows:
+        return Markup(
+            '<p class="soft">No orders yet. Make one with POST /api/v1/order, or buy in the shop.</p>'
+        )
+    return fill(
+        "orders",
+        head=joined([Markup("<th>{}</th>").format(name) for name in _COLUMNS]),
+        rows=joined([_row(order, deliveries) for order, deliveries in rows]),
+        note=f"The newest {len(rows)} of {count}.",
+    )
+
+
+def _row(order: Order, deliveries: Sequence[Delivery]) -> Markup:
+    return fill(
+        "order_row",
+        name=_name(order),
+        made=order.created_at.strftime("%d %b %H:%M:%S"),
+        text=_shortened(order.description),
+        amount=display_money(order.amount, order.currency),
+        tone=_TONES.get(order.status, "bad"),
+        status=order.status,
+        told=joined([_told(delivery) for delivery in deliveries]),
+        buttons=joined([_button(order.id, action) for action in _actions(order, deliveries)]),
+    )
+
+
+def _name(order: Order) -> Markup:
+    if order.reversal:
+        return Markup('<code>{}</code><br><span class="soft">list item</span>').format(order.id[:8])
+    return Markup('<a href="/form/?order_id={}"><code>{}</code></a>').format(order.id, order.id[:8])
+
+
+def _actions(order: Order, deliveries: Sequence[Delivery]) -> list[str]:
+    if order.reversal:
+        return []
+    return _BUTTONS.get(order.status, []) + (["resend"] if deliveries else [])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def _button(order_id: str, action: str) -> Markup:
+    return Markup(
+        '<form method="post" action="/_sandbox/operator/orders/{}/{}">'
+        '<button class="small" type="submit">{}</button></form>'
+    ).format(order_id, action, action.capitalize())
+
+
+def _told(delivery: Delivery) -> Markup:
+    text = f"{delivery.event}: {delivery.state}"
+    if delivery.answer is not None:
+        text += f" ({delivery.answer or 'no answer'}, try {delivery.delivery_try})"
+    return Markup("<div>{}</div>").format(text)
+
+
+def log_part(entries: Sequence[Entry]) -> Markup:
+    """Return the exchanges, each to be opened for its bodies."""
+    if not entries:
+        return Markup('<p class="soft">Nothing was asked or sent yet.</p>')
+    return joined([_exchange(entry) for entry in entries])
+
+
+def _exchange(entry: Entry) -> Markup:
+    bodies = [Markup("<pre>{}</pre>").format(text) for text in (entry.request, entry.answer) if text]
+    return fill(
+        "exchange",
+        time=entry.at[11:19],
+        direction="→ merchant" if entry.direction == "out" else "← request",
+        method=entry.method,
+        url=entry.url,
+        tone="good" if 200 <= entry.status < 400 else "bad",
+        status=entry.status or "no answer",
+        note=entry.note,
+        bodies=joined(bodies),
+    )
