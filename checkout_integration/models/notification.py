@@ -23,7 +23,7 @@ class Notification(models.Model):
         REFUSED = "refused", _("refused")
         TEST = "test", _("test")
 
-    key = models.CharField(max_length=64, unique=True, editable=False)
+    key = models.CharField(max_length=64, primary_key=True, editable=False)
     project = models.CharField(max_length=64)
     notification_id = IdentifierField(blank=True, default="")
     event = models.CharField(max_length=64, blank=True, default="")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkout_integration.policy.observation import Observation, stamp
+from checkout_integration.policy.personal import without_card_number
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.values import Document, parse_moment, parse_money
 from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType
@@ -95,7 +96,7 @@ def from_stored(
 
 
 def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
-    for field, value in _flat(observation.document):
+    for field, value in _flat(without_card_number(observation.document)):
         if value is not None and value != "":
             yield field, value
     if observation.live is not None:

@@ -52,10 +52,14 @@ class OrderState:
         return self.status == OrderStatus.CHARGEBACK or (self.status == OrderStatus.REFUNDED and not self.partial)
 
     @property
+    def succeeded(self) -> bool:
+        """Whether a success is known, whatever became of it."""
+        return self.facts.knows(OrderStatus.PROCESSED)
+
+    @property
     def paid(self) -> bool:
         """Whether a success is known and no end, full refund or chargeback has taken it back."""
-        succeeded = self.facts.knows(OrderStatus.PROCESSED)
-        return succeeded and (self.status == OrderStatus.PROCESSED or self.partial)
+        return self.succeeded and (self.status == OrderStatus.PROCESSED or self.partial)
 
     @property
     def contradictions(self) -> frozenset[str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
 from checkout_integration.policy.binding import Sale
 from checkout_integration.policy.fields import MONEY_CONFLICTS
+from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.values import same_money
@@ -66,12 +68,12 @@ PENDING = Verdict(VerdictStatus.PENDING)
 
 
 def judge(state: OrderState, sale: Sale | None, *, accept_unbound: bool, accept_test: bool) -> Verdict:
-    """The verdict on a paid order; pending while no success is known or it was taken back.
+    """The verdict on an order's success, whatever became of it later; pending while none is known.
 
     ``accept_unbound`` is the setting UNBOUND_ORDERS="accept"; ``accept_test`` ACCEPT_TEST_PAYMENTS, which decides the mode
     of an unbound order (a sale has its own).
     """
-    if not state.paid:
+    if not state.succeeded:
         return PENDING
     reason = _refusal(state, sale, test=sale.test if sale else accept_test)
     if reason is Reason.UNBOUND and accept_unbound:
@@ -79,6 +81,13 @@ def judge(state: OrderState, sale: Sale | None, *, accept_unbound: bool, accept_
     if reason is not Reason.NONE:
         return Verdict(VerdictStatus.REVIEW, reason)
     return Verdict(VerdictStatus.VERIFIED)
+
+
+def is_historic(state: OrderState, installed_at: datetime) -> bool:
+    """Whether an unbound order that only the list tells of is older than the installation."""
+    created_at = state.order.created_at
+    only_listed = all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)
+    return only_listed and created_at is not None and created_at < installed_at
 
 
 def _refusal(state: OrderState, sale: Sale | None, *, test: bool) -> Reason:

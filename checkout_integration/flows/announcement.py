@@ -1,0 +1,148 @@
+"""Running receivers: what is announced is fanned out to one delivery per receiver, and each delivery is run on its own.
+
+Every step may be repeated: rows say what is due, and claims are made by conditional updates with a fence, so that any number
+of processes may work at the same time. Nothing here knows Celery.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from checkout_integration.flows.attempt import attempt
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.signals import SIGNALS
+
+LEASE = timedelta(minutes=5)
+"""How long a process that died may hold back the deliveries of one order."""
+FAN_OUT_BATCH = 200
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one call of `run_deliveries` did: deliveries run, and how many of them failed."""
+
+    run: int
+    failed: int
+
+
+def run_deliveries(limit: int = 200, seconds: float = 30.0) -> Ran:
+    """Runs what is due, oldest first, until nothing is, ``limit`` deliveries have run, or ``seconds`` have passed."""
+    fan_out()
+    ends_at = time.monotonic() + seconds
+    outcomes = []
+    for delivery in _claims():
+        outcomes.append(_run(delivery))
+        if len(outcomes) >= limit or time.monotonic() >= ends_at:
+            break
+    return Ran(run=len(outcomes), failed=outcomes.count(False))
+
+
+def fan_out() -> int:
+    """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read.
+
+    Two processes may do this at once: deliveries are unique, and an upsert leaves what is there.
+    """
+    new = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW).order_by("pk")
+    total = 0
+    while batch := list(new[:FAN_OUT_BATCH]):
+        for announcement in batch:
+            deliver_to_connected(announcement)
+        total += len(batch)
+    return total
+
+
+def deliver_to_connected(announcement: Announcement) -> None:
+    """Makes the deliveries of one announcement; those that exist stay as they are."""
+    receivers = SIGNALS[announcement.signal].connected(sender=Order)
+    state = Announcement.State.FANNED_OUT if receivers else Announcement.State.NO_RECEIVERS
+    alias = state_database()
+    with transaction.atomic(using=alias):  # deliveries and the state that says so, together
+        held = set(Delivery.objects.using(alias).filter(announcement=announcement).values_list("receiver", flat=True))
+        rows = [
+            Delivery(
+                announcement=announcement,
+                order_id=announcement.order_id,
+                receiver=name,
+                due_at=timezone.now(),
+            )
+            for name in sorted(receivers)
+            if name not in held
+        ]
+        _insert(rows)
+        Announcement.objects.using(alias).filter(pk=announcement.pk).update(state=state)
+
+
+def _insert(rows: list[Delivery]) -> None:
+    if rows:
+        from_connection = transaction.get_connection(state_database())
+        target = ["announcement", "receiver"] if from_connection.features.supports_update_conflicts_with_target else None
+        Delivery.objects.using(state_database()).bulk_create(
+            rows, update_conflicts=True, update_fields=["receiver"], unique_fields=target
+        )
+
+
+def _due() -> QuerySet[Delivery]:
+    """Deliveries that may run now: due, or left behind by a process that died, and not held back.
+
+    One order's deliveries run one at a time; one that waits to be tried again holds back later ones of its own receiver.
+    """
+    now = timezone.now()
+    unfinished = (Delivery.State.DUE, Delivery.State.RUNNING)
+    earlier = Delivery.objects.filter(
+        order=OuterRef("order"),
+        receiver=OuterRef("receiver"),
+        announcement__lt=OuterRef("announcement"),
+        state__in=unfinished,
+    )
+    leased = Q(order__receivers_lease_until__gt=now)
+    due = Delivery.objects.using(state_database()).filter(state__in=unfinished, due_at__lte=now)
+    return due.exclude(leased).exclude(Exists(earlier)).order_by("announcement", "pk")
+
+
+def _claims() -> Iterator[Delivery]:
+    """Deliveries claimed by this process, one after the other; others may be claiming at the same time."""
+    while True:
+        claimed = next(filter(_claim, _due().select_related("announcement")[:20]), None)
+        if claimed is None:
+            return
+        yield claimed
+
+
+def _claim(delivery: Delivery) -> bool:
+    """Takes the order's lease and then the delivery, each by a conditional update: of two claimants one wins."""
+    now, fence = timezone.now(), secrets.token_hex(16)
+    alias = state_database()
+    with transaction.atomic(using=alias):  # committed before the attempt: a process that dies has counted it
+        if delivery.order_id:
+            orders = Order.objects.using(alias).filter(pk=delivery.order_id)
+            free = orders.exclude(receivers_lease_until__gt=now)
+            if not free.update(receivers_lease_until=now + LEASE, receivers_lease_fence=fence):
+                return False
+        mine = Delivery.objects.using(alias).filter(pk=delivery.pk, state=delivery.state, attempts=delivery.attempts)
+        won = mine.update(
+            state=Delivery.State.RUNNING, attempts=F("attempts") + 1, fence=fence, due_at=now + LEASE
+        )
+        if not won:
+            transaction.set_rollback(True, using=alias)
+            return False
+    delivery.state, delivery.attempts, delivery.fence = Delivery.State.RUNNING, delivery.attempts + 1, fence
+    return True
+
+
+def _run(delivery: Delivery) -> bool:
+    try:
+        return attempt(delivery)
+    finally:
+        held = Order.objects.using(state_database()).filter(
+            pk=delivery.order_id, receivers_lease_fence=delivery.fence
+        )
+        held.update(receivers_lease_until=None)

@@ -1,0 +1,104 @@
+"""One attempt to run one receiver: exactly once for its effects in this database, at least once for others (G4)."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.db import transaction
+from django.utils import timezone
+
+from checkout_integration.flows.database import state_database
+from checkout_integration.flows.rows import state_of
+from checkout_integration.models import Delivery, Order, ValidationDecision
+from checkout_integration.signals import SIGNALS, Receiver
+
+logger = logging.getLogger("checkout_integration.receivers")
+
+MOST_ATTEMPTS = 10
+BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440))
+"""Waits after the first, second, … failed attempt."""
+SUCCESSES = frozenset({"payment_success", "checkout_paid"})
+
+
+class _FenceLost(Exception):
+    """Another process has taken the delivery over; what this one did is rolled back."""
+
+
+class ReceiverNotConnected(LookupError):
+    """No receiver of this name is connected in this process."""
+
+
+def attempt(delivery: Delivery) -> bool:
+    """Runs a claimed delivery; False when it failed. The receiver's own writes commit together with the mark "done"."""
+    order = _order_of(delivery)
+    if delivery.announcement.signal in SUCCESSES and order is not None and state_of(order).fully_reversed:
+        _finish(delivery, Delivery.State.SUPERSEDED)
+        return True
+    try:
+        with transaction.atomic(using=state_database()):
+            _call(delivery, order)
+            if not _finish(delivery, Delivery.State.DONE):
+                raise _FenceLost
+    except _FenceLost:
+        logger.warning("Delivery %s was taken over by another process; its effects here are undone.", delivery.pk)
+        return False
+    except Exception as error:  # a receiver may raise anything, and must not stop the others
+        _fail(delivery, error)
+        return False
+    return True
+
+
+def _order_of(delivery: Delivery) -> Order | None:
+    orders = Order.objects.using(state_database()).select_related("personal_data", "checkout", "user")
+    return orders.filter(pk=delivery.order_id).first() if delivery.order_id else None
+
+
+def _call(delivery: Delivery, order: Order | None) -> None:
+    signal = SIGNALS[delivery.announcement.signal]
+    receiver = signal.connected(sender=Order).get(delivery.receiver)
+    if receiver is None:
+        raise ReceiverNotConnected(delivery.receiver)
+    call: Receiver = async_to_sync(receiver) if iscoroutinefunction(receiver) else receiver
+    call(sender=Order, signal=signal, **arguments_of(delivery, order))
+
+
+def arguments_of(delivery: Delivery, order: Order | None) -> dict[str, Any]:
+    """The named arguments of a receiver (semantics, section 2)."""
+    announcement = delivery.announcement
+    told = dict(announcement.arguments)
+    arguments = {
+        "order": order,
+        "checkout": announcement.checkout,
+        "refund": order.refund if order else None,
+        "transition": announcement.transition,
+        "verdict": order.verdict if order else "",
+        "idempotency_key": announcement.idempotency_key,
+        "attempt": delivery.attempts,
+        **told,
+    }
+    if "decision" in told:
+        arguments["decision"] = ValidationDecision.objects.using(state_database()).get(pk=told["decision"])
+    return arguments
+
+
+def _finish(delivery: Delivery, state: Delivery.State) -> bool:
+    """Ends the delivery where the fence is still ours."""
+    held = Delivery.objects.using(state_database()).filter(
+        pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
+    )
+    return bool(held.update(state=state, finished_at=timezone.now(), error=""))
+
+
+def _fail(delivery: Delivery, error: Exception) -> None:
+    """Plans the next attempt of this receiver alone, or parks it. The exception's text may hold anything: only its class is kept."""
+    kind = type(error).__name__
+    logger.error("Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, kind, exc_info=error)
+    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
+    if delivery.attempts >= MOST_ATTEMPTS:
+        held.update(state=Delivery.State.PARKED, error=kind, finished_at=timezone.now())
+    else:
+        due_at = timezone.now() + BACK_OFF[delivery.attempts - 1]
+        held.update(state=Delivery.State.DUE, error=kind, due_at=due_at)

@@ -1,0 +1,45 @@
+"""Which database state lives in, and how rows are inserted once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from django.db import connections, models, router
+
+from checkout_integration.models import Order
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def state_database() -> str:
+    """Alias of the database that is written to. Everything that decides reads from it too: a replica may lag."""
+    return router.db_for_write(Order)
+
+
+def insert_once(rows: Sequence[Row], key: str, update_fields: Iterable[str] = ()) -> None:
+    """Inserts rows; of those whose unique ``key`` exists already, ``update_fields`` are written and the rest stays.
+
+    Without fields it is an upsert that changes nothing, not ``ignore_conflicts``: on MariaDB that would hide truncation too.
+    """
+    if not rows:
+        return
+    alias = state_database()
+    names_target = connections[alias].features.supports_update_conflicts_with_target
+    type(rows[0])._default_manager.using(alias).bulk_create(
+        rows, update_conflicts=True, update_fields=list(update_fields) or [key], unique_fields=[key] if names_target else None
+    )
+
+
+def key_of(*parts: object) -> str:
+    """A fixed-length key over several texts: SHA-256 in hex, so that identifiers of any length compare exactly."""
+    text = "\x1f".join(str(part) for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def locked(queryset: models.QuerySet[Row]) -> models.QuerySet[Row]:
+    """The rows of the queryset's own table, locked until the transaction ends (SQLite: the whole database is)."""
+    features = connections[queryset.db].features
+    of = ("self",) if features.has_select_for_update_of else ()
+    return queryset.select_for_update(of=of)

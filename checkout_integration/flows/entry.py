@@ -1,0 +1,102 @@
+"""One order's turn in a batch of the ledger: what was known, what is known now, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, SyncRun
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """Why state moves: kept with each transition (G11)."""
+
+    source: Source
+    notification: Notification | None = None
+    sync_run: SyncRun | None = None
+    staff: AbstractBaseUser | None = None
+    reason: str = ""
+
+    @property
+    def word(self) -> str:
+        """The argument ``source`` of the signals."""
+        return "sync" if self.source is Source.LIST else self.source.value
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A signal to be announced; ``once`` are the words that make its idempotency key."""
+
+    signal: str
+    once: tuple[str, ...]
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Entry:
+    """An order in the ledger's hands. Filled from top to bottom: loaded, moved, bound, judged, written.
+
+    ``row`` is not in the database yet when ``is_new``.
+    """
+
+    row: Order
+    is_new: bool
+    before: OrderState
+    after: OrderState
+    observations: list[Observation] = field(default_factory=list)
+    checkout: Checkout | None = None
+    user: CheckoutUser | None = None
+    verdict_before: Verdict = PENDING
+    verdict: Verdict = PENDING
+    notices: list[Notice] = field(default_factory=list)
+    incidents: list[str] = field(default_factory=list)
+
+    @property
+    def order_id(self) -> str:
+        """The service's id of the order."""
+        return self.row.order_id
+
+    @property
+    def moved(self) -> bool:
+        """Whether the displayed status is another one than before."""
+        return self.is_new or self.before.status != self.after.status
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is to be written."""
+        return self.is_new or self.before != self.after or self.verdict != self.verdict_before
+
+    @property
+    def granted_before(self) -> bool:
+        """Whether goods were granted for this order before this batch, and not taken back."""
+        return self.before.paid and self.verdict_before.pays
+
+    @property
+    def granted(self) -> bool:
+        """Whether goods are due for this order now."""
+        return self.after.paid and self.verdict.pays
+
+    @property
+    def is_payer(self) -> bool:
+        """Whether this is the order that paid its checkout."""
+        payer = self.checkout.paid_order if self.checkout else None
+        return payer is not None and payer.order_id == self.order_id
+
+    @property
+    def is_renewal(self) -> bool:
+        """Whether this is a recurring payment of the agreement that paid its checkout."""
+        payer = self.checkout.paid_order if self.checkout else None
+        told = self.after.order
+        same = payer is not None and bool(told.recurring_id) and payer.recurring_id == told.recurring_id
+        return same and bool(told.recurring) and not self.is_payer
+
+
+def verdict_of(row: Order) -> Verdict:
+    """The verdict that a row keeps."""
+    return Verdict(VerdictStatus(row.verdict), row.verdict_reason)

@@ -1,0 +1,51 @@
+"""Granting a sale and taking it back: which order pays a checkout, and what is announced once for it."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from checkout_integration.flows.entry import Entry, Notice
+from checkout_integration.models import Checkout
+from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus
+
+
+def grant(entry: Entry) -> None:
+    """Announces ``checkout_paid``: the first verified success pays the checkout, a further one is a renewal or a review.
+
+    The checkout's row is locked, so of two orders of one sale exactly one pays it.
+    """
+    checkout = entry.checkout
+    if checkout is None:
+        entry.notices.append(Notice("checkout_paid", ("accepted", entry.order_id)))
+    elif checkout.paid_order is None or entry.is_payer:
+        checkout.paid_order = entry.row
+        checkout.paid_at = checkout.paid_at or timezone.now()
+        checkout.status = Checkout.Status.PAID
+        entry.notices.append(Notice("checkout_paid", ("paid", checkout.reference)))
+    elif entry.is_renewal:
+        once = ("renewal", checkout.reference, entry.order_id)
+        entry.notices.append(Notice("checkout_paid", once, {"renewal": True}))
+    elif entry.verdict.reason == Reason.BY_STAFF:
+        entry.notices.append(Notice("checkout_paid", ("accepted", entry.order_id)))
+    else:
+        entry.verdict = Verdict(VerdictStatus.REVIEW, Reason.PAID_TWICE)
+
+
+def take_back(entry: Entry) -> None:
+    """Announces ``checkout_reversed`` when a payment that granted goods has been fully refunded or charged back."""
+    if not entry.after.fully_reversed or entry.after.status == entry.before.status:
+        return
+    reversed_again = entry.before.fully_reversed and entry.is_payer
+    if not (entry.granted_before or reversed_again):
+        return
+    if entry.checkout and entry.is_payer:
+        entry.checkout.status = Checkout.Status.REVERSED
+    sale = entry.checkout.reference if entry.checkout and entry.is_payer else entry.order_id
+    once = ("reversed", sale, entry.after.status.value)
+    entry.notices.append(Notice("checkout_reversed", once, {"renewal": entry.is_renewal}))
+
+
+def announce_review(entry: Entry, reason: str) -> None:
+    """Announces ``payment_review``, once per order and reason, and opens an incident."""
+    entry.notices.append(Notice("payment_review", ("review", entry.order_id, reason), {"reason": reason}))
+    entry.incidents.append(f"review:{reason}")

@@ -1,0 +1,107 @@
+"""Keeping notifications: one row per event, whatever the number of its deliveries."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, auto
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.models import Incident, Notification
+from checkout_integration.models.columns import as_column_text
+from checkout_integration.protocol import notification as documents
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """A body whose signature matched the project's secret at this position of the list (0 is the current one)."""
+
+    project: Project
+    body: bytes = field(repr=False)
+    secret_position: int
+    arrived_at: datetime
+
+
+def row_of(verified: Verified, told: documents.Notification) -> Notification:
+    """The row that a notification is kept as. The key leaves the body out: it changes with every attempt."""
+    object_id = str(told.object.get("id") or "")
+    return Notification(
+        key=key_of(verified.project.alias, told.id, told.event, object_id),
+        project=verified.project.alias,
+        notification_id=as_column_text(told.id),
+        event=as_column_text(told.event, 64),
+        object_id=as_column_text(object_id),
+        live=told.live,
+        created_at=told.created_at,
+        expires_at=told.expires_at,
+        delivery_try=_column_integer(told.delivery_try),
+        body=verified.body,
+        secret_position=verified.secret_position,
+        received_at=verified.arrived_at,
+        last_received_at=verified.arrived_at,
+    )
+
+
+class Keeping(Enum):
+    """What `keep` found. ``SET_ASIDE``: an earlier delivery was refused by our rules, and this one inherits that."""
+
+    NEW = auto()
+    REPEATED = auto()
+    SET_ASIDE = auto()
+
+
+def keep(row: Notification) -> Keeping:
+    """Inserts the row, or counts one more delivery of it. Call it inside the transaction that applies the notification.
+
+    Two deliveries at the same time meet here: the second waits for the first one's commit, and is then a repetition.
+    """
+    notifications = Notification.objects.using(state_database())
+    try:
+        with transaction.atomic(using=state_database()):
+            row.save(using=state_database(), force_insert=True)
+    except IntegrityError:
+        held = notifications.filter(key=row.key)
+        seen = {"receipts": F("receipts") + 1, "last_received_at": row.received_at, "delivery_try": row.delivery_try}
+        if held.exclude(state=Notification.State.REFUSED).update(state=row.state, **seen):
+            return Keeping.REPEATED
+        held.update(**seen)
+        return Keeping.SET_ASIDE
+    return Keeping.NEW
+
+
+def keep_unreadable(verified: Verified, reason: str) -> None:
+    """Keeps a signed body that our limits refuse, under a hash of its bytes, and opens an incident (G10)."""
+    key = key_of(verified.project.alias, "body", hashlib.sha256(verified.body).hexdigest())
+    row = Notification(
+        key=key,
+        project=verified.project.alias,
+        state=Notification.State.REFUSED,
+        failure=reason,
+        body=verified.body,
+        secret_position=verified.secret_position,
+        received_at=verified.arrived_at,
+        last_received_at=verified.arrived_at,
+    )
+    with transaction.atomic(using=state_database()):
+        if keep(row) is Keeping.NEW:
+            open_incident(row, "refused_content", reason)
+
+
+def open_incident(row: Notification, kind: str, detail: str = "") -> None:
+    """Opens an incident about a notification, once per notification and kind."""
+    Incident.objects.using(state_database()).create(
+        key=key_of("notification", row.key, kind),
+        kind=kind,
+        project=row.project,
+        notification=row,
+        detail=detail,
+    )
+
+
+def _column_integer(value: int | None) -> int:
+    return min(max(value or 0, 0), 2**31 - 1)

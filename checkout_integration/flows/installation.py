@@ -1,0 +1,28 @@
+"""When this app began to watch a project."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Installation
+
+_known: set[str] = set()
+"""Projects whose row this process has seen: an optimisation only, the row is the truth."""
+
+
+def installed_at(project: Project) -> datetime:
+    """The instant of the project's first write or sync, stored when it is asked for the first time."""
+    rows = Installation.objects.using(state_database())
+    row, _ = rows.get_or_create(project=project.alias, defaults={"installed_at": timezone.now()})
+    return row.installed_at
+
+
+def ensure_installed(project: Project) -> None:
+    """Stores the instant if it is not stored yet; one statement per process. Call it outside of transactions."""
+    if project.alias not in _known:
+        installed_at(project)
+        _known.add(project.alias)

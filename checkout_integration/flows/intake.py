@@ -1,0 +1,171 @@
+"""Taking a notification in: verify → parse → store and apply in one transaction → answer.
+
+An empty 200 means that the bytes are committed (G1); a refusal stores nothing and costs no statement (G2).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+
+from checkout_integration.client.body import BodyRefused, read_body
+from checkout_integration.conf import Project
+from checkout_integration.flows import inbox, validation
+from checkout_integration.flows.answer import ACKNOWLEDGED, NOT_JSON, UNAVAILABLE, UNREADABLE, UNSIGNED, Answer
+from checkout_integration.flows.database import state_database
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.inbox import Keeping, Verified
+from checkout_integration.flows.installation import ensure_installed
+from checkout_integration.flows.ledger import record
+from checkout_integration.flows.repeating import Unavailable, repeated
+from checkout_integration.models import Notification
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol import notification as documents
+from checkout_integration.protocol.order import Order
+from checkout_integration.protocol.signature import Encoding, verify
+from checkout_integration.protocol.strict_json import JsonRefused, NotJson, loads
+from checkout_integration.protocol.vocabulary import Event, TestingCase
+
+logger = logging.getLogger("checkout_integration.intake")
+
+LARGEST_BODY = 1024 * 1024
+QUARANTINE = timedelta(days=2)
+"""A notification from further in the future would win every later comparison of times."""
+PAYMENT_EVENTS = frozenset(Event) - {Event.USER_VALIDATE}
+USER_CASES = (TestingCase.EXISTING_USER, TestingCase.NON_EXISTING_USER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivered:
+    """A request as it came: its bytes, and the headers that tell how to read them."""
+
+    body: bytes = field(repr=False)
+    authorization: str | None = field(default=None, repr=False)
+    content_encoding: str = ""
+    arrived_at: datetime
+
+
+def receive(project: Project, delivered: Delivered) -> Answer:
+    """Takes one request in and returns its answer; whatever a stranger sends, it raises nothing."""
+    try:
+        body = read_body([delivered.body], delivered.content_encoding, LARGEST_BODY)
+    except BodyRefused:
+        return UNREADABLE
+    verified = _verified(project, delivered, body)
+    if verified is None:
+        return UNSIGNED
+    try:
+        ensure_installed(project)
+        return _take(verified)
+    except (Unavailable, OperationalError, InterfaceError) as error:
+        logger.error("A notification could not be stored (%s); it was answered 503.", type(error).__name__)
+        return UNAVAILABLE
+
+
+def replay(row: Notification, project: Project) -> Answer:
+    """Takes a kept notification in again, as it came; its signature was verified then."""
+    return _take(
+        Verified(
+            project=project,
+            body=bytes(row.body or b""),
+            secret_position=row.secret_position,
+            arrived_at=row.received_at,
+        )
+    )
+
+
+def _verified(project: Project, delivered: Delivered, body: bytes) -> Verified | None:
+    """The JSON body if it is signed, else the bytes as sent: a sender may have signed what it compressed."""
+    encodings = [Encoding(each) for each in project.signature_encodings]
+    secrets = project.secrets
+    for candidate in dict.fromkeys((body, delivered.body)):
+        position = verify(delivered.authorization, candidate, secrets, encodings)
+        if position is not None:
+            return Verified(
+                project=project, body=body, secret_position=position, arrived_at=delivered.arrived_at
+            )
+    return None
+
+
+def _take(verified: Verified) -> Answer:
+    try:
+        told = documents.parse_notification(loads(verified.body))
+    except NotJson:
+        return NOT_JSON
+    except (JsonRefused, documents.MalformedNotification) as error:
+        reason = str(error)  # ours: it names the rule, never the content
+        repeated(lambda: inbox.keep_unreadable(verified, reason))
+        return ACKNOWLEDGED
+    if told.event == Event.USER_VALIDATE:
+        return validation.answer(verified, told, told.user())
+    testing_case = told.order().testing_case
+    if testing_case:
+        return _answer_test(verified, told, testing_case)
+    repeated(lambda: _store_and_apply(verified, told))
+    return ACKNOWLEDGED
+
+
+def _answer_test(verified: Verified, told: documents.Notification, testing_case: str) -> Answer:
+    """A test of the receiver: no order is made, nothing is announced; cases about users are answered by the hook."""
+    if testing_case in USER_CASES and (user := told.order().user) is not None:
+        return validation.answer(verified, told, user, state=Notification.State.TEST)
+    row = inbox.row_of(verified, told)
+    row.state = Notification.State.TEST
+
+    def store() -> None:
+        with transaction.atomic(using=state_database()):
+            inbox.keep(row)
+
+    repeated(store)
+    return ACKNOWLEDGED
+
+
+def _store_and_apply(verified: Verified, told: documents.Notification) -> None:
+    """One transaction: the notification's row, and under a savepoint what it tells."""
+    row = inbox.row_of(verified, told)
+    order = told.order()
+    refusal = _refusal(verified, told, order)
+    if refusal:
+        row.state, row.failure = Notification.State.REFUSED, refusal
+    with transaction.atomic(using=state_database()):
+        kept = inbox.keep(row)
+        if refusal or told.event not in PAYMENT_EVENTS:
+            if kept is Keeping.NEW:
+                inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
+        elif kept is not Keeping.SET_ASIDE:
+            _apply(verified.project, row, told, order)
+
+
+def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
+    if told.event in PAYMENT_EVENTS and not order.id:
+        return "the order has no id"
+    if told.created_at and told.created_at > verified.arrived_at + QUARANTINE:
+        return "created_at lies more than two days in the future"
+    return ""
+
+
+def _apply(project: Project, row: Notification, told: documents.Notification, order: Order) -> None:
+    observation = Observation(
+        source=Source.NOTIFICATION,
+        order=order,
+        event=told.event,
+        observed_at=told.created_at,
+        delivery_try=told.delivery_try or 0,
+        live=told.live,
+    )
+    cause = Cause(source=Source.NOTIFICATION, notification=row)
+    try:
+        with transaction.atomic(using=state_database()):
+            record(project, [observation], cause)
+    except (OperationalError, InterfaceError, IntegrityError):
+        raise  # not our rules: the whole transaction is repeated
+    except Exception as error:
+        # Our own rules failed on it: the bytes stay, the service is answered 200, staff can apply it again.
+        kind = type(error).__name__
+        logger.exception("Notification %s could not be applied.", row.key)
+        failed = Notification.objects.using(state_database()).filter(key=row.key)
+        failed.update(state=Notification.State.FAILED, failure=kind)
+        inbox.open_incident(row, "not_applied", kind)

@@ -1,0 +1,122 @@
+"""The only writer of orders, refunds and users: lock → load → policy → write.
+
+News arrives by notification, list or creation, always as a batch (a notification is a batch of one), always as observations.
+Applying a batch twice, or batches in another order, ends in the same state (G3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.customers import find_users
+from checkout_integration.flows.database import locked, state_database
+from checkout_integration.flows.entry import Cause, Entry, Notice
+from checkout_integration.flows.grants import announce_review, grant, take_back
+from checkout_integration.flows.installation import installed_at
+from checkout_integration.flows.locking import load_entries, lock_checkouts, lock_orders
+from checkout_integration.flows.reversals import absorb, retarget
+from checkout_integration.flows.writing import write
+from checkout_integration.hooks import load_hooks
+from checkout_integration.models import Checkout, Order
+from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events
+from checkout_integration.policy.observation import Observation, Source, Timing
+from checkout_integration.policy.state import observe, unknown_words
+from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic, judge
+
+
+def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
+    """Records a batch and returns an entry for each order in it.
+
+    One transaction, or a savepoint of the caller's. Raises ``IntegrityError`` when another transaction recorded one of the
+    orders for the first time at the same moment: the caller repeats its whole transaction.
+    """
+    with transaction.atomic(using=state_database()):
+        observations = retarget(project, observations)
+        checkouts = lock_checkouts(project, observations)
+        orders = lock_orders(project, [each.order.id or "" for each in observations])
+        entries = load_entries(project, observations, checkouts, orders)
+        absorb(project, entries)
+        historic_before = installed_at(project) if cause.source is Source.LIST else None
+        for entry in entries:
+            _move(project, entry)
+            _resolve(project, entry)
+            _judge(project, entry, historic_before)
+            _follow(entry, cause)
+        find_users(project, entries)
+        write(project, [entry for entry in entries if entry.changed or entry.incidents], cause)
+    return entries
+
+
+def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
+    """Records a staff member's acceptance of a payment in review: its goods are granted as if it were verified.
+
+    Raises ``ValueError`` when the order is not in review, or its payment was taken back.
+    """
+    cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+    with transaction.atomic(using=state_database()):
+        held = Observation(source=Source.STAFF, order=order.snapshot)
+        checkouts = lock_checkouts(project, [held])
+        orders = lock_orders(project, [order.order_id])
+        (entry,) = load_entries(project, [held], checkouts, orders)
+        if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
+            raise ValueError("Only a paid order that is in review can be accepted.")
+        entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
+        grant(entry)
+        write(project, [entry], cause)
+    return entry
+
+
+def _move(project: Project, entry: Entry) -> None:
+    timing = Timing(retry_interval=project.retry_delta, list_margin=project.list_delta)
+    for observation in entry.observations:
+        entry.after = observe(entry.after, observation, timing)
+        entry.incidents.extend(sorted(unknown_words(observation)))
+
+
+def _resolve(project: Project, entry: Entry) -> None:
+    """Asks the shop which sale an unbound payment is for."""
+    if entry.checkout is None and entry.after.succeeded and entry.before != entry.after:
+        named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
+        # Against the lock order (checkout before order), which is known only now: a deadlock ends in a repeated transaction.
+        entry.checkout = locked(Checkout.objects.using(state_database()).filter(pk=named.pk)).get() if named else None
+
+
+def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> None:
+    """Decides whether the payment pays for its sale. What was decided once for good stands."""
+    held = entry.verdict_before
+    if held.status is VerdictStatus.HISTORIC or held.reason in (Reason.BY_STAFF, Reason.PAID_TWICE):
+        return
+    if historic_before and entry.checkout is None and is_historic(entry.after, historic_before):
+        entry.verdict = Verdict(VerdictStatus.HISTORIC)
+        return
+    entry.verdict = judge(
+        entry.after,
+        entry.checkout.sale if entry.checkout else None,
+        accept_unbound=project.unbound_orders == "accept",
+        accept_test=project.accept_test_payments,
+    )
+
+
+def _follow(entry: Entry, cause: Cause) -> None:
+    """What follows from the move: the service's facts, the shop's sale, and what staff should look at."""
+    contradictions = new_contradictions(entry.before, entry.after)
+    entry.incidents.extend(contradictions)
+    if entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST:
+        return
+    for event in new_events(entry.before, entry.after):
+        signal = event.replace(".", "_")
+        entry.notices.append(Notice(signal, (signal, entry.order_id)))
+    if entry.granted and not entry.granted_before:
+        grant(entry)
+    take_back(entry)
+    if entry.verdict.status is VerdictStatus.REVIEW and entry.verdict != entry.verdict_before:
+        announce_review(entry, entry.verdict.reason)
+    for code in contradictions:
+        if code in REVIEWED:
+            announce_review(entry, code)

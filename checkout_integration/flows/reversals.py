@@ -1,0 +1,109 @@
+"""Reversal documents of the list: sent to the order that they reverse, or kept waiting for it, never taken for a sale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.entry import Entry
+from checkout_integration.models import Order, Refund
+from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.personal import split
+from checkout_integration.policy.reversal import is_older, may_be_reversal_document, reversal_of
+from checkout_integration.protocol import order as documents
+from checkout_integration.protocol.order import parse_order
+
+
+def retarget(project: Project, observations: Sequence[Observation]) -> list[Observation]:
+    """The batch with reversal documents told as news of their orders; those without an order wait as `Refund` rows.
+
+    A sync and a notification that meet here may miss each other's row: the next pass reads the reversal again.
+    """
+    candidates = [each for each in observations if may_be_reversal_document(each)]
+    owners = _owners(project, candidates, observations) if candidates else {}
+    told = [each for each in observations if each not in candidates]
+    for candidate in candidates:
+        owner = owners.get(candidate.order.id or "")
+        if owner is None:
+            _keep_waiting(project, candidate)
+        else:
+            told.append(candidate if owner == candidate.order.id else reversal_of(owner, candidate))
+    return told
+
+
+def absorb(project: Project, entries: Sequence[Entry]) -> None:
+    """Gives each order whose transaction is told for the first time the reversals that waited for it. Called under its lock."""
+    orders = {}
+    for entry in entries:
+        for told in (each.order for each in entry.observations):
+            if told.transaction and told.transaction != entry.row.transaction:
+                orders[entry.order_id] = (entry, told)
+    if not orders:
+        return
+    transactions = {told.transaction or "" for _, told in orders.values()}
+    waiting = Refund.objects.using(state_database()).filter(project=project.alias, order=None)
+    for refund in list(waiting.filter(Q(transaction__in=transactions) | Q(document_id__in=list(orders)))):
+        observation = Observation(
+            source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
+        )
+        owner = refund.document_id
+        if owner not in orders:
+            owner = _earliest(observation.order, [told for _, told in orders.values()]) or ""
+            observation = reversal_of(owner, observation)
+        if owner:
+            orders[owner][0].observations.append(observation)
+            refund.delete()
+
+
+def _owners(
+    project: Project, candidates: Sequence[Observation], observations: Sequence[Observation]
+) -> dict[str, str]:
+    """For each candidate's id the id of the order that it tells of: itself if that is a known order, else the order with
+    the same transaction that was created first."""
+    ids = [each.order.id or "" for each in candidates]
+    transactions = [each.order.transaction or "" for each in candidates]
+    known = Order.objects.using(state_database()).filter(project=project.alias)
+    rows = known.filter(Q(order_id__in=ids) | Q(transaction__in=transactions)).only("order_id", "transaction", "created_at")
+    orders = [parse_order(_identity(row)) for row in rows]
+    orders_here = [each.order for each in observations]
+    known_ids = {order.id for order in orders}
+    owners = {}
+    for candidate in candidates:
+        if candidate.order.id in known_ids:
+            owners[candidate.order.id or ""] = candidate.order.id or ""
+        elif older := _earliest(candidate.order, [*orders, *orders_here]):
+            owners[candidate.order.id or ""] = older
+    return owners
+
+
+def _identity(row: Order) -> dict[str, object]:
+    created_at = row.created_at.isoformat() if row.created_at else None
+    return {"id": row.order_id, "transaction": row.transaction, "created_at": created_at}
+
+
+def _earliest(reversal: documents.Order, orders: Sequence[documents.Order]) -> str | None:
+    older = [each for each in orders if each.transaction == reversal.transaction and is_older(each, reversal)]
+    first = min(older, key=lambda each: (each.created_at is not None, each.created_at, each.id), default=None)
+    return first.id if first else None
+
+
+def _keep_waiting(project: Project, observation: Observation) -> None:
+    told = observation.order
+    document, _personal = split(observation.document)
+    waiting = Refund(
+        key=key_of("document", project.alias, told.id),
+        project=project.alias,
+        document_id=as_column_text(told.id),
+        transaction=as_column_text(told.transaction),
+        status=as_column_text(told.status, 16),
+        refunded_at=told.refunded_at or told.created_at,
+        amount=as_column_money(told.refund.amount if told.refund else told.amount),
+        currency=as_column_text((told.refund.currency if told.refund else None) or told.currency, 8),
+        document=document,
+        observed_at=observation.observed_at,
+    )
+    insert_once([waiting], "key")

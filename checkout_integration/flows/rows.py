@@ -1,0 +1,133 @@
+"""An order's state and its rows: `state_of` reads them, `columns_of` and `child_rows` write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from checkout_integration.flows.database import key_of
+from checkout_integration.models import Order, OrderItem, PersonalData, Refund
+from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.policy import facts as fact_rules
+from checkout_integration.policy import fields as field_rules
+from checkout_integration.policy import personal
+from checkout_integration.policy.state import OrderState, stamps_from_json, stamps_to_json
+from checkout_integration.protocol import order as documents
+from checkout_integration.protocol.item import OrderItem as Item
+
+
+def state_of(row: Order) -> OrderState:
+    """The state that a row keeps; the empty state for a new one."""
+    stamps = stamps_from_json(row.stamps)
+    return OrderState(
+        facts=fact_rules.from_json(row.facts),
+        merged=field_rules.from_stored(row.whole_document, row.live, stamps, row.conflicts),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """What is written of one order: its own columns, and the personal part of its document."""
+
+    own: Mapping[str, Any]
+    personal: Mapping[str, Any] = field(repr=False)
+
+
+def columns_of(state: OrderState) -> Columns:
+    """The columns of a state: typed copies of what is searched and summed, and the document in its two parts."""
+    public, private = personal.split(state.merged.document)
+    own = {
+        "status": state.status.value,
+        "live": state.merged.live,
+        "document": public,
+        "facts": fact_rules.to_json(state.facts),
+        "stamps": stamps_to_json(state.merged.stamps),
+        "conflicts": sorted(state.merged.conflicts),
+        **_copied(state.order),
+    }
+    return Columns(own=own, personal=private)
+
+
+def _copied(order: documents.Order) -> dict[str, Any]:
+    money: dict[str, tuple[Decimal | None, str | None]] = {
+        "": (order.amount, order.currency),
+        "charge_": (order.charge_amount, order.charge_currency),
+        "tax_": (order.tax.amount, order.tax.currency) if order.tax else (None, None),
+        "fee_": (order.fee.amount, order.fee.currency) if order.fee else (None, None),
+        "net_revenue_": (order.net_revenue.amount, order.net_revenue.currency) if order.net_revenue else (None, None),
+        "refund_": (order.refund.amount, order.refund.currency) if order.refund else (None, None),
+    }
+    return {
+        "is_production": order.is_production,
+        "transaction": as_column_text(order.transaction),
+        "type": as_column_text(order.type, 32),
+        "created_at": order.created_at,
+        "canceled_at": order.canceled_at,
+        "refunded_at": order.refunded_at,
+        "country": as_column_text(order.country, 8),
+        "receipt_number": as_column_text(order.receipt_number),
+        "recurring_id": as_column_text(order.recurring_id),
+        "original_amount": as_column_money(order.original_amount),
+        "virtual_currency_amount": as_column_money(order.virtual_currency_amount),
+        "method_type": as_column_text(order.method.type if order.method else None, 64),
+        **{f"{prefix}amount": as_column_money(amount) for prefix, (amount, _) in money.items()},
+        **{f"{prefix}currency": as_column_text(currency, 8) for prefix, (_, currency) in money.items()},
+    }
+
+
+def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> PersonalData:
+    """The personal part as a row of its own, with the two columns that support searches by."""
+    told = state.order
+    email = told.receipt_email or (told.user.email if told.user else None)
+    card = told.method.card if told.method else None
+    return PersonalData(
+        order=row,
+        document=dict(private),
+        email=as_column_text(email).lower(),
+        last4=as_column_text(card.last4 if card else None, 4),
+    )
+
+
+def item_rows(row: Order, state: OrderState) -> list[OrderItem]:
+    """The items as rows, in their order."""
+    return [_item_row(row, position, item) for position, item in enumerate(state.order.items or ())]
+
+
+def _item_row(row: Order, position: int, item: Item) -> OrderItem:
+    return OrderItem(
+        order=row,
+        position=position,
+        item_id=as_column_text(item.id),
+        sku=as_column_text(item.sku),
+        name=item.name or "",
+        description=item.description or "",
+        images=list(item.images or ()),
+        metadata=dict(item.metadata or {}),
+        code=as_column_text(item.code),
+        platform=as_column_text(item.platform or item.platform_id, 64),
+        document=dict(item.document),
+    )
+
+
+def refund_row(row: Order, state: OrderState) -> Refund | None:
+    """The order's refund as a row; None while there is none."""
+    told = state.order
+    if told.refund is None or not (told.refunded or state.fully_reversed or state.partial):
+        return None
+    return Refund(
+        key=key_of("order", row.project, row.order_id),
+        project=row.project,
+        order=row,
+        transaction=as_column_text(told.transaction),
+        status=state.status.value,
+        refunded_at=told.refunded_at,
+        amount=as_column_money(told.refund.amount),
+        currency=as_column_text(told.refund.currency, 8),
+        reason=told.refund.reason or "",
+        code=as_column_text(told.refund.code),
+        receipt_number=as_column_text(told.refund.receipt_number),
+        receipt_url=told.refund.receipt_url or "",
+        document=dict(told.refund.document),
+    )

@@ -1,0 +1,165 @@
+"""Writing what a batch decided: orders, their child rows, checkouts, history and outbox. Called under their locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.entry import Cause, Entry, Notice
+from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
+from checkout_integration.models import Announcement, Checkout, Incident, Order, OrderItem, PersonalData, Refund, Transition
+from checkout_integration.policy.observation import Source
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+
+def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
+    """Writes the entries of a batch, in the lock order's tables from order to outbox."""
+    columns = [columns_of(entry.after) for entry in entries]
+    _write_orders(entries, columns)
+    _write_personal(entries, columns)
+    _write_items(entries)
+    _write_refunds(entries)
+    _write_checkouts(entries)
+    transitions = _write_transitions(entries, cause)
+    insert_once([row for entry in entries for row in _incidents(project, entry, cause)], "key")
+    insert_once([row for entry in entries for row in _announcements(project, entry, transitions, cause)], "idempotency_key")
+
+
+def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
+    orders = Order.objects.using(state_database())
+    written: dict[str, Any] = {}
+    for entry, each in zip(entries, columns, strict=True):
+        written = {
+            **each.own,
+            "verdict": entry.verdict.status.value,
+            "verdict_reason": str(entry.verdict.reason),
+            "checkout": entry.checkout,
+            "user": entry.user or entry.row.user,
+            "changed_at": timezone.now(),
+        }
+        for name, value in written.items():
+            setattr(entry.row, name, value)
+    new = [entry.row for entry in entries if entry.is_new]
+    known = [entry.row for entry in entries if not entry.is_new]
+    if new:
+        orders.bulk_create(new)
+    if len(known) == 1 and not new:
+        orders.filter(pk=known[0].pk).update(**written)
+    elif known:
+        orders.bulk_update(known, list(written))
+
+
+def _write_personal(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
+    """Personal data, unless it was erased: a tombstone wins over every later observation."""
+    rows = []
+    for entry, each in zip(entries, columns, strict=True):
+        held = None if entry.is_new else getattr(entry.row, "personal_data", None)
+        if held is not None and (held.erased_at or held.document == each.personal):
+            continue
+        if held is not None or each.personal:
+            rows.append(personal_row(entry.row, entry.after, each.personal))
+    insert_once(rows, "order", update_fields=("document", "email", "last4"))
+
+
+def _write_items(entries: Sequence[Entry]) -> None:
+    changed = [entry for entry in entries if entry.before.order.items != entry.after.order.items]
+    stale = [entry.row for entry in changed if entry.before.order.items]
+    items = OrderItem.objects.using(state_database())
+    if stale:
+        items.filter(order__in=stale).delete()
+    rows = [row for entry in changed for row in item_rows(entry.row, entry.after)]
+    if rows:
+        items.bulk_create(rows)
+
+
+def _write_refunds(entries: Sequence[Entry]) -> None:
+    rows = [
+        row
+        for entry in entries
+        if entry.before != entry.after and (row := refund_row(entry.row, entry.after)) is not None
+    ]
+    told = "status refunded_at amount currency reason code receipt_number receipt_url document transaction".split()
+    insert_once(rows, "key", update_fields=told)
+
+
+def _write_checkouts(entries: Sequence[Entry]) -> None:
+    """The sales whose state this batch moved. ``paid_order`` is set once: nobody else can, the row is locked."""
+    checkouts = Checkout.objects.using(state_database())
+    for entry in entries:
+        checkout = entry.checkout
+        if checkout is None or not entry.is_payer or (entry.granted_before and entry.granted):
+            continue
+        checkouts.filter(pk=checkout.pk).update(
+            status=checkout.status, paid_order=checkout.paid_order, paid_at=checkout.paid_at
+        )
+
+
+def _write_transitions(entries: Sequence[Entry], cause: Cause) -> dict[str, Transition]:
+    """One row per change of status, and one for a decision of staff; by order id."""
+    rows = {
+        entry.order_id: Transition(
+            order=entry.row,
+            from_status="" if entry.is_new else entry.before.status.value,
+            to_status=entry.after.status.value,
+            source=cause.source.value,
+            notification=cause.notification,
+            sync_run=cause.sync_run,
+            staff=cause.staff,
+            reason=cause.reason[:255],
+        )
+        for entry in entries
+        if entry.moved or cause.source is Source.STAFF
+    }
+    if rows:
+        Transition.objects.using(state_database()).bulk_create(rows.values())
+    return rows
+
+
+def _incidents(project: Project, entry: Entry, cause: Cause) -> Iterable[Incident]:
+    for kind in dict.fromkeys(entry.incidents):
+        yield Incident(
+            key=key_of("order", project.alias, entry.order_id, kind),
+            kind=kind[:64],
+            project=project.alias,
+            order=entry.row,
+            notification=cause.notification,
+        )
+
+
+def _announcements(
+    project: Project, entry: Entry, transitions: dict[str, Transition], cause: Cause
+) -> Iterable[Announcement]:
+    transition = transitions.get(entry.order_id)
+    notices = list(entry.notices)
+    if entry.moved and transition and _is_news(entry, cause):
+        notices.append(Notice("order_changed", ("changed", str(transition.pk))))
+    for notice in notices:
+        yield Announcement(
+            idempotency_key=key_of(project.alias, *notice.once),
+            signal=notice.signal,
+            project=project.alias,
+            order=entry.row,
+            checkout=entry.checkout,
+            transition=transition,
+            arguments={
+                "source": cause.word,
+                "previous_status": "" if entry.is_new else entry.before.status.value,
+                "live": entry.after.merged.live,
+                "partial": entry.after.partial,
+                "renewal": False,
+                **notice.arguments,
+            },
+        )
+
+
+def _is_news(entry: Entry, cause: Cause) -> bool:
+    """Not the order that we have just created ourselves, and not one from before this installation."""
+    historic = entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST
+    return not historic and not (entry.is_new and entry.after.status is OrderStatus.CREATED)
+
+

@@ -1,0 +1,59 @@
+"""Decisions that only the shop can make. Subclass `Hooks` and name the class in the setting ``HOOKS``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.utils.module_loading import import_string
+
+from checkout_integration.protocol.order import Order
+from checkout_integration.protocol.user import User
+from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A refusal of user.validate with a code and a message for the service's error object."""
+
+    code: str = INVALID_USER_CODE
+    message: str = "The customer is not known here."
+
+
+class Hooks:
+    """The shop's decisions. Every method may be overridden; the defaults are the safe answers."""
+
+    def validate_user(self, user: User) -> bool | Refusal:
+        """May this customer pay? Called for user.validate, in the request, outside any transaction.
+
+        True approves; False or a `Refusal` refuses, and so do an exception and any other answer. It must answer within the
+        service's time limit (about 5 s; aim at 1 s) and must not grant anything: several calls for one customer are normal.
+        """
+        return False
+
+    def find_user(self, user: User) -> Any:
+        """The account of a customer who is seen for the first time, or None. Called inside the ledger's transaction."""
+        return None
+
+    def resolve_checkout(self, order: Order) -> Any:
+        """The `Checkout` that an unbound order pays for, or None. Called inside the ledger's transaction, perhaps repeatedly.
+
+        For orders that were made in the browser. It must not call the service. What is returned is compared with the order
+        like any other checkout.
+        """
+        return None
+
+    def build_checkout(self, request: HttpRequest, data: dict[str, Any]) -> dict[str, Any]:
+        """Price and content of a sale that is asked for over REST: keyword arguments for ``flows.create_checkout``.
+
+        Never take a price from ``data``: look it up. Raises ``PermissionDenied`` unless overridden.
+        """
+        raise PermissionDenied("This shop sells nothing over REST: override Hooks.build_checkout.")
+
+
+def load_hooks(path: str) -> Hooks:
+    """An instance of the class that the setting ``HOOKS`` names."""
+    hooks: Hooks = import_string(path)()
+    return hooks

@@ -1,0 +1,159 @@
+"""Signals whose receivers run after commit, each exactly once for its effects in this database (G4).
+
+Connect as usual::
+
+    from django.dispatch import receiver
+    from checkout_integration.signals import checkout_paid
+
+    @receiver(checkout_paid)
+    def grant_items(order, checkout, **kwargs): ...
+
+A receiver is remembered by name (its ``dispatch_uid`` if that is text, else ``module.qualname``), so that a delivery can be
+run by another process, hours later. Lambdas and nested functions have no such name: a system check refuses them.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MethodType
+from typing import Any, Final, NoReturn
+
+from django.dispatch import Signal
+
+Receiver = Callable[..., Any]
+
+
+class DurableSignal(Signal):
+    """A Django signal that is announced by the ledger and delivered from the outbox, receiver by receiver."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.problems: dict[str, str] = {}
+        self._registry: dict[str, tuple[Callable[[], Receiver | None], object]] = {}
+        self._registry_lock = threading.Lock()
+
+    def connect(
+        self, receiver: Receiver, sender: object = None, weak: bool = True, dispatch_uid: object = None
+    ) -> None:
+        """Connects a receiver; ``weak`` as in Django. What cannot be named is kept for the system check to refuse."""
+        name = receiver_name(receiver, dispatch_uid)
+        with self._registry_lock:
+            problem = None if isinstance(dispatch_uid, str) else unnameable(receiver)
+            held = self._held(name)
+            if problem is None and held is not None and held != receiver and not isinstance(dispatch_uid, str):
+                problem = "another receiver has the same name"
+            if problem:
+                self.problems[name] = problem
+            elif held is None:
+                self._registry[name] = (_reference(receiver) if weak else partial(_itself, receiver), sender)
+
+    def disconnect(
+        self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
+    ) -> bool:
+        """Disconnects a receiver, by itself or by its ``dispatch_uid``; True when it was connected."""
+        name = dispatch_uid if isinstance(dispatch_uid, str) else receiver_name(receiver, None) if receiver else ""
+        with self._registry_lock:
+            self.problems.pop(name, None)
+            return self._registry.pop(name, None) is not None
+
+    def connected(self, sender: object = None) -> dict[str, Receiver]:
+        """Living receivers for this sender, by name."""
+        with self._registry_lock:
+            living = {name: (reference(), wanted) for name, (reference, wanted) in self._registry.items()}
+        return {
+            name: receiver
+            for name, (receiver, wanted) in living.items()
+            if receiver is not None and (wanted is None or wanted is sender)
+        }
+
+    def has_listeners(self, sender: object = None) -> bool:
+        """Whether anyone is connected."""
+        return bool(self.connected(sender))
+
+    def send(self, sender: object, **named: object) -> NoReturn:
+        """Refused: these signals are announced by the app, in the transaction that changes state."""
+        raise TypeError(f"{self.name} is announced by checkout_integration itself; it cannot be sent by hand.")
+
+    send_robust = asend = asend_robust = send  # type: ignore[assignment]
+
+    def _held(self, name: str) -> Receiver | None:
+        reference, _sender = self._registry.get(name, (lambda: None, None))
+        return reference()
+
+
+def receiver_name(receiver: Receiver, dispatch_uid: object) -> str:
+    """The name by which a receiver's deliveries are kept."""
+    if isinstance(dispatch_uid, str):
+        return dispatch_uid
+    module = getattr(receiver, "__module__", None) or type(receiver).__module__
+    return f"{module}.{getattr(receiver, '__qualname__', None) or type(receiver).__qualname__}"
+
+
+def unnameable(receiver: Receiver) -> str | None:
+    """Why a receiver has no lasting name, None when it has one."""
+    qualname = getattr(receiver, "__qualname__", None)
+    if qualname is None:
+        return "it is a partial or an instance, which has no name of its own"
+    if "<lambda>" in qualname:
+        return "it is a lambda"
+    if "<locals>" in qualname:
+        return "it is defined inside a function"
+    return None
+
+
+def _reference(receiver: Receiver) -> Callable[[], Receiver | None]:
+    return weakref.WeakMethod(receiver) if isinstance(receiver, MethodType) else weakref.ref(receiver)
+
+
+def _itself(receiver: Receiver) -> Receiver:
+    return receiver
+
+
+payment_success: Final = DurableSignal("payment_success")
+"""The service said payment.success: a fact, bound or not, live or test. Once per order."""
+
+payment_refund: Final = DurableSignal("payment_refund")
+"""The service said payment.refund. Once per order."""
+
+payment_chargeback: Final = DurableSignal("payment_chargeback")
+"""The service said payment.chargeback. Once per order."""
+
+payment_cancel: Final = DurableSignal("payment_cancel")
+"""The service said payment.cancel. Once per order."""
+
+checkout_paid: Final = DurableSignal("checkout_paid")
+"""A sale of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
+
+``checkout`` is None for an accepted order that no checkout of this shop is bound to. Once per checkout, renewal or accepted order.
+"""
+
+checkout_reversed: Final = DurableSignal("checkout_reversed")
+"""The payment was fully refunded or charged back: take goods back here. Once per checkout and cause."""
+
+payment_review: Final = DurableSignal("payment_review")
+"""A success that could not be verified, a second payment, a contradiction: staff should look. Once per order and reason."""
+
+order_changed: Final = DurableSignal("order_changed")
+"""The displayed status of an order changed. Once per transition."""
+
+user_validated: Final = DurableSignal("user_validated")
+"""A pre-approval decision was made. Once per decision."""
+
+SIGNALS: Final[Mapping[str, DurableSignal]] = {
+    signal.name: signal
+    for signal in (
+        payment_success,
+        payment_refund,
+        payment_chargeback,
+        payment_cancel,
+        checkout_paid,
+        checkout_reversed,
+        payment_review,
+        order_changed,
+        user_validated,
+    )
+}
