@@ -88,7 +88,7 @@ def _summary(runs: Sequence[Run], redis: Server, left_out: Sequence[Server]) -> 
     if services.chromium() is None:
         print("LEFT OUT browser tests: no Chromium found")
     code = _exit_code(runs, left_out)
-    print("All is well." if code == 0 else "NOT all is well.", flush=True)
+    print("What was run passed." if code == 0 else "FAILED.", flush=True)
     return code
 
 

@@ -52,7 +52,7 @@ def test_a_missing_server_can_be_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
     assert suite._summary(ended(0), HERE, [NOT_HERE]) == 1
 
 
-def test_a_failed_run_is_not_called_well(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_is_not_called_passed(capsys: pytest.CaptureFixture[str]) -> None:
     """The last line and the exit code agree."""
     suite._summary(ended(0, 1), HERE, [])
-    assert capsys.readouterr().out.splitlines()[-1] == "NOT all is well."
+    assert capsys.readouterr().out.splitlines()[-1] == "FAILED."
