@@ -1,0 +1,56 @@
+"""What a button is: its words, its permission, when it is offered, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+class Refused(Exception):
+    """A button could not do its work; the text is shown to the person who pressed it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button:
+    """Something that staff may do with a row.
+
+    Attributes:
+        name: part of its address.
+        permission: codename of the permission that it needs.
+        question: what the confirmation page says will happen.
+        needs_reason: whether the person must say why; the reason is kept.
+        offered: whether the row's state allows it.
+        act: does it and returns the message to show; raises `Refused` when it cannot.
+
+    """
+
+    name: str
+    label: StrOrPromise
+    permission: str
+    question: StrOrPromise
+    needs_reason: bool = False
+    offered: Callable[[Any], bool]
+    act: Callable[[Any, AbstractBaseUser, str], StrOrPromise]
+
+
+class ConfirmForm(forms.Form):
+    """Asks for nothing: pressing the button again is the answer."""
+
+
+class ReasonForm(ConfirmForm):
+    """Asks why."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=255,
+        help_text=_("It is kept in the order's history, with your name."),
+        widget=forms.TextInput(attrs={"size": 60, "autofocus": True}),
+    )

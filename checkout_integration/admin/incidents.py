@@ -1,0 +1,92 @@
+"""What staff should look at."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.display import NOTHING, badge, moment, short, visible
+from checkout_integration.admin.filters import ProjectFilter, empty_filter
+from checkout_integration.admin.page import Page, Value, chapter
+from checkout_integration.admin.screen import Screen
+from checkout_integration.admin.viewer import Viewer
+from checkout_integration.admin.words import Word
+from checkout_integration.models import Incident, Notification, Order
+
+OPEN = Word(gettext_lazy("open"), "bad")
+RESOLVED = Word(gettext_lazy("resolved"), "good")
+
+
+@admin.register(Incident)
+class IncidentScreen(Screen):
+    """Contradictions, unknown content, payments for nothing sold here."""
+
+    list_display = ("what", "state", "of_order", "about", "recorded")
+    list_filter = (
+        empty_filter("resolved_at", gettext_lazy("state"), gettext_lazy("open"), gettext_lazy("resolved")),
+        ProjectFilter,
+        ("recorded_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("order",)
+    search_fields = ("kind", "order__order_id")
+    search_help_text = gettext_lazy("Kind of incident, or order id.")
+    unlisted = ("order__document", "order__facts", "order__stamps", "order__conflicts")
+    related = ("order", "notification", "resolved_by")
+    when_empty = gettext_lazy("No incident: everything that the service told of fits together.")
+
+    def search_conditions(self, text: str) -> list[Q]:
+        """What the search box looks for."""
+        return [Q(kind=text), Q(order__order_id=text)]
+
+    def page(self, viewer: Viewer, row: Incident) -> Page:
+        """The incident's page."""
+        return Page(
+            badges=[badge(state_of(row))],
+            chapters=[
+                chapter(
+                    _("Incident"),
+                    [
+                        (_("kind"), visible(row.kind)),
+                        (_("detail"), visible(row.detail)),
+                        (_("order"), viewer.link(Order, row.order_id, row.order)),
+                        (_("notification"), viewer.link(Notification, row.notification_id, row.notification)),
+                        (_("project"), visible(row.project)),
+                        (_("recorded"), moment(row.recorded_at)),
+                        (_("resolved"), moment(row.resolved_at)),
+                        (_("resolved by"), short(row.resolved_by) if row.resolved_by else ""),
+                    ],
+                )
+            ],
+        )
+
+    @admin.display(description=gettext_lazy("kind"))
+    def what(self, row: Incident) -> str:
+        """The kind, a code that the docs explain."""
+        return short(row.kind)
+
+    @admin.display(description=gettext_lazy("state"))
+    def state(self, row: Incident) -> Value:
+        """Open or resolved."""
+        return badge(state_of(row))
+
+    @admin.display(description=gettext_lazy("order"))
+    def of_order(self, row: Incident) -> str:
+        """The order, if it is about one."""
+        return short(row.order) if row.order else NOTHING
+
+    @admin.display(description=gettext_lazy("detail"))
+    def about(self, row: Incident) -> str:
+        """What was seen."""
+        return short(row.detail)
+
+    @admin.display(description=gettext_lazy("recorded"), ordering="recorded_at")
+    def recorded(self, row: Incident) -> Value:
+        """When it was first seen."""
+        return moment(row.recorded_at)
+
+
+def state_of(incident: Incident) -> Word:
+    """Open until somebody resolves it."""
+    return RESOLVED if incident.resolved_at else OPEN

@@ -1,0 +1,177 @@
+"""The page of one order: answers on top, then the details, then the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from checkout_integration.admin.chapters import chapters_of
+from checkout_integration.admin.display import (
+    NOTHING,
+    badge,
+    hidden,
+    link,
+    moment,
+    money,
+    pretty,
+    short,
+    visible,
+)
+from checkout_integration.admin.goods import goods_answer
+from checkout_integration.admin.page import Answer, Chapter, Page, Raw, Table, Value, chapter
+from checkout_integration.admin.timeline import NEWEST, timeline_of
+from checkout_integration.admin.viewer import Viewer
+from checkout_integration.admin.words import ORDER, VERDICT, mode_of, reason_of, word
+from checkout_integration.models import (
+    Announcement,
+    Checkout,
+    CheckoutUser,
+    Delivery,
+    Order,
+    OrderItem,
+    Refund,
+)
+
+
+def order_page(order: Order, viewer: Viewer) -> Page:
+    """Everything about an order. The number of SQL statements does not depend on the length of its history."""
+    announcements = list(Announcement.objects.filter(order=order).order_by("-pk")[:NEWEST])
+    deliveries = list(
+        Delivery.objects.filter(order=order).select_related("announcement").order_by("-pk")[:NEWEST]
+    )
+    items = list(order.items.order_by("position")[:NEWEST])
+    return Page(
+        badges=[badge(word(ORDER, order.status)), badge(mode_of(order)), badge(word(VERDICT, order.verdict))],
+        note=_personal_note(order, viewer),
+        answers=[
+            _status(order),
+            _paid(order),
+            _received(order),
+            goods_answer(order, announcements, deliveries),
+            _verdict(order, viewer),
+            _receipt(order),
+        ],
+        chapters=[_ours(order, viewer), *chapters_of(order, sees_personal_data=viewer.sees_personal_data)],
+        tables=[_items(items, viewer), _refunds(order, viewer)],
+        timeline=timeline_of(order, viewer, announcements, deliveries),
+        raws=[_document(order, viewer)],
+    )
+
+
+def _personal_note(order: Order, viewer: Viewer) -> str:
+    held = getattr(order, "personal_data", None)
+    if held and held.erased_at:
+        return _("The personal data of this order was erased.")
+    if not viewer.sees_personal_data:
+        return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
+    return ""
+
+
+def _status(order: Order) -> Answer:
+    status = word(ORDER, order.status)
+    changed = format_html(_("last change here: {}"), moment(order.changed_at))
+    return Answer(_("What is its state?"), badge(status), [status.meaning, changed])
+
+
+def _paid(order: Order) -> Answer:
+    charged = money(order.charge_amount, order.charge_currency)
+    price = money(order.amount, order.currency)
+    details = [_("for a price of %(price)s") % {"price": price}] if charged not in (NOTHING, price) else []
+    if order.tax_amount is not None:
+        details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
+    if order.refund_amount is not None:
+        details.append(_("given back: %(sum)s") % {"sum": money(order.refund_amount, order.refund_currency)})
+    return Answer(_("What did the buyer pay?"), price if charged == NOTHING else charged, details)
+
+
+def _received(order: Order) -> Answer:
+    net = money(order.net_revenue_amount, order.net_revenue_currency)
+    if net == NOTHING:
+        return Answer(_("What does the shop receive?"), NOTHING, [_("The service has not said.")])
+    fee = money(order.fee_amount, order.fee_currency)
+    return Answer(_("What does the shop receive?"), net, [_("after a fee of %(fee)s") % {"fee": fee}])
+
+
+def _verdict(order: Order, viewer: Viewer) -> Answer:
+    verdict = word(VERDICT, order.verdict)
+    details: list[Value] = [reason_of(order.verdict_reason), verdict.meaning]
+    if order.checkout:
+        details.append(
+            format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
+        )
+    return Answer(_("Does it pay for a sale?"), badge(verdict), [each for each in details if each])
+
+
+def _receipt(order: Order) -> Answer:
+    number = visible(order.receipt_number) or NOTHING
+    details = (
+        [link(order.receipt_url)] if order.receipt_url else [_("The service gave no address of a receipt.")]
+    )
+    return Answer(_("Where is the receipt?"), number, details)
+
+
+def _ours(order: Order, viewer: Viewer) -> Chapter:
+    account = order.checkout.user if order.checkout else None
+    return chapter(
+        _("In this shop"),
+        [
+            (_("project"), visible(order.project)),
+            (_("checkout"), viewer.link(Checkout, order.checkout_id, order.checkout)),
+            (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
+            (_("account"), short(account) if account else ""),
+            (_("told in two ways"), visible(", ".join(map(str, order.conflicts)))),
+            (_("first heard of"), moment(order.recorded_at)),
+            (_("last change"), moment(order.changed_at)),
+        ],
+    )
+
+
+def _items(items: Sequence[OrderItem], viewer: Viewer) -> Table:
+    rows = [
+        [visible(each.name), visible(each.sku or each.item_id), visible(each.platform), _code(each, viewer)]
+        for each in items
+    ]
+    return Table(_("Items"), [_("name"), _("SKU"), _("platform"), _("activation code")], rows)
+
+
+def _code(item: OrderItem, viewer: Viewer) -> Value:
+    """Whoever holds an activation code can redeem it."""
+    if not item.code:
+        return NOTHING
+    return visible(item.code) if viewer.sees_personal_data else hidden()
+
+
+def _refunds(order: Order, viewer: Viewer) -> Table:
+    rows = [
+        [
+            viewer.link(Refund, each.pk, money(each.amount, each.currency)),
+            badge(word(ORDER, each.status)),
+            moment(each.refunded_at),
+            visible(each.reason) or NOTHING,
+        ]
+        for each in order.refunds.order_by("-pk")[:NEWEST]
+    ]
+    return Table(_("Refunds and chargebacks"), [_("amount"), _("kind"), _("when"), _("reason")], rows)
+
+
+def _document(order: Order, viewer: Viewer) -> Raw:
+    if viewer.sees_personal_data:
+        return Raw(_("The order as the service told it (JSON)"), pretty(order.whole_document))
+    return Raw(
+        _("The order as the service told it, without personal data (JSON)"),
+        pretty(without_codes(order.document)),
+    )
+
+
+def without_codes(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without activation codes: they are no personal data, but worth what was paid for them."""
+    items = document.get("items")
+    if not isinstance(items, list):
+        return document
+    masked = [
+        {**each, "code": "…"} if isinstance(each, dict) and each.get("code") else each for each in items
+    ]
+    return {**document, "items": masked}

@@ -1,0 +1,175 @@
+"""The outbox: signals that were announced, and their deliveries to receivers."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.display import NOTHING, badge, moment, pretty, short, visible
+from checkout_integration.admin.filters import ProjectFilter, words_filter
+from checkout_integration.admin.page import Answer, Page, Raw, Table, Value, chapter
+from checkout_integration.admin.pressing import ButtonScreen
+from checkout_integration.admin.screen import Screen
+from checkout_integration.admin.viewer import Viewer
+from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, Word, word
+from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.signals import SIGNALS
+
+ORDER_DOCUMENTS = ("order__document", "order__facts", "order__stamps", "order__conflicts")
+NEWEST = 200
+
+
+@admin.register(Announcement)
+class AnnouncementScreen(Screen):
+    """One row for each signal."""
+
+    list_display = ("name", "state_words", "of_order", "recorded")
+    list_filter = (
+        words_filter("state", gettext_lazy("state"), ANNOUNCEMENT),
+        words_filter("signal", gettext_lazy("signal"), {name: Word(name) for name in SIGNALS}),
+        ProjectFilter,
+    )
+    list_select_related = ("order",)
+    search_fields = ("order__order_id",)
+    search_help_text = gettext_lazy("Order id.")
+    unlisted = ORDER_DOCUMENTS
+    related = ("order", "checkout")
+
+    def search_conditions(self, text: str) -> list[Q]:
+        """What the search box looks for."""
+        return [Q(order__order_id=text)]
+
+    def page(self, viewer: Viewer, row: Announcement) -> Page:
+        """The announcement's page."""
+        state = word(ANNOUNCEMENT, row.state)
+        deliveries = [
+            [
+                viewer.link(Delivery, each.pk, each.receiver),
+                badge(word(DELIVERY, each.state)),
+                str(each.attempts),
+                visible(each.error) or NOTHING,
+                moment(each.finished_at),
+            ]
+            for each in row.deliveries.order_by("-pk")[:NEWEST]
+        ]
+        columns = [_("receiver"), _("state"), _("attempts"), _("last error"), _("finished")]
+        return Page(
+            badges=[badge(state)],
+            note=state.meaning,
+            chapters=[
+                chapter(
+                    _("Signal"),
+                    [
+                        (_("signal"), visible(row.signal)),
+                        (_("order"), viewer.link(Order, row.order_id, row.order)),
+                        (_("checkout"), viewer.link(Checkout, row.checkout_id, row.checkout)),
+                        (_("project"), visible(row.project)),
+                        (_("announced"), moment(row.recorded_at)),
+                    ],
+                )
+            ],
+            tables=[Table(_("Receivers"), columns, deliveries, _("No receiver has been given this signal."))],
+            raws=[Raw(_("Arguments (JSON)"), pretty(row.arguments))],
+        )
+
+    @admin.display(description=gettext_lazy("signal"))
+    def name(self, row: Announcement) -> str:
+        """The signal's name."""
+        return short(row.signal)
+
+    @admin.display(description=gettext_lazy("state"))
+    def state_words(self, row: Announcement) -> Value:
+        """Whether receivers have been given it."""
+        return badge(word(ANNOUNCEMENT, row.state))
+
+    @admin.display(description=gettext_lazy("order"))
+    def of_order(self, row: Announcement) -> str:
+        """The order that it is about."""
+        return short(row.order) if row.order else NOTHING
+
+    @admin.display(description=gettext_lazy("announced"), ordering="pk")
+    def recorded(self, row: Announcement) -> Value:
+        """When state changed."""
+        return moment(row.recorded_at)
+
+
+@admin.register(Delivery)
+class DeliveryScreen(ButtonScreen):
+    """One row for each receiver of each signal."""
+
+    list_display = ("name", "signal", "state_words", "tried", "last_error", "of_order", "due")
+    list_filter = (
+        words_filter("state", gettext_lazy("state"), DELIVERY),
+        ("due_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("announcement", "order")
+    search_fields = ("order__order_id",)
+    search_help_text = gettext_lazy("Order id.")
+    unlisted = (*ORDER_DOCUMENTS, "announcement__arguments")
+    related = ("announcement", "order")
+
+    def search_conditions(self, text: str) -> list[Q]:
+        """What the search box looks for."""
+        return [Q(order__order_id=text)]
+
+    def page(self, viewer: Viewer, row: Delivery) -> Page:
+        """The delivery's page."""
+        state = word(DELIVERY, row.state)
+        error = _("last error: %(error)s") % {"error": visible(row.error)} if row.error else ""
+        return Page(
+            badges=[badge(state)],
+            answers=[
+                Answer(_("What is its state?"), badge(state), [state.meaning] if state.meaning else []),
+                Answer(_("How often was it tried?"), str(row.attempts), [error] if error else []),
+            ],
+            chapters=[
+                chapter(
+                    _("Delivery"),
+                    [
+                        (_("receiver"), visible(row.receiver)),
+                        (_("signal"), viewer.link(Announcement, row.announcement_id, row.announcement)),
+                        (_("order"), viewer.link(Order, row.order_id, row.order)),
+                        (_("announced"), moment(row.announcement.recorded_at)),
+                        (_("due"), "" if row.finished_at else moment(row.due_at)),
+                        (_("finished"), moment(row.finished_at)),
+                    ],
+                )
+            ],
+        )
+
+    @admin.display(description=gettext_lazy("receiver"))
+    def name(self, row: Delivery) -> str:
+        """The receiver's name."""
+        return short(row.receiver)
+
+    @admin.display(description=gettext_lazy("signal"))
+    def signal(self, row: Delivery) -> str:
+        """What it was told."""
+        return short(row.announcement.signal)
+
+    @admin.display(description=gettext_lazy("state"))
+    def state_words(self, row: Delivery) -> Value:
+        """What became of it."""
+        return badge(word(DELIVERY, row.state))
+
+    @admin.display(description=gettext_lazy("attempts"))
+    def tried(self, row: Delivery) -> str:
+        """How often it ran."""
+        return str(row.attempts)
+
+    @admin.display(description=gettext_lazy("last error"))
+    def last_error(self, row: Delivery) -> str:
+        """The class of the exception."""
+        return short(row.error)
+
+    @admin.display(description=gettext_lazy("order"))
+    def of_order(self, row: Delivery) -> str:
+        """The order that it is about."""
+        return short(row.order) if row.order else NOTHING
+
+    @admin.display(description=gettext_lazy("due or finished"))
+    def due(self, row: Delivery) -> Value:
+        """When it ran, or will."""
+        return moment(row.finished_at or row.due_at)

@@ -1,0 +1,149 @@
+"""States and reasons in plain words: what support staff read instead of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models import Announcement, Checkout, Delivery, Notification, Order, SyncRun
+from checkout_integration.policy.verdict import Reason, VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+@dataclass(frozen=True)
+class Word:
+    """A state in words. ``tone`` is good, bad, wait or calm and gives the colour; ``mark`` says the same without colour."""
+
+    text: StrOrPromise
+    tone: str = "calm"
+    meaning: StrOrPromise = ""
+
+    @property
+    def mark(self) -> str:
+        """A sign for the tone."""
+        return {"good": "✓", "bad": "✗", "wait": "…"}.get(self.tone, "•")
+
+
+ORDER: Final[Mapping[str, Word]] = {
+    OrderStatus.CREATED: Word(
+        _("not paid"), "wait", _("No payment has come. An order that is abandoned stays so for ever.")
+    ),
+    OrderStatus.PENDING: Word(
+        _("pending"), "wait", _("The service says pending; it says no more than that.")
+    ),
+    OrderStatus.PROCESSED: Word(_("paid"), "good", _("The payment went through.")),
+    OrderStatus.REJECTED: Word(_("declined"), "bad", _("The payment was declined; no money moved.")),
+    OrderStatus.CANCELED: Word(_("cancelled"), "bad", _("The payment was cancelled.")),
+    OrderStatus.REFUNDED: Word(_("refunded"), "calm", _("The buyer got the money back.")),
+    OrderStatus.CHARGEBACK: Word(_("charged back"), "bad", _("The buyer's bank took the money back.")),
+}
+
+VERDICT: Final[Mapping[str, Word]] = {
+    VerdictStatus.PENDING: Word(
+        _("no verdict"), "calm", _("There is no payment to judge: none has come, or it was taken back.")
+    ),
+    VerdictStatus.VERIFIED: Word(
+        _("verified"), "good", _("The payment pays for exactly what this shop sold; goods may be granted.")
+    ),
+    VerdictStatus.REVIEW: Word(
+        _("in review"), "bad", _("No goods are granted until a member of staff accepts the payment.")
+    ),
+    VerdictStatus.ACCEPTED: Word(
+        _("accepted"), "good", _("Goods may be granted although the payment is not verified.")
+    ),
+    VerdictStatus.HISTORIC: Word(
+        _("historic"), "calm", _("The order is older than this installation: it is kept, and grants nothing.")
+    ),
+}
+
+REASONS: Final[Mapping[str, StrOrPromise]] = {
+    Reason.UNBOUND: _("The payment belongs to no checkout of this shop."),
+    Reason.TYPE: _("The order is of another type than the checkout."),
+    Reason.MODE: _(
+        "Test and live do not agree: a live checkout takes live payments, a test checkout test payments."
+    ),
+    Reason.TESTING_CASE: _("It is a testing case of the service, not a payment."),
+    Reason.CURRENCY: _("The payment is in another currency than the checkout."),
+    Reason.AMOUNT: _("The amount is not the one that the checkout asks for."),
+    Reason.NO_ITEMS: _("The service did not say which items were bought."),
+    Reason.PRODUCTS: _("The items bought are not those of the checkout."),
+    Reason.VIRTUAL_CURRENCY: _("The virtual currency bought is not that of the checkout."),
+    Reason.CONFLICT: _("The service told of two different amounts or currencies."),
+    Reason.PAID_TWICE: _("The checkout is paid already, by another order."),
+    Reason.BY_SETTING: _("The setting UNBOUND_ORDERS accepts payments without a checkout."),
+    Reason.BY_HOOK: _("The shop's own hook accepted it."),
+    Reason.BY_STAFF: _("A member of staff accepted it."),
+}
+
+CHECKOUT: Final[Mapping[str, Word]] = {
+    Checkout.Status.NEW: Word(_("new"), "wait", _("The service has not been asked yet.")),
+    Checkout.Status.UNKNOWN: Word(
+        _("unknown"), "wait", _("The service may or may not have made the order; the next sync tells.")
+    ),
+    Checkout.Status.OPEN: Word(_("open"), "wait", _("The buyer has a form to pay with.")),
+    Checkout.Status.PAID: Word(_("paid"), "good"),
+    Checkout.Status.REVERSED: Word(_("reversed"), "bad", _("Paid, then refunded or charged back.")),
+    Checkout.Status.FAILED: Word(_("failed"), "bad", _("The service refused to make the order.")),
+}
+
+NOTIFICATION: Final[Mapping[str, Word]] = {
+    Notification.State.APPLIED: Word(_("applied"), "good"),
+    Notification.State.FAILED: Word(_("failed"), "bad", _("Stored, but it could not be applied.")),
+    Notification.State.REFUSED: Word(
+        _("refused"), "bad", _("Signed, but answered with an error on purpose.")
+    ),
+    Notification.State.TEST: Word(
+        _("testing case"), "calm", _("A test of the webhook; it tells of no payment.")
+    ),
+}
+
+ANNOUNCEMENT: Final[Mapping[str, Word]] = {
+    Announcement.State.NEW: Word(_("waiting"), "wait", _("Not yet handed to receivers.")),
+    Announcement.State.FANNED_OUT: Word(_("handed to receivers"), "good"),
+    Announcement.State.NO_RECEIVERS: Word(
+        _("no receivers"), "calm", _("No receiver was connected to this signal.")
+    ),
+}
+
+DELIVERY: Final[Mapping[str, Word]] = {
+    Delivery.State.DUE: Word(_("due"), "wait"),
+    Delivery.State.RUNNING: Word(_("running"), "wait"),
+    Delivery.State.DONE: Word(_("done"), "good"),
+    Delivery.State.SUPERSEDED: Word(_("superseded"), "calm", _("Not run: the payment was taken back first.")),
+    Delivery.State.PARKED: Word(
+        _("parked"), "bad", _("Given up after ten attempts; staff can run it again.")
+    ),
+}
+
+SYNC_RUN: Final[Mapping[str, Word]] = {
+    SyncRun.State.RUNNING: Word(_("running"), "wait"),
+    SyncRun.State.COMPLETE: Word(_("complete"), "good"),
+    SyncRun.State.FAILED: Word(_("failed"), "bad"),
+}
+
+TEST: Final = Word(_("TEST"), "wait", _("A test payment: no money moves."))
+LIVE: Final = Word(_("LIVE"), "good", _("A production payment."))
+UNKNOWN_MODE: Final = Word(_("mode unknown"), "calm", _("The service has not said whether it is a test."))
+
+
+def word(words: Mapping[str, Word], code: str) -> Word:
+    """The word of a code; an unknown code stands for itself."""
+    return words.get(code) or Word(code or _("unknown"))
+
+
+def mode_of(order: Order) -> Word:
+    """TEST when either the order or its notification says so."""
+    if order.is_production is False or order.live is False:
+        return TEST
+    return LIVE if order.is_production else UNKNOWN_MODE
+
+
+def reason_of(code: str) -> StrOrPromise:
+    """The reason of a verdict in a sentence."""
+    return REASONS.get(code, code)

@@ -1,0 +1,1 @@
+"""Tests of the admin's screens, through Django's test client."""
