@@ -129,7 +129,9 @@ def app_settings() -> AppSettings:
 
 
 def _project(alias: str, values: Mapping[str, Any]) -> Project:
-    named = {name.lower(): tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    named = {
+        name.lower(): tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
     named["list_url"] = named.get("list_url") or named["base_url"]
     return Project(alias=alias, **named)
 
@@ -156,7 +158,9 @@ def problems(raw: object) -> Iterator[Problem]:
         place = f'{SETTING}["PROJECTS"][{alias!r}]'
         if not isinstance(own, Mapping):
             yield Problem(
-                id="checkout_integration.E001", message=f"{place} is not a dict.", hint="Make it a dict of settings."
+                id="checkout_integration.E001",
+                message=f"{place} is not a dict.",
+                hint="Make it a dict of settings.",
             )
             continue
         yield from _unknown(own, PROJECT_NAMES, place)
@@ -173,7 +177,9 @@ def _project_problems(values: Mapping[str, Any], place: str) -> Iterator[Problem
                 message=f"{place} has no {name}.",
                 hint=f"Set {name}" + (" there." if name in OWN_NAMES else f" there or in {SETTING}."),
             )
-    if "PROJECT_ID" in values and not (isinstance(values["PROJECT_ID"], str) and values["PROJECT_ID"].strip()):
+    if "PROJECT_ID" in values and not (
+        isinstance(values["PROJECT_ID"], str) and values["PROJECT_ID"].strip()
+    ):
         yield Problem(
             id="checkout_integration.E002",
             message=f"PROJECT_ID of {place} is empty or not text.",
@@ -188,8 +194,12 @@ def _unknown(values: Mapping[str, Any], known: frozenset[str], place: str) -> It
     for name in values:
         if name not in known:
             close = difflib.get_close_matches(str(name), sorted(known), n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Remove it. Known are: {', '.join(sorted(known))}."
-            yield Problem(id="checkout_integration.E003", message=f"{place} has an unknown key {name!r}.", hint=hint)
+            hint = (
+                f"Did you mean {close[0]}?" if close else f"Remove it. Known are: {', '.join(sorted(known))}."
+            )
+            yield Problem(
+                id="checkout_integration.E003", message=f"{place} has an unknown key {name!r}.", hint=hint
+            )
 
 
 def _choices(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
@@ -259,7 +269,11 @@ def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:
 def _texts(own: object) -> set[str]:
     if not isinstance(own, Mapping):
         return set()
-    return {each for each in (own.get("SECRET_KEY"), *(own.get("PREVIOUS_SECRET_KEYS") or ())) if isinstance(each, str)}
+    return {
+        each
+        for each in (own.get("SECRET_KEY"), *(own.get("PREVIOUS_SECRET_KEYS") or ()))
+        if isinstance(each, str)
+    }
 
 
 def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
@@ -308,5 +322,3 @@ def _hooks(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
             message=f"HOOKS of {place} is {path!r}, which is not a class.",
             hint="Set HOOKS to the dotted path of a subclass of checkout_integration.hooks.Hooks.",
         )
-
-

@@ -28,7 +28,9 @@ def hand_over() -> None:
     try:
         _runners[app_settings().receivers_run]()
     except Exception as error:
-        logger.error("Receivers could not be handed over (%s); the periodic drain will run them.", type(error).__name__)
+        logger.error(
+            "Receivers could not be handed over (%s); the periodic drain will run them.", type(error).__name__
+        )
 
 
 def _run_here() -> None:

@@ -44,7 +44,12 @@ class DurableSignal(Signal):
         with self._registry_lock:
             problem = None if isinstance(dispatch_uid, str) else unnameable(receiver)
             held = self._held(name)
-            if problem is None and held is not None and held != receiver and not isinstance(dispatch_uid, str):
+            if (
+                problem is None
+                and held is not None
+                and held != receiver
+                and not isinstance(dispatch_uid, str)
+            ):
                 problem = "another receiver has the same name"
             if problem:
                 self.problems[name] = problem
@@ -55,7 +60,13 @@ class DurableSignal(Signal):
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
     ) -> bool:
         """Disconnects a receiver, by itself or by its ``dispatch_uid``; True when it was connected."""
-        name = dispatch_uid if isinstance(dispatch_uid, str) else receiver_name(receiver, None) if receiver else ""
+        name = (
+            dispatch_uid
+            if isinstance(dispatch_uid, str)
+            else receiver_name(receiver, None)
+            if receiver
+            else ""
+        )
         with self._registry_lock:
             self.problems.pop(name, None)
             return self._registry.pop(name, None) is not None
@@ -76,7 +87,9 @@ class DurableSignal(Signal):
 
     def send(self, sender: object, **named: object) -> NoReturn:
         """Refused: these signals are announced by the app, in the transaction that changes state."""
-        raise TypeError(f"{self.name} is announced by checkout_integration itself; it cannot be sent by hand.")
+        raise TypeError(
+            f"{self.name} is announced by checkout_integration itself; it cannot be sent by hand."
+        )
 
     send_robust = asend = asend_robust = send  # type: ignore[assignment]
 
@@ -128,7 +141,8 @@ payment_cancel: Final = DurableSignal("payment_cancel")
 checkout_paid: Final = DurableSignal("checkout_paid")
 """A sale of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
 
-``checkout`` is None for an accepted order that no checkout of this shop is bound to. Once per checkout, renewal or accepted order.
+``checkout`` is None for an accepted order that no checkout of this shop is bound to. Once per checkout, per renewal and per
+accepted order.
 """
 
 checkout_reversed: Final = DurableSignal("checkout_reversed")

@@ -1,9 +1,29 @@
 """The things that happen: the only writer of state and the only caller of the client.
 
-What a shop calls: `create_checkout`, `create_token`, `sync_transactions`, `refresh_order`, `replay_notification`,
-`run_deliveries`.
+What a shop calls stands here; the modules behind it read as tables of contents of their paths.
 """
 
 from checkout_integration.flows.announcement import run_deliveries
+from checkout_integration.flows.checkout import IssuedToken, TransactionOpen, create_checkout, create_token
+from checkout_integration.flows.support import (
+    accept_payment,
+    refresh_checkout,
+    refresh_order,
+    replay_notification,
+    run_again,
+)
+from checkout_integration.flows.sync import sync_transactions
 
-__all__ = ["run_deliveries"]
+__all__ = [
+    "IssuedToken",
+    "TransactionOpen",
+    "accept_payment",
+    "create_checkout",
+    "create_token",
+    "refresh_checkout",
+    "refresh_order",
+    "replay_notification",
+    "run_again",
+    "run_deliveries",
+    "sync_transactions",
+]

@@ -66,7 +66,9 @@ def deliver_to_connected(announcement: Announcement) -> None:
     state = Announcement.State.FANNED_OUT if receivers else Announcement.State.NO_RECEIVERS
     alias = state_database()
     with transaction.atomic(using=alias):  # deliveries and the state that says so, together
-        held = set(Delivery.objects.using(alias).filter(announcement=announcement).values_list("receiver", flat=True))
+        held = set(
+            Delivery.objects.using(alias).filter(announcement=announcement).values_list("receiver", flat=True)
+        )
         rows = [
             Delivery(
                 announcement=announcement,
@@ -84,7 +86,11 @@ def deliver_to_connected(announcement: Announcement) -> None:
 def _insert(rows: list[Delivery]) -> None:
     if rows:
         from_connection = transaction.get_connection(state_database())
-        target = ["announcement", "receiver"] if from_connection.features.supports_update_conflicts_with_target else None
+        target = (
+            ["announcement", "receiver"]
+            if from_connection.features.supports_update_conflicts_with_target
+            else None
+        )
         Delivery.objects.using(state_database()).bulk_create(
             rows, update_conflicts=True, update_fields=["receiver"], unique_fields=target
         )
@@ -127,7 +133,9 @@ def _claim(delivery: Delivery) -> bool:
             free = orders.exclude(receivers_lease_until__gt=now)
             if not free.update(receivers_lease_until=now + LEASE, receivers_lease_fence=fence):
                 return False
-        mine = Delivery.objects.using(alias).filter(pk=delivery.pk, state=delivery.state, attempts=delivery.attempts)
+        mine = Delivery.objects.using(alias).filter(
+            pk=delivery.pk, state=delivery.state, attempts=delivery.attempts
+        )
         won = mine.update(
             state=Delivery.State.RUNNING, attempts=F("attempts") + 1, fence=fence, due_at=now + LEASE
         )

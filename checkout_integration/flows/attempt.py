@@ -43,7 +43,9 @@ def attempt(delivery: Delivery) -> bool:
             if not _finish(delivery, Delivery.State.DONE):
                 raise _FenceLost
     except _FenceLost:
-        logger.warning("Delivery %s was taken over by another process; its effects here are undone.", delivery.pk)
+        logger.warning(
+            "Delivery %s was taken over by another process; its effects here are undone.", delivery.pk
+        )
         return False
     except Exception as error:  # a receiver may raise anything, and must not stop the others
         _fail(delivery, error)
@@ -93,9 +95,11 @@ def _finish(delivery: Delivery, state: Delivery.State) -> bool:
 
 
 def _fail(delivery: Delivery, error: Exception) -> None:
-    """Plans the next attempt of this receiver alone, or parks it. The exception's text may hold anything: only its class is kept."""
+    """Plans the next attempt of this receiver alone, or parks it. Of the exception only the class is kept: its text may hold anything."""
     kind = type(error).__name__
-    logger.error("Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, kind, exc_info=error)
+    logger.error(
+        "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, kind, exc_info=error
+    )
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
     if delivery.attempts >= MOST_ATTEMPTS:
         held.update(state=Delivery.State.PARKED, error=kind, finished_at=timezone.now())

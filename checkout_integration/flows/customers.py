@@ -40,7 +40,11 @@ def find_users(project: Project, entries: Sequence[Entry]) -> None:
     alias = state_database()
     found = CheckoutUser.objects.using(alias).filter(project=project.alias, identity__in=sorted(wanted))
     users = {user.identity: user for user in found}
-    missing = [_new_user(project, identity, entry) for identity, entry in sorted(wanted.items()) if identity not in users]
+    missing = [
+        _new_user(project, identity, entry)
+        for identity, entry in sorted(wanted.items())
+        if identity not in users
+    ]
     if missing:
         users |= {user.identity: user for user in CheckoutUser.objects.using(alias).bulk_create(missing)}
     for entry in entries:

@@ -28,7 +28,10 @@ def insert_once(rows: Sequence[Row], key: str, update_fields: Iterable[str] = ()
     alias = state_database()
     names_target = connections[alias].features.supports_update_conflicts_with_target
     type(rows[0])._default_manager.using(alias).bulk_create(
-        rows, update_conflicts=True, update_fields=list(update_fields) or [key], unique_fields=[key] if names_target else None
+        rows,
+        update_conflicts=True,
+        update_fields=list(update_fields) or [key],
+        unique_fields=[key] if names_target else None,
     )
 
 

@@ -66,7 +66,11 @@ def keep(row: Notification) -> Keeping:
             row.save(using=state_database(), force_insert=True)
     except IntegrityError:
         held = notifications.filter(key=row.key)
-        seen = {"receipts": F("receipts") + 1, "last_received_at": row.received_at, "delivery_try": row.delivery_try}
+        seen = {
+            "receipts": F("receipts") + 1,
+            "last_received_at": row.received_at,
+            "delivery_try": row.delivery_try,
+        }
         if held.exclude(state=Notification.State.REFUSED).update(state=row.state, **seen):
             return Keeping.REPEATED
         held.update(**seen)

@@ -14,7 +14,14 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 from checkout_integration.client.body import BodyRefused, read_body
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox, validation
-from checkout_integration.flows.answer import ACKNOWLEDGED, NOT_JSON, UNAVAILABLE, UNREADABLE, UNSIGNED, Answer
+from checkout_integration.flows.answer import (
+    ACKNOWLEDGED,
+    NOT_JSON,
+    UNAVAILABLE,
+    UNREADABLE,
+    UNSIGNED,
+    Answer,
+)
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.inbox import Keeping, Verified

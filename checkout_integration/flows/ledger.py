@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -84,7 +83,9 @@ def _resolve(project: Project, entry: Entry) -> None:
     if entry.checkout is None and entry.after.succeeded and entry.before != entry.after:
         named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
         # Against the lock order (checkout before order), which is known only now: a deadlock ends in a repeated transaction.
-        entry.checkout = locked(Checkout.objects.using(state_database()).filter(pk=named.pk)).get() if named else None
+        entry.checkout = (
+            locked(Checkout.objects.using(state_database()).filter(pk=named.pk)).get() if named else None
+        )
 
 
 def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> None:
@@ -115,7 +116,11 @@ def _follow(entry: Entry, cause: Cause) -> None:
     if entry.granted and not entry.granted_before:
         grant(entry)
     take_back(entry)
-    if entry.verdict.status is VerdictStatus.REVIEW and entry.verdict != entry.verdict_before:
+    if (
+        entry.after.paid
+        and entry.verdict.status is VerdictStatus.REVIEW
+        and entry.verdict != entry.verdict_before
+    ):
         announce_review(entry, entry.verdict.reason)
     for code in contradictions:
         if code in REVIEWED:

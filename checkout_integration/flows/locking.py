@@ -37,7 +37,9 @@ def lock_checkouts(project: Project, observations: Sequence[Observation]) -> lis
 
 def lock_orders(project: Project, order_ids: Iterable[str]) -> dict[str, Order]:
     """The known ones of these orders, locked, with their customer and personal data."""
-    known = Order.objects.using(state_database()).filter(project=project.alias, order_id__in=sorted(set(order_ids)))
+    known = Order.objects.using(state_database()).filter(
+        project=project.alias, order_id__in=sorted(set(order_ids))
+    )
     rows = locked(known).select_related("personal_data", "user").order_by("pk")
     return {row.order_id: row for row in rows}
 
@@ -64,7 +66,9 @@ def _entry(project: Project, order_id: str, known: Order | None) -> Entry:
     row = known or Order(project=project.alias, order_id=order_id)
     state = state_of(row)
     verdict = verdict_of(row)
-    return Entry(row=row, is_new=known is None, before=state, after=state, verdict_before=verdict, verdict=verdict)
+    return Entry(
+        row=row, is_new=known is None, before=state, after=state, verdict_before=verdict, verdict=verdict
+    )
 
 
 def _checkout_of(project: Project, entry: Entry, checkouts: Sequence[Checkout]) -> Checkout | None:

@@ -23,15 +23,17 @@ class Unavailable(Exception):
 def repeated(work: Callable[[], Result]) -> Result:
     """The result of ``work``, which opens its own transaction and can be run again as a whole.
 
-    An ``IntegrityError`` here means that another transaction inserted the same row first; an ``OperationalError`` a deadlock or
-    a lost connection (InnoDB rolls the whole transaction back). Raises `Unavailable` after three tries.
+    An ``IntegrityError`` here means that another transaction inserted the same row first; an ``OperationalError`` a deadlock
+    or a lost connection (InnoDB rolls the whole transaction back). Raises `Unavailable` after three tries.
     """
     connection = connections[state_database()]
     for tries in range(1, MOST_TRIES + 1):
         try:
             return work()
         except (IntegrityError, OperationalError, InterfaceError) as error:
-            if connection.in_atomic_block:  # a transaction of the caller's is broken now; only the caller can repeat it
+            if (
+                connection.in_atomic_block
+            ):  # a transaction of the caller's is broken now; only the caller can repeat it
                 raise
             connection.close_if_unusable_or_obsolete()
             if tries == MOST_TRIES:

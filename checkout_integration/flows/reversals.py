@@ -36,7 +36,7 @@ def retarget(project: Project, observations: Sequence[Observation]) -> list[Obse
 
 
 def absorb(project: Project, entries: Sequence[Entry]) -> None:
-    """Gives each order whose transaction is told for the first time the reversals that waited for it. Called under its lock."""
+    """Gives orders whose transaction is told for the first time the reversals that waited for them. Called under their lock."""
     orders = {}
     for entry in entries:
         for told in (each.order for each in entry.observations):
@@ -62,12 +62,16 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
 def _owners(
     project: Project, candidates: Sequence[Observation], observations: Sequence[Observation]
 ) -> dict[str, str]:
-    """For each candidate's id the id of the order that it tells of: itself if that is a known order, else the order with
-    the same transaction that was created first."""
+    """For each candidate's id the id of the order that it tells of.
+
+    That is itself where it is known as an order, else the order with the same transaction that was created first.
+    """
     ids = [each.order.id or "" for each in candidates]
     transactions = [each.order.transaction or "" for each in candidates]
     known = Order.objects.using(state_database()).filter(project=project.alias)
-    rows = known.filter(Q(order_id__in=ids) | Q(transaction__in=transactions)).only("order_id", "transaction", "created_at")
+    rows = known.filter(Q(order_id__in=ids) | Q(transaction__in=transactions)).only(
+        "order_id", "transaction", "created_at"
+    )
     orders = [parse_order(_identity(row)) for row in rows]
     orders_here = [each.order for each in observations]
     known_ids = {order.id for order in orders}

@@ -56,7 +56,9 @@ def _copied(order: documents.Order) -> dict[str, Any]:
         "charge_": (order.charge_amount, order.charge_currency),
         "tax_": (order.tax.amount, order.tax.currency) if order.tax else (None, None),
         "fee_": (order.fee.amount, order.fee.currency) if order.fee else (None, None),
-        "net_revenue_": (order.net_revenue.amount, order.net_revenue.currency) if order.net_revenue else (None, None),
+        "net_revenue_": (order.net_revenue.amount, order.net_revenue.currency)
+        if order.net_revenue
+        else (None, None),
         "refund_": (order.refund.amount, order.refund.currency) if order.refund else (None, None),
     }
     return {

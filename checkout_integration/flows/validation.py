@@ -61,7 +61,9 @@ def _store(
     alias, project = state_database(), verified.project.alias
     with transaction.atomic(using=alias):
         inbox.keep(row)
-        customer = CheckoutUser.objects.using(alias).filter(project=project, identity=identity_of(user)).first()
+        customer = (
+            CheckoutUser.objects.using(alias).filter(project=project, identity=identity_of(user)).first()
+        )
         decision = ValidationDecision.objects.using(alias).create(
             notification=row,
             project=project,

@@ -11,7 +11,14 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.database import insert_once, key_of, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
-from checkout_integration.models import Announcement, Checkout, Incident, Order, OrderItem, PersonalData, Refund, Transition
+from checkout_integration.models import (
+    Announcement,
+    Checkout,
+    Incident,
+    Order,
+    OrderItem,
+    Transition,
+)
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -27,7 +34,10 @@ def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
     _write_checkouts(entries)
     transitions = _write_transitions(entries, cause)
     insert_once([row for entry in entries for row in _incidents(project, entry, cause)], "key")
-    insert_once([row for entry in entries for row in _announcements(project, entry, transitions, cause)], "idempotency_key")
+    insert_once(
+        [row for entry in entries for row in _announcements(project, entry, transitions, cause)],
+        "idempotency_key",
+    )
 
 
 def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
@@ -161,5 +171,3 @@ def _is_news(entry: Entry, cause: Cause) -> bool:
     """Not the order that we have just created ourselves, and not one from before this installation."""
     historic = entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST
     return not historic and not (entry.is_new and entry.after.status is OrderStatus.CREATED)
-
-

@@ -47,7 +47,9 @@ class Checkout(models.Model):
     platform_id = models.CharField(max_length=32, blank=True, default="")
     description = models.CharField(max_length=255, blank=True, default="")
     metadata = DocumentField()
-    test = models.BooleanField(default=False, help_text=_("Takes test payments, and nothing but test payments."))
+    test = models.BooleanField(
+        default=False, help_text=_("Takes test payments, and nothing but test payments.")
+    )
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
 
     user = models.ForeignKey(
@@ -57,12 +59,20 @@ class Checkout(models.Model):
     subject_id = models.CharField(max_length=64, blank=True, default="")
     subject = GenericForeignKey("subject_type", "subject_id")
 
-    order_id = IdentifierField(blank=True, default="", help_text=_("The service's id of the order that was created."))
+    order_id = IdentifierField(
+        blank=True, default="", help_text=_("The service's id of the order that was created.")
+    )
     payment_form_url = models.TextField(blank=True, default="")
     paid_order = models.ForeignKey(
-        "checkout_integration.Order", null=True, blank=True, on_delete=models.PROTECT, related_name="paid_checkouts"
+        "checkout_integration.Order",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="paid_checkouts",
     )
-    failure = models.CharField(max_length=255, blank=True, default="", help_text=_("Why the sale has no form."))
+    failure = models.CharField(
+        max_length=255, blank=True, default="", help_text=_("Why the sale has no form.")
+    )
     recorded_at = models.DateTimeField(auto_now_add=True)
     paid_at = models.DateTimeField(null=True, blank=True)
 

@@ -17,12 +17,22 @@ class Transition(models.Model):
     to_status = models.CharField(max_length=16)
     source = models.CharField(max_length=16, help_text=_("notification, list, creation or staff"))
     notification = models.ForeignKey(
-        "checkout_integration.Notification", null=True, blank=True, on_delete=models.SET_NULL, related_name="transitions"
+        "checkout_integration.Notification",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="transitions",
     )
     sync_run = models.ForeignKey(
-        "checkout_integration.SyncRun", null=True, blank=True, on_delete=models.SET_NULL, related_name="transitions"
+        "checkout_integration.SyncRun",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="transitions",
     )
-    staff = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    staff = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     reason = models.CharField(max_length=255, blank=True, default="")
     recorded_at = models.DateTimeField(auto_now_add=True)
 
@@ -44,9 +54,15 @@ class Incident(models.Model):
     key = models.CharField(max_length=64, unique=True, editable=False)
     kind = models.CharField(max_length=64)
     project = models.CharField(max_length=64)
-    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="incidents")
+    order = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="incidents"
+    )
     notification = models.ForeignKey(
-        "checkout_integration.Notification", null=True, blank=True, on_delete=models.SET_NULL, related_name="incidents"
+        "checkout_integration.Notification",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="incidents",
     )
     detail = models.TextField(blank=True, default="")
     recorded_at = models.DateTimeField(auto_now_add=True)

@@ -27,7 +27,9 @@ class Notification(models.Model):
     project = models.CharField(max_length=64)
     notification_id = IdentifierField(blank=True, default="")
     event = models.CharField(max_length=64, blank=True, default="")
-    object_id = IdentifierField(blank=True, default="", help_text=_("Id of the order or user that it tells of."))
+    object_id = IdentifierField(
+        blank=True, default="", help_text=_("Id of the order or user that it tells of.")
+    )
     live = models.BooleanField(null=True, blank=True)
     created_at = models.DateTimeField(null=True, blank=True, help_text=_("As the first attempt said."))
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -59,11 +61,17 @@ class Notification(models.Model):
 class ValidationDecision(models.Model):
     """The shop's answer to one user.validate: who asked, what was answered and why, and how long it took."""
 
-    notification = models.ForeignKey(Notification, null=True, on_delete=models.SET_NULL, related_name="decisions")
+    notification = models.ForeignKey(
+        Notification, null=True, on_delete=models.SET_NULL, related_name="decisions"
+    )
     project = models.CharField(max_length=64)
     external_id = IdentifierField(blank=True, default="")
     user = models.ForeignKey(
-        "checkout_integration.CheckoutUser", null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions"
+        "checkout_integration.CheckoutUser",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="decisions",
     )
     approved = models.BooleanField()
     code = models.CharField(max_length=64, blank=True, default="")

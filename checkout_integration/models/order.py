@@ -20,7 +20,9 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
-STATE_COLUMNS = frozenset({"status", "verdict", "verdict_reason", "facts", "document", "checkout", "checkout_id"})
+STATE_COLUMNS = frozenset(
+    {"status", "verdict", "verdict_reason", "facts", "document", "checkout", "checkout_id"}
+)
 """Columns that only ``flows.ledger`` writes, under the order's lock."""
 
 
@@ -44,7 +46,9 @@ class OrderQuerySet(models.QuerySet["Order"]):
     def awaiting_receivers(self) -> Self:
         """Orders with an announcement whose receivers have not all run."""
         # Literal states: the outbox imports this module.
-        waiting = models.Q(announcements__state="new") | models.Q(announcements__deliveries__state__in=("due", "running"))
+        waiting = models.Q(announcements__state="new") | models.Q(
+            announcements__deliveries__state__in=("due", "running")
+        )
         return self.filter(waiting).distinct()
 
 
@@ -61,17 +65,29 @@ class Order(models.Model):
         max_length=16, choices=[(s.value, s.value) for s in OrderStatus], default=OrderStatus.CREATED.value
     )
     verdict = models.CharField(
-        max_length=16, choices=[(v.value, v.value) for v in VerdictStatus], default=VerdictStatus.PENDING.value
+        max_length=16,
+        choices=[(v.value, v.value) for v in VerdictStatus],
+        default=VerdictStatus.PENDING.value,
     )
     verdict_reason = models.CharField(max_length=64, blank=True, default="")
     checkout = models.ForeignKey(
-        "checkout_integration.Checkout", null=True, blank=True, on_delete=models.PROTECT, related_name="orders"
+        "checkout_integration.Checkout",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="orders",
     )
     user = models.ForeignKey(
-        "checkout_integration.CheckoutUser", null=True, blank=True, on_delete=models.PROTECT, related_name="orders"
+        "checkout_integration.CheckoutUser",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="orders",
     )
 
-    live = models.BooleanField(null=True, blank=True, help_text=_("As the notification said; the list does not say."))
+    live = models.BooleanField(
+        null=True, blank=True, help_text=_("As the notification said; the list does not say.")
+    )
     is_production = models.BooleanField(null=True, blank=True)
     transaction = IdentifierField(blank=True, default="")
     type = models.CharField(max_length=32, blank=True, default="")
@@ -207,7 +223,9 @@ class OrderItem(models.Model):
     description = models.TextField(blank=True, default="")
     images = models.JSONField(default=list, blank=True)
     metadata = DocumentField()
-    code = IdentifierField(blank=True, default="", db_index=True, help_text=_("Activation code of a game key."))
+    code = IdentifierField(
+        blank=True, default="", db_index=True, help_text=_("Activation code of a game key.")
+    )
     platform = models.CharField(max_length=64, blank=True, default="")
     document = DocumentField()
 
@@ -231,7 +249,9 @@ class Refund(models.Model):
     key = models.CharField(max_length=64, unique=True, editable=False)
     project = models.CharField(max_length=64)
     order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds")
-    document_id = IdentifierField(blank=True, default="", help_text=_("The reversal document's own id, if it has one."))
+    document_id = IdentifierField(
+        blank=True, default="", help_text=_("The reversal document's own id, if it has one.")
+    )
     transaction = IdentifierField(blank=True, default="")
     status = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
     refunded_at = models.DateTimeField(null=True, blank=True)

@@ -25,14 +25,26 @@ class Announcement(models.Model):
     idempotency_key = models.CharField(max_length=64, unique=True, editable=False)
     signal = models.CharField(max_length=32)
     project = models.CharField(max_length=64)
-    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="announcements")
+    order = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="announcements"
+    )
     checkout = models.ForeignKey(
-        "checkout_integration.Checkout", null=True, blank=True, on_delete=models.CASCADE, related_name="announcements"
+        "checkout_integration.Checkout",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="announcements",
     )
     transition = models.ForeignKey(
-        "checkout_integration.Transition", null=True, blank=True, on_delete=models.SET_NULL, related_name="announcements"
+        "checkout_integration.Transition",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="announcements",
     )
-    arguments = models.JSONField(default=dict, help_text=_("Plain arguments of the signal; ids and words only."))
+    arguments = models.JSONField(
+        default=dict, help_text=_("Plain arguments of the signal; ids and words only.")
+    )
     state = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
     recorded_at = models.DateTimeField(auto_now_add=True)
 
@@ -58,19 +70,25 @@ class Delivery(models.Model):
         PARKED = "parked", _("parked")
 
     announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="deliveries")
-    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")
+    order = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries"
+    )
     receiver = IdentifierField()
     state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts = models.PositiveSmallIntegerField(default=0)
     fence = models.CharField(max_length=32, blank=True, default="", editable=False)
     due_at = models.DateTimeField()
-    error = models.CharField(max_length=255, blank=True, default="", help_text=_("Class of the last exception."))
+    error = models.CharField(
+        max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("delivery")
         verbose_name_plural = _("deliveries")
-        constraints = [models.UniqueConstraint(fields=["announcement", "receiver"], name="ci_delivery_identity")]
+        constraints = [
+            models.UniqueConstraint(fields=["announcement", "receiver"], name="ci_delivery_identity")
+        ]
         indexes = [models.Index(fields=["state", "due_at"], name="ci_delivery_due")]
 
     def __str__(self) -> str:

@@ -26,7 +26,11 @@ class CheckoutUser(models.Model):
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkout_users"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="checkout_users",
     )
     recorded_at = models.DateTimeField(auto_now_add=True)
     erased_at = models.DateTimeField(null=True, blank=True)

@@ -27,7 +27,9 @@ PUBLIC: Final[Public] = {
     "issuer": dict.fromkeys(
         "embedded reference reference_type utm_source utm_medium utm_campaign referrer_host".split(), _WHOLE
     ),
-    "user": dict.fromkeys("id object external_id email_verified phone_verified notify_new_region".split(), _WHOLE),
+    "user": dict.fromkeys(
+        "id object external_id email_verified phone_verified notify_new_region".split(), _WHOLE
+    ),
     "method": {
         **dict.fromkeys(
             (

@@ -49,7 +49,9 @@ class OrderState:
     @property
     def fully_reversed(self) -> bool:
         """Whether nothing of the payment is left with the shop."""
-        return self.status == OrderStatus.CHARGEBACK or (self.status == OrderStatus.REFUNDED and not self.partial)
+        return self.status == OrderStatus.CHARGEBACK or (
+            self.status == OrderStatus.REFUNDED and not self.partial
+        )
 
     @property
     def succeeded(self) -> bool:

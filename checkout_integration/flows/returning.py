@@ -1,0 +1,49 @@
+"""Where the customer comes back to: an address with a signed, expiring reference, since the form appends nothing."""
+
+from __future__ import annotations
+
+from django.core import signing
+from django.http import HttpRequest
+from django.urls import reverse
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Checkout
+
+SALT = "checkout_integration.return"
+VALID_SECONDS = 7 * 24 * 60 * 60
+
+
+def signed_reference(reference: str) -> str:
+    """A reference that can stand in an address: it says which sale it is, and nobody can make one up."""
+    return signing.TimestampSigner(salt=SALT).sign(reference)
+
+
+def checkout_of(signed: str) -> Checkout | None:
+    """The sale of a signed reference; None when it was tampered with, has expired, or names nothing."""
+    try:
+        reference = signing.TimestampSigner(salt=SALT).unsign(signed, max_age=VALID_SECONDS)
+    except signing.BadSignature:
+        return None
+    checkouts = Checkout.objects.using(state_database()).select_related("paid_order")
+    return checkouts.filter(reference=reference).first()
+
+
+def return_addresses(
+    project: Project, reference: str, request: HttpRequest | None
+) -> tuple[str | None, str | None]:
+    """Addresses for success and failure; none unless DYNAMIC_URLS is on, since the service refuses them otherwise (EP2-09).
+
+    RETURN_URL may hold ``{reference}``, which the signed reference takes the place of; without RETURN_URL the app's own
+    return page is used, as seen from the request at hand.
+    """
+    if not project.dynamic_urls:
+        return None, None
+    signed = signed_reference(reference)
+    if project.return_url:
+        address = project.return_url.replace("{reference}", signed)
+    elif request is not None:
+        address = request.build_absolute_uri(reverse("checkout_integration:return", args=[signed]))
+    else:
+        return None, None
+    return address, address

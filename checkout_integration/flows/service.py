@@ -1,0 +1,28 @@
+"""The client of a project, as its settings say."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from checkout_integration.client import Client, ClientConfig
+from checkout_integration.conf import Project
+from checkout_integration.protocol.listing import ArrayStyle
+
+
+def client_for(project: Project) -> Client:
+    """A client with the project's current secret. Use it as a context manager: it holds connections."""
+    return Client(
+        ClientConfig(
+            project_id=project.project_id,
+            secret_key=project.secrets[0],
+            base_url=project.base_url,
+            checkout_url=project.checkout_url,
+            list_url=project.list_url,
+            api_version=project.api_version,
+            version_header=project.version_header,
+            timeout=project.timeout,
+            allow_http_loopback=project.allow_http_loopback,
+            list_end_parameter=project.list_end_parameter,
+            list_array_style=cast("ArrayStyle", project.list_array_style),
+        )
+    )

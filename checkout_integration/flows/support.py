@@ -1,0 +1,84 @@
+"""What staff and operators do: accept a payment, run a receiver again, apply a notification again, ask the service now."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows import intake, ledger
+from checkout_integration.flows.answer import Answer
+from checkout_integration.flows.database import state_database
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.service import client_for
+from checkout_integration.models import Checkout, Delivery, Incident, Notification, Order
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
+
+
+def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
+    """Accepts a payment that is in review, so that its goods are granted. ``reason`` is kept in the order's history.
+
+    Raises ``ValueError`` when the order is not in review, or its payment was taken back.
+    """
+    project = app_settings().project(order.project)
+    repeated(lambda: ledger.accept(order, project, staff, reason))
+
+
+def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
+    """Makes an ended delivery due again, with ten new attempts; False when it is not ended."""
+    ended = (Delivery.State.DONE, Delivery.State.PARKED, Delivery.State.SUPERSEDED)
+    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=ended)
+    return bool(
+        held.update(state=Delivery.State.DUE, attempts=0, due_at=timezone.now(), finished_at=None, error="")
+    )
+
+
+def replay_notification(notification: Notification) -> Answer:
+    """Applies a kept notification again. Raises ``ValueError`` when its body was erased."""
+    if not notification.body:
+        raise ValueError("The body of this notification was erased; there is nothing to apply.")
+    return intake.replay(notification, app_settings().project(notification.project))
+
+
+def refresh_order(order: Order) -> bool:
+    """Asks the service for one order now, through the transaction list; True when it was found.
+
+    Raises ``CheckoutError`` when the service does not answer.
+    """
+    project = app_settings().project(order.project)
+    return _refresh(project, TransactionFilter(id=order.order_id, projects=[project.project_id]))
+
+
+def refresh_checkout(checkout: Checkout) -> bool:
+    """Asks the service for the orders of one sale, by its reference; True when one was found.
+
+    Raises ``CheckoutError`` when the service does not answer.
+    """
+    project = app_settings().project(checkout.project)
+    return _refresh(project, TransactionFilter(invoice_id=checkout.reference, projects=[project.project_id]))
+
+
+def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> None:
+    """Marks an incident as looked at."""
+    open_ones = Incident.objects.using(state_database()).filter(pk=incident.pk, resolved_at=None)
+    open_ones.update(resolved_at=timezone.now(), resolved_by=staff)
+
+
+def _refresh(project: Project, query: TransactionFilter) -> bool:
+    with client_for(project) as client:
+        page = client.list_transactions(query)
+    observations = observations_of(page)
+    if observations:
+        repeated(lambda: ledger.record(project, observations, Cause(source=Source.LIST)))
+    return bool(observations)
+
+
+def observations_of(page: TransactionPage) -> list[Observation]:
+    """The rows of a page as news. Tests of the receiver are never orders, and a row without an id tells nothing."""
+    return [
+        Observation(source=Source.LIST, order=order, observed_at=page.date)
+        for order in page.items
+        if order.id and not order.testing_case
+    ]
