@@ -1,0 +1,148 @@
+"""The transaction list and the generic lists."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from checkout_integration.protocol.answers import MalformedAnswer
+from checkout_integration.protocol.listing import (
+    TransactionFilter,
+    cursor_pairs,
+    parse_cursor_page,
+    parse_transaction_page,
+    query_pairs,
+)
+from tests.protocol.vectors import vector
+
+FULL = TransactionFilter(
+    id="order-1",
+    projects=["proj-1", "proj-2"],
+    statuses=["processed", "refunded"],
+    account="player-42",
+    date_from=datetime(2024, 5, 1, 2, 0, tzinfo=timezone(timedelta(hours=2))),
+    date_to=datetime(2024, 5, 2, tzinfo=UTC),
+    invoice_id="ref-0001",
+    limit=50,
+    offset=0,
+)
+
+
+@pytest.mark.spec("EP3-03", "EP3-04", "EP3-05", "EP3-06", "EP3-07", "EP3-08", "EP3-09", "EP3-10", "EP3-11")
+def test_every_filter_has_its_parameter() -> None:
+    """Arrays with brackets, moments in UTC, the end under the name that the field uses."""
+    assert query_pairs(FULL) == [
+        ("id", "order-1"),
+        ("project[]", "proj-1"),
+        ("project[]", "proj-2"),
+        ("status[]", "processed"),
+        ("status[]", "refunded"),
+        ("account", "player-42"),
+        ("project_date_from", "2024-05-01T00:00:00"),
+        ("project_date_to", "2024-05-02T00:00:00"),
+        ("invoice_id", "ref-0001"),
+        ("limit", "50"),
+        ("offset", "0"),
+    ]
+
+
+@pytest.mark.spec("EP3-04", "EP3-05", "EP3-08")
+def test_what_the_specification_leaves_open_can_be_set() -> None:
+    """The style of arrays, and the name of the end, which is printed as that of the start."""
+    pairs = query_pairs(FULL, array_style="plain", end_parameter="project_date_from")
+    assert [value for name, value in pairs if name == "status"] == ["processed", "refunded"]
+    assert [value for name, value in pairs if name == "project_date_from"] == [
+        "2024-05-01T00:00:00",
+        "2024-05-02T00:00:00",
+    ]
+
+
+@pytest.mark.spec("EP3-10", "LIM-02")
+def test_nothing_asked_is_nothing_sent() -> None:
+    """All parameters are optional: without a limit the service's own default holds."""
+    assert query_pairs(TransactionFilter()) == []
+
+
+NO_ZONE = datetime(2024, 5, 1)  # noqa: DTZ001 -- the point of the test
+
+
+@pytest.mark.parametrize("change", [{"limit": 0}, {"limit": -1}, {"offset": -1}, {"date_from": NO_ZONE}])
+def test_a_senseless_filter_is_refused(change: dict[str, Any]) -> None:
+    """Before it is sent."""
+    with pytest.raises(ValueError, match=r"must be|without a zone"):
+        query_pairs(TransactionFilter(**change))
+
+
+@pytest.mark.spec("EP3-12", "SVC-04")
+def test_a_page_has_a_count_and_orders() -> None:
+    """The rows are Order snapshots; fields that a list leaves out are None."""
+    date = datetime(2024, 5, 1, tzinfo=UTC)
+    page = parse_transaction_page(vector("transactions"), date=date)
+    assert (page.count, page.ids, page.date) == (2, ("order-1", "order-2"), date)
+    assert page.items[0].user is not None and page.items[0].user.id is None
+    assert page.documents[1]["status"] == "refunded"
+    assert page.items[1].problems == ()
+
+
+@pytest.mark.spec("EP3-12")
+def test_null_items_are_an_empty_page() -> None:
+    """So does a service answer that found nothing."""
+    page = parse_transaction_page({"count": 0, "items": None})
+    assert (page.count, page.items) == (0, ())
+
+
+@pytest.mark.parametrize("count", [None, -1, "2", True, {}])
+def test_an_unreadable_count_is_none(count: Any) -> None:
+    """A count is the service's word only; the rows are what counts."""
+    assert parse_transaction_page({"count": count, "items": []}).count is None
+
+
+@pytest.mark.parametrize(
+    "document", [None, [], {}, {"count": 0}, {"items": {}}, {"items": [1]}, {"items": "none"}]
+)
+def test_an_answer_without_rows_is_malformed(document: Any) -> None:
+    """Taking it for an empty page would end a sync early and hide the loss."""
+    with pytest.raises(MalformedAnswer):
+        parse_transaction_page(document)
+
+
+@pytest.mark.spec("LST-01", "LST-02", "LST-03", "LST-04", "LST-05", "EP4-04")
+def test_the_envelope_of_a_generic_list() -> None:
+    """Its elements, whether there are more in either direction, and the count."""
+    page = parse_cursor_page(vector("list"))
+    assert [element["id"] for element in page.data] == ["a", "b"]
+    assert (page.has_more, page.has_before, page.total_count) == (True, False, 5)
+
+
+@pytest.mark.spec("LST-05")
+def test_a_total_count_that_is_a_boolean_is_no_number() -> None:
+    """The specification lists it as boolean and describes a number."""
+    assert parse_cursor_page({**vector("list"), "total_count": True}).total_count is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"has_more": None}, {"has_more": "no"}, {"has_before": 0}, {"data": {}}, {"data": [1]}]
+)
+@pytest.mark.spec("LST-03", "LST-04")
+def test_a_broken_envelope_is_malformed(change: dict[str, Any]) -> None:
+    """Without has_more nobody knows whether the list ends here."""
+    with pytest.raises(MalformedAnswer):
+        parse_cursor_page({**vector("list"), **change})
+
+
+@pytest.mark.spec("EP4-01", "EP4-02", "EP4-03", "LIM-01")
+def test_cursor_parameters() -> None:
+    """A limit between 1 and 100, and an identifier to continue at."""
+    assert cursor_pairs() == []
+    assert cursor_pairs(limit=100, starting_after="b") == [("limit", "100"), ("starting_after", "b")]
+    assert cursor_pairs(limit=1, ending_before="c") == [("limit", "1"), ("ending_before", "c")]
+
+
+@pytest.mark.parametrize("limit", [0, 101, -5])
+@pytest.mark.spec("EP4-01", "LIM-01")
+def test_a_cursor_limit_outside_1_to_100_is_refused(limit: int) -> None:
+    """Before it is sent."""
+    with pytest.raises(ValueError, match="between 1 and 100"):
+        cursor_pairs(limit=limit)
