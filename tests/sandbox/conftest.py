@@ -1,0 +1,30 @@
+"""Running sandboxes of both profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sandbox.service import Service, running
+
+
+@pytest.fixture
+def field() -> Iterator[Service]:
+    """A sandbox that behaves as the field notes say."""
+    with running() as service:
+        yield service
+
+
+@pytest.fixture
+def spec() -> Iterator[Service]:
+    """A sandbox that behaves as the specification says."""
+    with running(profile="spec") as service:
+        yield service
+
+
+@pytest.fixture(params=["field", "spec"])
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """A sandbox of each profile in turn."""
+    with running(profile=request.param) as service:
+        yield service

@@ -1,0 +1,166 @@
+"""Notifications: what is sent, how it is signed, and how often."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.service import SECRET, Service, running
+
+
+@pytest.mark.spec("EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-06")
+def test_a_payment_is_told_and_signed(service: Service) -> None:
+    """One POST with the three headers, signed over its bytes, in an envelope of type notification."""
+    order_id = service.paid()
+    (received,) = service.receiver.received
+    assert received.method == "POST"
+    assert received.is_signed_with(SECRET)
+    assert received.headers["Content-Type"] == "application/json"
+    assert received.headers["Accept"] == "application/json"
+    assert "Content-Encoding" not in received.headers
+    envelope = received.document
+    assert (envelope["type"], envelope["event"]) == ("notification", "payment.success")
+    assert envelope["object"]["id"] == order_id
+
+
+@pytest.mark.spec("ORD-04", "STA-03")
+@pytest.mark.parametrize(("profile", "status"), [("field", "created"), ("spec", "processed")])
+def test_the_event_decides_not_the_status(profile: str, status: str) -> None:
+    """In the field a success carries the status `created`, while the list says processed."""
+    with running(profile=profile) as service:
+        service.paid()
+        assert service.receiver.received[0].document["object"]["status"] == status
+        assert service.listed().json()["items"][0]["status"] == "processed"
+
+
+@pytest.mark.spec("EVT-01", "EVT-04", "EVT-05", "EVT-06", "STA-04", "STA-05", "STA-06", "STA-07", "STA-08")
+@pytest.mark.parametrize(
+    ("actions", "events", "status"),
+    [
+        (["pay", "refund"], ["payment.success", "payment.refund"], "refunded"),
+        (["pay", "chargeback"], ["payment.success", "payment.chargeback"], "chargeback"),
+        (["cancel"], ["payment.cancel"], "canceled"),
+        (["decline"], ["payment.cancel"], "rejected"),
+    ],
+)
+def test_each_transition_is_told(
+    service: Service, actions: list[str], events: list[str], status: str
+) -> None:
+    """Every end of a payment sends its event, and the order ends in its state."""
+    order_id = service.order_id()
+    for action in actions:
+        assert service.act(order_id, action).status_code == 200
+    assert service.receiver.events == events
+    assert service.receiver.received[-1].document["object"]["status"] == status
+
+
+@pytest.mark.spec("STA-07")
+@pytest.mark.parametrize("action", ["refund", "chargeback"])
+def test_only_a_processed_order_is_reversed(service: Service, action: str) -> None:
+    """There is no way from created to refunded or chargeback, and no second reversal."""
+    order_id = service.order_id()
+    assert service.act(order_id, action).status_code == 409
+    service.act(order_id, "pay")
+    assert service.act(order_id, action).status_code == 200
+    assert service.act(order_id, action).status_code == 409
+
+
+def test_the_sent_bytes_are_escaped(field: Service) -> None:
+    """`< > &` arrive escaped, other characters raw, 100.00 as 100: parsing and writing again breaks the hash."""
+    field.paid(description="Zoë <3 & you>", amount=100.0)
+    body = field.receiver.received[0].body.decode()
+    assert '"description":"Zoë \\u003c3 \\u0026 you\\u003e"' in body
+    assert '"amount":100,' in body
+
+
+@pytest.mark.spec("EVT-10", "EVT-12", "WHK-05", "WHK-07")
+def test_a_refused_message_comes_again(field: Service) -> None:
+    """After 600 s of virtual time, with the same id, the next delivery_try and a new created_at and signature."""
+    field.receiver.answers = [500]
+    field.paid()
+    field.advance(599)
+    assert len(field.receiver.received) == 1
+    field.advance(1)
+    first, second = (each.document for each in field.receiver.received)
+    assert (first["delivery_try"], second["delivery_try"]) == (0, 1)
+    assert first["id"] == second["id"]
+    assert (first["created_at"], second["created_at"]) == ("2026-03-04T12:00:00Z", "2026-03-04T12:10:00Z")
+    assert first["object"] == second["object"]
+    assert field.receiver.received[1].is_signed_with(SECRET)
+
+
+@pytest.mark.spec("EVT-09", "EP5-02")
+@pytest.mark.parametrize(("status", "attempts"), [(200, 1), (204, 1), (201, 2), (202, 2), (422, 2), (503, 2)])
+def test_only_200_and_204_acknowledge(field: Service, status: int, attempts: int) -> None:
+    """Everything else is tried again."""
+    field.receiver.answers = [status]
+    field.paid()
+    field.advance(600)
+    assert len(field.receiver.received) == attempts
+
+
+def test_retries_end(field: Service) -> None:
+    """After the last attempt nothing more comes, and in the field the paid order turns rejected in silence."""
+    field.sandbox.projects.update("project-1", retry_limit=2)
+    field.receiver.answers = [500] * 9
+    order_id = field.paid()
+    for _ in range(5):
+        field.advance(600)
+    assert [each.document["delivery_try"] for each in field.receiver.received] == [0, 1, 2]
+    (item,) = field.listed(("id", order_id)).json()["items"]
+    assert (item["status"], item["cancellation"]) == ("rejected", None)
+
+
+def test_a_redirect_turns_into_a_get(field: Service) -> None:
+    """A 302 is followed by a GET without the body, and the answer to that counts."""
+    field.receiver.answers = [302]
+    field.receiver.location = "/elsewhere/"
+    field.paid()
+    assert [(each.method, each.path) for each in field.receiver.received] == [
+        ("POST", "/webhook/"),
+        ("GET", "/elsewhere/"),
+    ]
+    assert field.receiver.received[1].body == b""
+
+
+def test_an_order_keeps_secret_url_and_mode_of_its_creation(field: Service) -> None:
+    """A refund after a change of the project is signed with the old secret and goes to the old address."""
+    order_id = field.paid()
+    with Receiver() as other:
+        field.sandbox.projects.update("project-1", secret_key="sandbox_new", webhook_url=other.url, live=True)
+        field.act(order_id, "refund")
+        field.paid()
+        assert field.receiver.received[-1].document["event"] == "payment.refund"
+        assert field.receiver.received[-1].is_signed_with(SECRET)
+        assert field.receiver.received[-1].document["live"] is False
+        (fresh,) = other.received
+        assert fresh.is_signed_with("sandbox_new")
+        assert fresh.document["live"] is True
+        assert fresh.document["object"]["is_production"] is True
+
+
+@pytest.mark.spec("WHK-01")
+def test_an_id_is_stable_for_one_event_of_one_order(field: Service) -> None:
+    """A re-send has the id of the first message; another event or order has another."""
+    order_id = field.paid()
+    field.act(order_id, "resend")
+    field.act(order_id, "refund")
+    field.paid()
+    success, again, refund, other = (each.document["id"] for each in field.receiver.received)
+    assert success == again
+    assert len({success, refund, other}) == 3
+
+
+def test_no_webhook_url_sends_nothing() -> None:
+    """A project without an address is told nothing, and nothing waits."""
+    with running(webhook_url="") as service:
+        service.paid()
+        assert service.receiver.received == []
+
+
+def test_nobody_listening_is_a_failed_attempt() -> None:
+    """A refused connection is retried like any other failure."""
+    with running(webhook_url="http://127.0.0.1:9/") as service:
+        order_id = service.paid()
+        (told,) = service.act(order_id, "resend").json()["notifications"][:1]
+    assert (told["state"], told["answer"], told["delivery_try"]) == ("due", 0, 1)

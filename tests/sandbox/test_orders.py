@@ -1,0 +1,213 @@
+"""Order creation: directly, by token alone, and with a token over it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import requests
+
+from checkout_integration.protocol.vocabulary import OrderType
+from checkout_integration.sandbox import Product
+from tests.sandbox.service import PROJECT, SECRET, SIMPLE, Service, running
+
+
+def listed(service: Service, order_id: str) -> dict[str, Any]:
+    """Return the list's item of one order."""
+    answer = service.listed(("id", order_id))
+    (item,) = json.loads(answer.content, parse_float=Decimal)["items"]
+    return dict(item)
+
+
+@pytest.mark.spec("EP2-01", "EP2-17", "STA-02", "EP6-03")
+def test_an_order_comes_with_its_form(service: Service) -> None:
+    """The answer has exactly the identifier and the form's address; the order is `created`."""
+    answer = service.create()
+    order_id = answer.json()["id"]
+    assert answer.json() == {"id": order_id, "payment_form_url": f"{service.url}/form/?order_id={order_id}"}
+    assert listed(service, order_id)["status"] == "created"
+
+
+@pytest.mark.spec("EP2-03", "EP2-04", "EP2-05", "EP2-11", "EP2-15", "EP2-18", "SVC-03")
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ({"type": "simple", "amount": 1, "currency": "USD"}, "project"),
+        ({"project": PROJECT, "type": "simple", "currency": "USD"}, "amount"),
+        ({"project": PROJECT, "type": "simple", "amount": -1, "currency": "USD"}, "amount"),
+        ({"project": PROJECT, "type": "simple", "amount": True, "currency": "USD"}, "amount"),
+        ({"project": PROJECT, "type": "simple", "amount": 1}, "currency"),
+        ({"project": PROJECT, "type": "simple", "amount": 1, "currency": "usd"}, "currency"),
+        ({"project": PROJECT, "type": "product"}, "products"),
+        ({"project": PROJECT, "type": "product", "products": ["a"], "amount": 5}, "amount"),
+        ({"project": PROJECT, "type": "product", "products": "a"}, "products"),
+        ({"project": PROJECT, "type": "key"}, "products"),
+        ({"project": PROJECT, "type": "key", "products": ["a", "b"]}, "products"),
+        ({"project": PROJECT, "amount": 1, "currency": "USD"}, "type"),
+        ({"project": PROJECT, "type": "products", "products": ["a"]}, "type"),
+        ({"project": PROJECT, "type": "virtual_currency"}, "amount"),
+    ],
+)
+def test_what_a_type_requires_must_be_there(service: Service, document: dict[str, Any], field: str) -> None:
+    """A field that is missing or wrong is a 400 whose details name it."""
+    answer = service.post("/api/v1/order", document)
+    assert answer.status_code == 400
+    assert field in answer.json()["details"]
+
+
+def test_all_problems_are_told_at_once(service: Service) -> None:
+    """Two wrong fields are both named."""
+    details = service.create(metadata={"a": 1}, description="x" * 256).json()["details"]
+    assert "metadata" in details
+    assert "description" in details
+
+
+@pytest.mark.spec("EP2-06", "EP2-07", "EP2-08", "ORD-05", "ORD-32", "USR-03")
+def test_what_was_asked_is_what_is_sold(service: Service) -> None:
+    """Account, description, metadata and amount come back in the order."""
+    order_id = service.order_id(
+        account="player-1", description="A hat", metadata={"reference": "r-1"}, amount=5.5
+    )
+    item = listed(service, order_id)
+    assert item["user"]["external_id"] == "player-1"
+    assert item["description"] == "A hat"
+    assert item["metadata"] == {"reference": "r-1"}
+    assert item["amount"] == Decimal("5.5")
+
+
+@pytest.mark.spec("ORD-05")
+def test_a_description_is_made_up_when_none_is_sent(service: Service) -> None:
+    """An order always has a description."""
+    assert listed(service, service.order_id())["description"]
+
+
+@pytest.mark.spec("AUT-02", "AUT-06", "EP2-02", "EP2-13")
+@pytest.mark.parametrize(("profile", "status"), [("spec", 401), ("field", 400)])
+def test_customer_data_needs_the_secret(profile: str, status: int) -> None:
+    """With `user` the signature is required; without it, anybody may create an order."""
+    with running(profile=profile) as service:
+        assert service.create(user={"external_id": "u"}).status_code == status
+        document = {**SIMPLE, "user": {"external_id": "u"}}
+        signed = service.post("/api/v1/order", document, headers={"X-API-SIGNATURE": SECRET})
+        assert signed.status_code == 200
+        assert service.create().status_code == 200
+
+
+@pytest.mark.spec("EP2-09", "EP2-10")
+def test_dynamic_urls_must_be_enabled() -> None:
+    """A project without dynamic URLs refuses return URLs in a request."""
+    with running(dynamic_urls=False) as service:
+        answer = service.create(url_success="https://shop.example/ok")
+    assert answer.status_code == 400
+    assert "dynamic URLs" in answer.json()["details"]
+
+
+@pytest.mark.spec("EP1-24", "EP2-12", "EP6-05", "EP1-03")
+def test_a_token_alone_makes_an_order(service: Service) -> None:
+    """Customer and purchase come from the token, and no signature is asked for."""
+    user = {"id": "player-7", "name": {"value": "Ada"}, "locale": {"value": "en-GB,en;q=0.8"}}
+    settings = {"type": "product", "products_ids": ["sword"], "metadata": {"reference": "t"}}
+    token = service.token(settings, user).json()["token"]
+    answer = service.post("/api/v1/order", {"token": token})
+    item = listed(service, answer.json()["id"])
+    assert (item["user"]["external_id"], item["user"]["name"], item["user"]["locale"]) == (
+        "player-7",
+        "Ada",
+        "en-GB",
+    )
+    assert item["metadata"] == {"reference": "t"}
+    assert [each["id"] for each in item["items"]] == ["sword"]
+
+
+@pytest.mark.spec("EP2-12")
+def test_a_token_overrides_the_order(service: Service) -> None:
+    """Where both give a parameter, the token's counts; what only the order gives, stays."""
+    token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}).json()["token"]
+    item = listed(service, service.order_id(token=token, amount=1, description="kept"))
+    assert (item["amount"], item["currency"], item["description"]) == (7, "EUR", "kept")
+
+
+def test_a_token_is_used_again_for_thirty_days(service: Service) -> None:
+    """Each use makes another order; after thirty days the token is refused."""
+    token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}).json()["token"]
+    orders = {service.post("/api/v1/order", {"token": token}).json()["id"] for _ in range(2)}
+    assert len(orders) == 2
+    service.advance(30 * 86_400 + 1)
+    assert service.post("/api/v1/order", {"token": token}).status_code == 400
+
+
+def test_an_unknown_token_is_refused(service: Service) -> None:
+    """A made-up token is a 400."""
+    assert service.post("/api/v1/order", {"token": "made-up"}).status_code == 400
+
+
+@pytest.mark.spec("SVC-08", "HTT-10")
+@pytest.mark.parametrize(("profile", "status"), [("spec", 406), ("field", 400)])
+@pytest.mark.parametrize(
+    ("body", "kind"), [(b"project=1", "application/x-www-form-urlencoded"), (b"{", "application/json")]
+)
+def test_other_formats_are_refused(profile: str, status: int, body: bytes, kind: str) -> None:
+    """What is not JSON is a 406 by the specification, a 400 in the field."""
+    with running(profile=profile) as service:
+        answer = requests.post(
+            service.url + "/api/v1/order", data=body, headers={"Content-Type": kind}, timeout=10
+        )
+    assert answer.status_code == status
+    assert answer.json()["message"]
+
+
+@pytest.mark.spec("SVC-07")
+def test_gzip_goes_both_ways(service: Service) -> None:
+    """A packed request is read, and the answer is packed only when that is asked for."""
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "Accept-Encoding": "gzip"}
+    packed = gzip.compress(json.dumps(SIMPLE).encode())
+    answer = requests.post(service.url + "/api/v1/order", data=packed, headers=headers, timeout=10)
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.json()["id"]
+    plain = service.post("/api/v1/order", SIMPLE, headers={"Accept-Encoding": "identity"})
+    assert "Content-Encoding" not in plain.headers
+
+
+def test_a_gzip_bomb_is_refused(service: Service) -> None:
+    """A packed body that would unpack to more than a mebibyte is a 400."""
+    packed = gzip.compress(b" " * 5_000_000)
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = requests.post(service.url + "/api/v1/order", data=packed, headers=headers, timeout=10)
+    assert answer.status_code == 400
+
+
+@pytest.mark.spec("VER-01", "VER-02", "VER-03")
+@pytest.mark.parametrize("version", [None, "1.0", "9.9"])
+def test_any_version_is_served(service: Service, version: str | None) -> None:
+    """The version header is accepted, missing or other as well."""
+    headers = {"x-service-api-version": version} if version else {}
+    assert service.post("/api/v1/order", SIMPLE, headers=headers).status_code == 200
+
+
+@pytest.mark.spec("SVC-05", "ERR-01", "ERR-02")
+def test_even_an_unknown_path_answers_json(service: Service) -> None:
+    """Framework errors are JSON with a message."""
+    answer = service.post("/api/v1/nothing", {})
+    assert answer.status_code == 404
+    assert answer.json()["message"] == "Not Found"
+
+
+def test_a_catalogue_sells_only_what_it_holds() -> None:
+    """With a catalogue, unknown products are refused and known ones have its price."""
+    gem = Product(id="gem", name="Gem", price=Decimal("2.50"), kind=OrderType.PRODUCT)
+    with running(catalogue=(gem,)) as service:
+        bought = {"project": PROJECT, "type": "product"}
+        assert service.post("/api/v1/order", {**bought, "products": ["rock"]}).status_code == 400
+        answer = service.post("/api/v1/order", {**bought, "products": ["gem", "gem"]})
+        assert listed(service, answer.json()["id"])["amount"] == 5
+
+
+@pytest.mark.spec("ORD-37")
+def test_virtual_currency_is_counted_in_units(service: Service) -> None:
+    """`amount` asks for units; the order tells them, and costs their price."""
+    document = {"project": PROJECT, "type": "virtual_currency", "amount": 50}
+    item = listed(service, service.post("/api/v1/order", document).json()["id"])
+    assert (item["virtual_currency_amount"], item["amount"], item["type"]) == (50, 5, "virtual_currency")
