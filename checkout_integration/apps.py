@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 
@@ -12,3 +15,13 @@ class CheckoutIntegrationConfig(AppConfig):
     name = "checkout_integration"
     verbose_name = _("Checkout")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Loads the checks, and Celery's runner where receivers run there: an installation without Celery works too."""
+        from checkout_integration.checks import register_checks
+        from checkout_integration.conf import SETTING
+
+        register_checks()
+        raw = getattr(settings, SETTING, None)
+        if isinstance(raw, dict) and raw.get("RECEIVERS_RUN") == "celery":
+            import_module("checkout_integration.tasks")

@@ -27,7 +27,7 @@ def hand_over() -> None:
     """Hands over what is due. Never raises: the news is committed, and the drain runs what this could not."""
     try:
         _runners[app_settings().receivers_run]()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # a broker's client may raise anything
         logger.error(
             "Receivers could not be handed over (%s); the periodic drain will run them.", type(error).__name__
         )

@@ -91,7 +91,7 @@ class DurableSignal(Signal):
             f"{self.name} is announced by checkout_integration itself; it cannot be sent by hand."
         )
 
-    send_robust = asend = asend_robust = send  # type: ignore[assignment]
+    send_robust = asend = asend_robust = send
 
     def _held(self, name: str) -> Receiver | None:
         reference, _sender = self._registry.get(name, (lambda: None, None))

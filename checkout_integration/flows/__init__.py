@@ -3,6 +3,7 @@
 What a shop calls stands here; the modules behind it read as tables of contents of their paths.
 """
 
+from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows.announcement import run_deliveries
 from checkout_integration.flows.checkout import IssuedToken, TransactionOpen, create_checkout, create_token
 from checkout_integration.flows.support import (
@@ -15,6 +16,7 @@ from checkout_integration.flows.support import (
 from checkout_integration.flows.sync import sync_transactions
 
 __all__ = [
+    "CheckoutError",
     "IssuedToken",
     "TransactionOpen",
     "accept_payment",

@@ -150,7 +150,6 @@ def _run(delivery: Delivery) -> bool:
     try:
         return attempt(delivery)
     finally:
-        held = Order.objects.using(state_database()).filter(
-            pk=delivery.order_id, receivers_lease_fence=delivery.fence
-        )
-        held.update(receivers_lease_until=None)
+        if delivery.order_id is not None:
+            order = Order.objects.using(state_database()).filter(pk=delivery.order_id)
+            order.filter(receivers_lease_fence=delivery.fence).update(receivers_lease_until=None)

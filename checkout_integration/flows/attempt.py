@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from checkout_integration.flows.database import state_database
+from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.rows import state_of
 from checkout_integration.models import Delivery, Order, ValidationDecision
 from checkout_integration.signals import SIGNALS, Receiver
@@ -47,7 +48,7 @@ def attempt(delivery: Delivery) -> bool:
             "Delivery %s was taken over by another process; its effects here are undone.", delivery.pk
         )
         return False
-    except Exception as error:  # a receiver may raise anything, and must not stop the others
+    except Exception as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
         _fail(delivery, error)
         return False
     return True
@@ -95,12 +96,12 @@ def _finish(delivery: Delivery, state: Delivery.State) -> bool:
 
 
 def _fail(delivery: Delivery, error: Exception) -> None:
-    """Plans the next attempt of this receiver alone, or parks it. Of the exception only the class is kept: its text may hold anything."""
-    kind = type(error).__name__
+    """Plans the next attempt of this receiver alone, or parks it."""
     logger.error(
-        "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, kind, exc_info=error
+        "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, place_of(error)
     )
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
+    kind = type(error).__name__
     if delivery.attempts >= MOST_ATTEMPTS:
         held.update(state=Delivery.State.PARKED, error=kind, finished_at=timezone.now())
     else:

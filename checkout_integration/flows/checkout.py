@@ -174,8 +174,8 @@ def create_token(
 def _new_sale(
     project: Project, *, user: AbstractBaseUser | None, subject: models.Model | None, **asked: Any
 ) -> Checkout:
-    account = user if user is not None and user.pk else None
-    sale = Checkout(project=project.alias, test=project.accept_test_payments, user=account, **asked)
+    account = user.pk if user is not None else None
+    sale = Checkout(project=project.alias, test=project.accept_test_payments, user_id=account, **asked)
     if subject is not None:
         sale.subject = subject
     return sale

@@ -24,6 +24,7 @@ from checkout_integration.flows.answer import (
 )
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
@@ -169,10 +170,10 @@ def _apply(project: Project, row: Notification, told: documents.Notification, or
             record(project, [observation], cause)
     except (OperationalError, InterfaceError, IntegrityError):
         raise  # not our rules: the whole transaction is repeated
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         # Our own rules failed on it: the bytes stay, the service is answered 200, staff can apply it again.
         kind = type(error).__name__
-        logger.exception("Notification %s could not be applied.", row.key)
+        logger.error("Notification %s could not be applied: %s", row.key, place_of(error))
         failed = Notification.objects.using(state_database()).filter(key=row.key)
         failed.update(state=Notification.State.FAILED, failure=kind)
         inbox.open_incident(row, "not_applied", kind)

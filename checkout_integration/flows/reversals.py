@@ -36,7 +36,7 @@ def retarget(project: Project, observations: Sequence[Observation]) -> list[Obse
 
 
 def absorb(project: Project, entries: Sequence[Entry]) -> None:
-    """Gives orders whose transaction is told for the first time the reversals that waited for them. Called under their lock."""
+    """Gives orders whose transaction is told for the first time the reversals that waited. Called under their lock."""
     orders = {}
     for entry in entries:
         for told in (each.order for each in entry.observations):

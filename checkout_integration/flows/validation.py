@@ -12,6 +12,7 @@ from checkout_integration.flows import inbox
 from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
 from checkout_integration.flows.customers import identity_of
 from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Verified
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.hooks import Refusal, load_hooks
@@ -47,8 +48,8 @@ def _decision(verified: Verified, user: User) -> Refusal | None:
     """None to approve. An exception, or any answer but True, refuses."""
     try:
         decision = load_hooks(verified.project.hooks).validate_user(user)
-    except Exception:
-        logger.exception("Hooks.validate_user raised; the customer is refused.")
+    except Exception as error:  # noqa: BLE001  # whatever the hook raises, the customer is refused
+        logger.error("Hooks.validate_user failed, so the customer is refused: %s", place_of(error))
         return Refusal(message="The customer could not be checked.")
     if decision is True:
         return None

@@ -119,7 +119,7 @@ def _write_transitions(entries: Sequence[Entry], cause: Cause) -> dict[str, Tran
             source=cause.source.value,
             notification=cause.notification,
             sync_run=cause.sync_run,
-            staff=cause.staff,
+            staff_id=cause.staff.pk if cause.staff else None,
             reason=cause.reason[:255],
         )
         for entry in entries

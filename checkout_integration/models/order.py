@@ -14,7 +14,9 @@ from checkout_integration.models.columns import CurrencyField, DocumentField, Id
 from checkout_integration.policy import personal
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol import order as documents
+from checkout_integration.protocol.method import Method
 from checkout_integration.protocol.order import parse_order
+from checkout_integration.protocol.refund import Refund as RefundDocument
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 if TYPE_CHECKING:
@@ -141,8 +143,8 @@ class Order(models.Model):
     tax = SnapshotAttribute[documents.Tax]()
     net_revenue = SnapshotAttribute[documents.MoneyAmount]()
     fee = SnapshotAttribute[documents.MoneyAmount]()
-    method = SnapshotAttribute[documents.Method]()
-    refund = SnapshotAttribute[documents.Refund]()
+    method = SnapshotAttribute[Method]()
+    refund = SnapshotAttribute[RefundDocument]()
     metadata = SnapshotAttribute[dict[str, str]]()
     platform_id = SnapshotAttribute[str]()
     is_buy_for_virtual_currency = SnapshotAttribute[bool]()

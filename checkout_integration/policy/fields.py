@@ -116,9 +116,10 @@ def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
     """Whether the new value takes the old one's place: a choice by a total order, hence independent of arrival."""
     if field in FIXED:
         return _rank(new) < _rank(old)
-    if field in SETTLED and new[1].settled != old[1].settled:
-        return new[1].settled
-    if field in SETTLED and new[1].settled:
+    settled, was_settled = new[1].settled, old[1].settled
+    if field in SETTLED and settled != was_settled:
+        return settled
+    if field in SETTLED and settled:
         return _rank(new) < _rank(old)
     return _rank(new) > _rank(old)
 
@@ -134,7 +135,7 @@ def _contradicts(field: str, old: Any, old_stamp: Stamp, new: Any, new_stamp: St
             return False
     elif field not in FIXED:
         return False
-    return _comparable(field, old) != _comparable(field, new)
+    return bool(_comparable(field, old) != _comparable(field, new))
 
 
 def _comparable(field: str, value: Any) -> Any:

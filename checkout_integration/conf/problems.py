@@ -1,96 +1,21 @@
-"""The only reader of ``settings.CHECKOUT_INTEGRATION``.
-
-`app_settings()` gives frozen, typed settings, read on first use and dropped when a test changes them. `problems()` says what
-is wrong with the setting as it is written; the system checks print the same sentences.
-"""
+"""What is wrong with the setting as it is written: each problem names the setting and the mend."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from datetime import timedelta
-from functools import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings as django_settings
-from django.core.exceptions import ImproperlyConfigured
-from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
+from checkout_integration.conf.project import Project
 from checkout_integration.protocol.signature import Encoding
-from checkout_integration.protocol.values import Secret
-from checkout_integration.protocol.vocabulary import API_VERSION, VERSION_HEADER
 
 SETTING = "CHECKOUT_INTEGRATION"
-SecretSource = str | Callable[[], str]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SHORTEST_SECRET = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Project:
-    """One project of the service, everything resolved: its own entry, else the app's setting, else the default.
-
-    Attributes are the settings of the same name in lower case; `docs/settings.md` describes each.
-    """
-
-    alias: str
-    project_id: str
-    secret_key: SecretSource = field(repr=False)
-    previous_secret_keys: tuple[SecretSource, ...] = field(default=(), repr=False)
-    base_url: str
-    checkout_url: str
-    order_form_url: str = ""
-    list_url: str = ""
-    client_script_url: str = ""
-    client_class: str = "CheckoutClient"
-    api_version: str = API_VERSION
-    version_header: str = VERSION_HEADER
-    hooks: str = "checkout_integration.hooks.Hooks"
-    unbound_orders: str = "review"
-    accept_test_payments: bool = False
-    signature_encodings: tuple[str, ...] = ("hex",)
-    validate_refuse_status: int = 403
-    retry_interval: int = 600
-    list_end_parameter: str = "project_date_to"
-    list_array_style: str = "brackets"
-    list_page_size: int = 100
-    list_margin: int = 900
-    reference_key: str = "checkout_reference"
-    return_url: str = ""
-    dynamic_urls: bool = False
-    allow_http_loopback: bool = False
-    timeout: float = 30.0
-
-    @property
-    def secrets(self) -> tuple[Secret, ...]:
-        """Accepted secrets, the current one first. Callables are asked each time, so that a rotation needs no restart."""
-        sources = (self.secret_key, *self.previous_secret_keys)
-        return tuple(Secret(source() if callable(source) else source) for source in sources)
-
-    @property
-    def retry_delta(self) -> timedelta:
-        """RETRY_INTERVAL: seconds between delivery attempts of the service."""
-        return timedelta(seconds=self.retry_interval)
-
-    @property
-    def list_delta(self) -> timedelta:
-        """LIST_MARGIN: how old, in seconds, a row of the transaction list may be."""
-        return timedelta(seconds=self.list_margin)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AppSettings:
-    """All settings: projects by alias, and who runs the receivers of signals."""
-
-    projects: Mapping[str, Project]
-    receivers_run: str = "request"
-
-    def project(self, alias: str = "default") -> Project:
-        """The project of an alias. Raises ``KeyError`` for an unknown one."""
-        return self.projects[alias]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,32 +39,6 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
     "RECEIVERS_RUN": ("request", "celery", "worker"),
     "VALIDATE_REFUSE_STATUS": tuple(range(400, 500)),
 }
-
-
-@cache
-def app_settings() -> AppSettings:
-    """The settings. Raises ``ImproperlyConfigured`` with the first problem when they cannot be used."""
-    raw = getattr(django_settings, SETTING, None)
-    for problem in problems(raw):
-        raise ImproperlyConfigured(f"{problem.message} {problem.hint}")
-    assert isinstance(raw, Mapping)
-    shared = {name: value for name, value in raw.items() if name not in APP_NAMES}
-    projects = {alias: _project(alias, shared | dict(own)) for alias, own in raw["PROJECTS"].items()}
-    return AppSettings(projects=projects, receivers_run=raw.get("RECEIVERS_RUN", "request"))
-
-
-def _project(alias: str, values: Mapping[str, Any]) -> Project:
-    named = {
-        name.lower(): tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
-    named["list_url"] = named.get("list_url") or named["base_url"]
-    return Project(alias=alias, **named)
-
-
-@setting_changed.connect
-def _forget(*, setting: str, **kwargs: object) -> None:
-    if setting == SETTING:
-        app_settings.cache_clear()
 
 
 def problems(raw: object) -> Iterator[Problem]:

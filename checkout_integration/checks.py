@@ -1,0 +1,117 @@
+"""System checks: every message names the setting and the mend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
+from django.db import connections
+
+from checkout_integration import conf
+from checkout_integration.conf import SETTING
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Order
+from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
+from checkout_integration.signals import SIGNALS, checkout_paid, payment_success
+
+
+def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """E001 to E008: the setting cannot be used as it is written."""
+    found = conf.problems(getattr(settings, SETTING, None))
+    return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
+
+
+def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """E009: a receiver whose deliveries could not be kept by name. W001: nobody grants goods."""
+    messages: list[CheckMessage] = [
+        Error(
+            f"The receiver {name} of {signal.name} cannot be named: {why}.",
+            hint="Connect a function at module level, or give a text dispatch_uid of its own.",
+            id="checkout_integration.E009",
+        )
+        for signal in SIGNALS.values()
+        for name, why in sorted(signal.problems.items())
+    ]
+    if not (checkout_paid.has_listeners(sender=Order) or payment_success.has_listeners(sender=Order)):
+        messages.append(
+            Warning(
+                "No receiver is connected to checkout_paid or payment_success: money would arrive and nobody be told.",
+                hint="Connect a receiver to checkout_integration.signals.checkout_paid in a module that your AppConfig.ready "
+                "imports.",
+                id="checkout_integration.W001",
+            )
+        )
+    return messages
+
+
+def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """W002: SQLite without IMMEDIATE transactions."""
+    alias = state_database()
+    connection = connections[alias]
+    options = connection.settings_dict.get("OPTIONS", {})
+    if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
+        return []
+    return [
+        Warning(
+            f"The SQLite database {alias!r} does not use transaction_mode IMMEDIATE: concurrent notifications fail with "
+            '"database is locked".',
+            hint=f'Set DATABASES[{alias!r}]["OPTIONS"] = {{"transaction_mode": "IMMEDIATE", '
+            '"init_command": "PRAGMA journal_mode=WAL;"}.',
+            id="checkout_integration.W002",
+        )
+    ]
+
+
+def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """With ``check --deploy``. E010: a sandbox secret. W003 to W005: what is meant for development."""
+    if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
+        return []
+    app = conf.app_settings()
+    messages: list[CheckMessage] = []
+    for project in app.projects.values():
+        place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
+        if any(secret.reveal().startswith(SANDBOX_SECRET_PREFIX) for secret in project.secrets):
+            messages.append(
+                Error(
+                    f"SECRET_KEY of {place} is a secret of the sandbox, which anyone can know.",
+                    hint="Set SECRET_KEY to the project's own Secret key.",
+                    id="checkout_integration.E010",
+                )
+            )
+        if project.accept_test_payments:
+            messages.append(
+                Warning(
+                    f"ACCEPT_TEST_PAYMENTS of {place} is on: its sales take test payments, and no real ones.",
+                    hint="Set ACCEPT_TEST_PAYMENTS to False, or to DEBUG.",
+                    id="checkout_integration.W003",
+                )
+            )
+        if project.allow_http_loopback:
+            messages.append(
+                Warning(
+                    f"ALLOW_HTTP_LOOPBACK of {place} is on.",
+                    hint="Set ALLOW_HTTP_LOOPBACK to False, or to DEBUG.",
+                    id="checkout_integration.W004",
+                )
+            )
+    if app.receivers_run == "request":
+        messages.append(
+            Warning(
+                f'RECEIVERS_RUN of {SETTING} is "request": receivers run in web processes, and those that failed only with '
+                "the next notification.",
+                hint='Set RECEIVERS_RUN to "celery" or "worker".',
+                id="checkout_integration.W005",
+            )
+        )
+    return messages
+
+
+def register_checks() -> None:
+    """Registers all checks of the app."""
+    register(check_settings)
+    register(check_receivers)
+    register(check_database)
+    register(check_deployment, Tags.security, deploy=True)

@@ -1,0 +1,46 @@
+"""The only reader of ``settings.CHECKOUT_INTEGRATION``.
+
+`app_settings()` gives frozen, typed settings, read on first use and dropped when a test changes them. `problems()` says what
+is wrong with the setting as it is written; the system checks print the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+
+from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems
+from checkout_integration.conf.project import AppSettings, Project
+
+__all__ = ["SETTING", "AppSettings", "Problem", "Project", "app_settings", "problems"]
+
+
+@cache
+def app_settings() -> AppSettings:
+    """The settings. Raises ``ImproperlyConfigured`` with the first problem when they cannot be used."""
+    raw = getattr(django_settings, SETTING, None)
+    for problem in problems(raw):
+        raise ImproperlyConfigured(f"{problem.message} {problem.hint}")
+    assert isinstance(raw, Mapping)
+    shared = {name: value for name, value in raw.items() if name not in APP_NAMES}
+    projects = {alias: _project(alias, shared | dict(own)) for alias, own in raw["PROJECTS"].items()}
+    return AppSettings(projects=projects, receivers_run=raw.get("RECEIVERS_RUN", "request"))
+
+
+def _project(alias: str, values: Mapping[str, Any]) -> Project:
+    named: dict[str, Any] = {
+        name.lower(): tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    named["list_url"] = named.get("list_url") or named["base_url"]
+    return Project(alias=alias, **named)
+
+
+@setting_changed.connect
+def _forget(*, setting: str, **kwargs: object) -> None:
+    if setting == SETTING:
+        app_settings.cache_clear()

@@ -1,0 +1,77 @@
+"""The settings as values: one `Project` per alias, everything resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeAlias
+
+from checkout_integration.protocol.values import Secret
+from checkout_integration.protocol.vocabulary import API_VERSION, VERSION_HEADER
+
+SecretSource: TypeAlias = str | Callable[[], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """One project of the service, everything resolved: its own entry, else the app's setting, else the default.
+
+    Attributes are the settings of the same name in lower case; `docs/settings.md` describes each.
+    """
+
+    alias: str
+    project_id: str
+    secret_key: SecretSource = field(repr=False)
+    previous_secret_keys: tuple[SecretSource, ...] = field(default=(), repr=False)
+    base_url: str
+    checkout_url: str
+    order_form_url: str = ""
+    list_url: str = ""
+    client_script_url: str = ""
+    client_class: str = "CheckoutClient"
+    api_version: str = API_VERSION
+    version_header: str = VERSION_HEADER
+    hooks: str = "checkout_integration.hooks.Hooks"
+    unbound_orders: str = "review"
+    accept_test_payments: bool = False
+    signature_encodings: tuple[str, ...] = ("hex",)
+    validate_refuse_status: int = 403
+    retry_interval: int = 600
+    list_end_parameter: str = "project_date_to"
+    list_array_style: str = "brackets"
+    list_page_size: int = 100
+    list_margin: int = 900
+    reference_key: str = "checkout_reference"
+    return_url: str = ""
+    dynamic_urls: bool = False
+    allow_http_loopback: bool = False
+    timeout: float = 30.0
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Accepted secrets, the current one first. Callables are asked each time, so that a rotation needs no restart."""
+        sources = (self.secret_key, *self.previous_secret_keys)
+        return tuple(Secret(source() if callable(source) else source) for source in sources)
+
+    @property
+    def retry_delta(self) -> timedelta:
+        """RETRY_INTERVAL: seconds between delivery attempts of the service."""
+        return timedelta(seconds=self.retry_interval)
+
+    @property
+    def list_delta(self) -> timedelta:
+        """LIST_MARGIN: how old, in seconds, a row of the transaction list may be."""
+        return timedelta(seconds=self.list_margin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppSettings:
+    """All settings: projects by alias, and who runs the receivers of signals."""
+
+    projects: Mapping[str, Project]
+    receivers_run: str = "request"
+
+    def project(self, alias: str = "default") -> Project:
+        """The project of an alias. Raises ``KeyError`` for an unknown one."""
+        return self.projects[alias]

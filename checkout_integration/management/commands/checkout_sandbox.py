@@ -1,0 +1,58 @@
+"""``manage.py checkout_sandbox``: the sandbox, set up for this project's own settings."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
+
+from checkout_integration.conf import Project, app_settings
+
+
+class Command(BaseCommand):
+    """Exit code 2 for wrong options, as the sandbox's own command has it."""
+
+    help = "Runs the sandbox with the project and the addresses of the settings. Options after -- are the sandbox's own."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which project, and where the shop itself is."""
+        parser.add_argument("--project", default="default", help="alias of the project in the settings")
+        parser.add_argument(
+            "--shop", default="http://127.0.0.1:8000", help="address of this site, for notifications"
+        )
+        parser.add_argument("options", nargs="*", help="options of the sandbox, after --; see -- --help")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serves until interrupted."""
+        try:
+            from checkout_integration.sandbox.command_line import main
+        except ImportError as error:
+            raise CommandError(
+                "The sandbox needs werkzeug: pip install 'checkout-integration[sandbox]'."
+            ) from error
+        try:
+            project = app_settings().project(options["project"])
+        except KeyError as error:
+            raise CommandError(
+                f"There is no project {options['project']!r} in the settings.", returncode=2
+            ) from error
+        sys.exit(main([*_from_settings(project, options["shop"]), *options["options"]]))
+
+
+def _from_settings(project: Project, shop: str) -> list[str]:
+    service = urlsplit(project.base_url)
+    if project.alias == "default":
+        receiver = reverse("checkout_integration:webhook")
+    else:
+        receiver = reverse("checkout_integration:webhook-project", args=[project.alias])
+    given = {
+        "--host": service.hostname or "127.0.0.1",
+        "--port": str(service.port or 8090),
+        "--project-id": project.project_id,
+        "--secret-key": project.secrets[0].reveal(),
+        "--webhook-url": shop.rstrip("/") + receiver,
+    }
+    return [part for pair in given.items() for part in pair]

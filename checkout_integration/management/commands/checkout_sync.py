@@ -1,0 +1,60 @@
+"""``manage.py checkout_sync``: read the service's transaction list now."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from checkout_integration import dispatch, flows
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.sync import LANES
+from checkout_integration.models import SyncRun
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 every pass was complete, 1 one failed, 2 usage."""
+
+    help = "Reads the service's transaction list and records what it tells, as notifications would have."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which projects, which lane."""
+        parser.add_argument(
+            "--project", action="append", help="alias of a project; all projects when not given"
+        )
+        parser.add_argument("--lane", choices=sorted(LANES), default="recent", help="which part of the list")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Syncs each project, hands over to the receivers, prints one line per pass."""
+        projects = options["project"] or list(app_settings().projects)
+        unknown = sorted(set(projects) - set(app_settings().projects))
+        if unknown:
+            raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
+        runs = [flows.sync_transactions(project, options["lane"]) for project in projects]
+        dispatch.hand_over()
+        ok = all(run.state == SyncRun.State.COMPLETE for run in runs)
+        if options["json"]:
+            self.stdout.write(json.dumps({"ok": ok, "steps": [_step(run) for run in runs]}))
+        else:
+            for run in runs:
+                self.stdout.write(f"{run.project} {run.lane}: {run.state}, {_detail(run)}")
+        if not ok:
+            sys.exit(1)
+
+
+def _step(run: SyncRun) -> dict[str, Any]:
+    ended = run.finished_at or run.started_at
+    return {
+        "name": f"{run.project} {run.lane}",
+        "ok": run.state == SyncRun.State.COMPLETE,
+        "seconds": round((ended - run.started_at).total_seconds(), 3),
+        "detail": _detail(run),
+    }
+
+
+def _detail(run: SyncRun) -> str:
+    read = f"{run.pages} pages, {run.rows} rows, {run.changed} changed"
+    return f"{read}; {run.failure}" if run.failure else read

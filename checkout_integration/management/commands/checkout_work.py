@@ -1,0 +1,45 @@
+"""``manage.py checkout_work``: run the receivers of signals without Celery."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import close_old_connections
+
+from checkout_integration import flows
+
+
+class Command(BaseCommand):
+    """Any number of these may run at the same time. Exit code 0."""
+
+    help = "Runs the receivers that are due, and goes on until it is stopped (or --once)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """How long, how often."""
+        parser.add_argument("--once", action="store_true", help="run what is due and stop, for cron")
+        parser.add_argument(
+            "--interval", type=float, default=1.0, help="seconds between looks when nothing is due"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Runs what is due; a termination signal ends it after the receiver at hand."""
+        stopped = threading.Event()
+        if not options["once"]:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: stopped.set())
+            self.stderr.write("Running receivers. Stop with Ctrl-C.")
+        total = failed = 0
+        while True:
+            close_old_connections()
+            ran = flows.run_deliveries()
+            total, failed = total + ran.run, failed + ran.failed
+            if options["once"] and ran.run == 0:
+                break
+            if ran.run == 0 and stopped.wait(options["interval"]):
+                break
+            if stopped.is_set():
+                break
+        self.stdout.write(f"{total} run, {failed} failed")

@@ -1,0 +1,74 @@
+"""Where the customer comes back to after the form. The page drives nothing: it says what the ledger knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from checkout_integration.flows.returning import checkout_of
+from checkout_integration.models import Checkout
+
+PENDING = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.OPEN)
+
+
+@require_safe
+@never_cache
+@login_not_required  # inside the form's frame the session cookie is not sent; the signed reference says whose page it is
+@xframe_options_exempt  # the form redirects inside its own frame
+def return_page(request: HttpRequest, signed: str) -> HttpResponse:
+    """Says paid, or that the payment is awaited; 404 for a reference that was made up or has expired.
+
+    Override the template ``checkout_integration/return.html`` for the shop's own look.
+    """
+    checkout = _checkout(signed)
+    return render(request, "checkout_integration/return.html", _context(request, checkout, signed))
+
+
+@require_safe
+@never_cache
+@login_not_required
+def status(request: HttpRequest, signed: str) -> JsonResponse:
+    """The sale's status, for the return page to ask: ``{"status": "open"}``."""
+    return JsonResponse({"status": _checkout(signed).status})
+
+
+def _checkout(signed: str) -> Checkout:
+    checkout = checkout_of(signed)
+    if checkout is None:
+        raise Http404("There is no such purchase, or its address has expired.")
+    return checkout
+
+
+def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str, Any]:
+    heading, message = _words(checkout)
+    return {
+        "checkout": checkout,
+        "order": checkout.paid_order,
+        "heading": heading,
+        "message": message,
+        "price": checkout.price,
+        "is_pending": checkout.status in PENDING,
+        "status_url": reverse("checkout_integration:status", args=[signed]),
+        "continue_url": "/",
+        "csp_nonce": str(getattr(request, "csp_nonce", "") or ""),
+    }
+
+
+def _words(checkout: Checkout) -> tuple[str, str]:
+    if checkout.status == Checkout.Status.PAID:
+        return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
+    if checkout.status == Checkout.Status.REVERSED:
+        return gettext("Refunded"), gettext("The payment was given back.")
+    if checkout.status == Checkout.Status.FAILED:
+        return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
+    return gettext("Waiting for the payment"), gettext(
+        "The payment is not known yet. This page looks again by itself."
+    )
