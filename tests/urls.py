@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import include, path
 
-urlpatterns: list[URLPattern | URLResolver] = [path("admin/", admin.site.urls)]
-if find_spec("checkout_integration.urls"):
-    urlpatterns.append(path("checkout/", include("checkout_integration.urls")))
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("checkout/", include("checkout_integration.urls")),
+]
