@@ -48,7 +48,16 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
 
 def publish() -> None:
     """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway."""
-    with current_app.connection_for_write(connect_timeout=PUBLISH_SECONDS) as connection:
+    options = {
+        **current_app.conf.broker_transport_options,
+        "max_retries": 0,  # of connecting; kombu's own default waits two seconds
+        "connect_retries_timeout": PUBLISH_SECONDS,
+        "socket_connect_timeout": PUBLISH_SECONDS,
+        "socket_timeout": PUBLISH_SECONDS,
+    }
+    with current_app.connection_for_write(
+        connect_timeout=PUBLISH_SECONDS, transport_options=options
+    ) as connection:
         run_deliveries.apply_async(connection=connection, retry=False)  # type: ignore[call-arg]  # the stubs lack it
 
 
