@@ -17,7 +17,7 @@ def strict() -> Iterator[Service]:
         yield service
 
 
-@pytest.mark.spec("EVT-02", "EVT-07", "EVT-08", "EVT-11", "USR-01", "USR-02", "WHK-07", "WHK-08")
+@pytest.mark.spec("EVT-02", "EVT-07", "EVT-08", "EVT-11", "USR-01", "USR-02", "WHK-06", "WHK-07")
 def test_the_customer_is_asked_about_alone(strict: Service) -> None:
     """user.validate carries the user and nothing of the order, signed, as first try, and comes before the payment."""
     strict.paid(account="player-1")

@@ -8,7 +8,7 @@ from tests.sandbox.receiver import Receiver
 from tests.sandbox.service import SECRET, Service, running
 
 
-@pytest.mark.spec("EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-06")
+@pytest.mark.spec("EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-08")
 def test_a_payment_is_told_and_signed(service: Service) -> None:
     """One POST with the three headers, signed over its bytes, in an envelope of type notification."""
     order_id = service.paid()
@@ -123,6 +123,7 @@ def test_a_redirect_turns_into_a_get(field: Service) -> None:
     assert field.receiver.received[1].body == b""
 
 
+@pytest.mark.spec("WHK-04", "ORD-42")
 def test_an_order_keeps_secret_url_and_mode_of_its_creation(field: Service) -> None:
     """A refund after a change of the project is signed with the old secret and goes to the old address."""
     order_id = field.paid()
