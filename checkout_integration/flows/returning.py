@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.core import signing
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 
+from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
+from checkout_integration.flows.support import refresh_checkout
 from checkout_integration.models import Checkout
+
+logger = logging.getLogger("checkout_integration.returning")
 
 SALT = "checkout_integration.return"
 VALID_SECONDS = 7 * 24 * 60 * 60
+AWAITED = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.OPEN)
+"""States in which the payment may still come."""
 
 
 def signed_reference(reference: str) -> str:
@@ -27,6 +36,23 @@ def checkout_of(signed: str) -> Checkout | None:
         return None
     checkouts = Checkout.objects.using(state_database()).select_related("paid_order")
     return checkouts.filter(reference=reference).first()
+
+
+def ask_once(checkout: Checkout) -> bool:
+    """Asks the service for the orders of an open sale, once ever: the customer may be back before the notification.
+
+    True when it was asked now. A service that does not answer is left to the sync.
+    """
+    waiting = Checkout.objects.using(state_database()).filter(
+        pk=checkout.pk, status__in=AWAITED, asked_at=None
+    )
+    if not waiting.update(asked_at=timezone.now()):  # of many requests one asks
+        return False
+    try:
+        refresh_checkout(checkout)
+    except CheckoutError as error:
+        logger.warning("The service could not be asked for a returning customer's order: %s", error)
+    return True
 
 
 def return_addresses(

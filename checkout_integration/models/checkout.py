@@ -75,6 +75,9 @@ class Checkout(models.Model):
     )
     recorded_at = models.DateTimeField(auto_now_add=True)
     paid_at = models.DateTimeField(null=True, blank=True)
+    asked_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("When the return page asked the service for the order.")
+    )
 
     class Meta:
         verbose_name = _("checkout")

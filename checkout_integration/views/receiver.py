@@ -11,26 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from checkout_integration import dispatch
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.answer import NO_LENGTH, TOO_LARGE, UNKNOWN_PROJECT, Answer
 from checkout_integration.flows.intake import LARGEST_BODY, Delivered, receive
 from checkout_integration.protocol import strict_json
-
-
-class HandingOver(HttpResponse):
-    """An answer after whose bytes the receivers of signals are handed over.
-
-    The server closes a response once its bytes are sent; the database connection is given back after that, by Django's own
-    ``close``.
-    """
-
-    def close(self) -> None:
-        """Hands over what is due, then closes."""
-        try:
-            dispatch.hand_over()
-        finally:
-            super().close()
+from checkout_integration.views.handing_over import HandingOver
 
 
 @csrf_exempt

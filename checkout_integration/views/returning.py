@@ -13,10 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from checkout_integration.flows.returning import checkout_of
+from checkout_integration.flows.returning import AWAITED, ask_once, checkout_of
 from checkout_integration.models import Checkout
-
-PENDING = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.OPEN)
+from checkout_integration.views.handing_over import JsonHandingOver
 
 
 @require_safe
@@ -36,8 +35,12 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 @never_cache
 @login_not_required
 def status(request: HttpRequest, signed: str) -> JsonResponse:
-    """The sale's status, for the return page to ask: ``{"status": "open"}``."""
-    return JsonResponse({"status": _checkout(signed).status})
+    """The sale's status, for the return page to ask: ``{"status": "open"}``. Asks the service once for an open sale."""
+    checkout = _checkout(signed)
+    if ask_once(checkout):
+        checkout.refresh_from_db()
+        return JsonHandingOver({"status": checkout.status})
+    return JsonResponse({"status": checkout.status})
 
 
 def _checkout(signed: str) -> Checkout:
@@ -55,7 +58,7 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "heading": heading,
         "message": message,
         "price": checkout.price,
-        "is_pending": checkout.status in PENDING,
+        "is_pending": checkout.status in AWAITED,
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": "/",
         "csp_nonce": str(getattr(request, "csp_nonce", "") or ""),
