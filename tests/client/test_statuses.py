@@ -1,0 +1,137 @@
+"""What the client makes of statuses other than success: the right exception, and when it asks again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from checkout_integration.client import Client, errors
+from checkout_integration.protocol.listing import TransactionFilter
+from tests.client.calls import CALLS, ERROR, PAGE, every_call, failure, good_answer
+from tests.client.conftest import MakeClient
+from tests.client.stub import http, running
+
+DOCUMENTED = [
+    pytest.param(
+        400, errors.BadRequest, marks=pytest.mark.spec("HTT-05", "EP1-23", "EP2-17", "EP3-12", "HTT-15")
+    ),
+    pytest.param(401, errors.BadCredentials, marks=pytest.mark.spec("HTT-06", "AUT-05")),
+    pytest.param(402, errors.LiveModeInactive, marks=pytest.mark.spec("HTT-07")),
+    pytest.param(403, errors.Forbidden, marks=pytest.mark.spec("HTT-08")),
+    pytest.param(404, errors.NotFound, marks=pytest.mark.spec("HTT-09", "EP1-23")),
+    pytest.param(406, errors.FormatNotSupported, marks=pytest.mark.spec("HTT-10", "SVC-08")),
+    pytest.param(409, errors.Conflict, marks=pytest.mark.spec("HTT-11")),
+    pytest.param(422, errors.Unprocessable, marks=pytest.mark.spec("HTT-12")),
+    pytest.param(429, errors.TooManyRequests, marks=pytest.mark.spec("HTT-13", "LIM-03")),
+    pytest.param(500, errors.InternalError, marks=pytest.mark.spec("HTT-14", "EP1-23", "EP2-17", "EP3-12")),
+    pytest.param(502, errors.BadGateway, marks=pytest.mark.spec("HTT-14")),
+    pytest.param(503, errors.ServiceUnavailable, marks=pytest.mark.spec("HTT-14")),
+    pytest.param(504, errors.GatewayTimeout, marks=pytest.mark.spec("HTT-14")),
+    pytest.param(418, errors.ServiceAnswered, marks=pytest.mark.spec("SVC-06")),
+    pytest.param(507, errors.ServiceFailed, marks=pytest.mark.spec("SVC-06")),
+]
+
+
+@every_call
+@pytest.mark.parametrize(("status", "kind"), DOCUMENTED)
+@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03", "HTT-01", "SVC-05")
+def test_each_status_has_its_exception(
+    client_of: MakeClient, call: Callable[[Client], Any], status: int, kind: type[errors.ServiceAnswered]
+) -> None:
+    """It keeps the service's code, message and details, without the credentials that a service may repeat."""
+    with running(http(status, ERROR, Retry_After="0")) as stub:
+        error = failure(client_of(stub), call)
+    assert type(error) is kind
+    assert isinstance(error, errors.ServiceAnswered)
+    assert (error.status, error.error.code, error.error.message) == (status, "zz000001", "no ***")
+    assert f"answered {status} (zz000001: no ***: ***)" in str(error)
+
+
+@pytest.mark.parametrize("code", ["ma000022", "co000005", "fm000048"])
+@pytest.mark.spec("AUT-05")
+def test_bad_credentials_that_answer_400_are_recognised(client_of: MakeClient, code: str) -> None:
+    """The field answers 400 with one of three codes where the specification says 401."""
+    with running(http(400, json.dumps({"code": code, "message": "x"}).encode())) as stub:
+        error = failure(client_of(stub), CALLS["order"])
+    assert isinstance(error, errors.BadCredentials)
+    assert error.status == 400
+    assert not error.outcome_unknown
+
+
+@every_call
+def test_an_error_body_may_be_anything(client_of: MakeClient, call: Callable[[Client], Any]) -> None:
+    """HTML of a gateway gives the status alone."""
+    with running(http(404, b"<html>")) as stub:
+        assert "answered 404 (no details)" in str(failure(client_of(stub), call))
+
+
+@every_call
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.spec("AUT-02")
+def test_redirects_are_refused(client_of: MakeClient, call: Callable[[Client], Any], status: int) -> None:
+    """The target, another host that would receive the secret, sees no request at all."""
+    with running(http(200, PAGE)) as target, running(http(status, b"", Location=target.url)) as stub:
+        error = failure(client_of(stub), call)
+        assert target.connections == 0
+    assert isinstance(error, errors.RedirectRefused)
+    assert len(stub.received) == 1
+
+
+REPEATED = [429, 500, 502, 503, 504]
+
+
+@pytest.mark.parametrize("status", REPEATED)
+@pytest.mark.parametrize("name", ["token", "list"])
+@pytest.mark.spec("HTT-13", "HTT-14")
+def test_what_is_repeatable_is_repeated(client_of: MakeClient, name: str, status: int) -> None:
+    """Tokens and lists are asked for again, as soon as the service says."""
+    bad = http(status, ERROR, Retry_After="0")
+    with running(bad, bad, good_answer(name)) as stub:
+        CALLS[name](client_of(stub))
+    assert len(stub.received) == 3
+    assert len({request.body for request in stub.received}) == 1
+
+
+@pytest.mark.parametrize("status", REPEATED)
+def test_order_creation_is_never_repeated(client_of: MakeClient, status: int) -> None:
+    """Each request makes another order, whatever the answer says about trying again."""
+    with running(http(status, ERROR, Retry_After="0")) as stub:
+        error = failure(client_of(stub), CALLS["order"])
+    assert len(stub.received) == 1
+    assert error.outcome_unknown is (status != 429)
+    assert error.retry_is_safe is (status == 429)
+
+
+@pytest.mark.parametrize("name", ["token", "list"])
+def test_repetition_is_bounded(client_of: MakeClient, name: str) -> None:
+    """Five attempts, then the last answer is the exception."""
+    with running(http(503, ERROR, Retry_After="0")) as stub:
+        error = failure(client_of(stub), CALLS[name])
+    assert isinstance(error, errors.ServiceUnavailable)
+    assert error.retry_is_safe and not error.outcome_unknown
+    assert len(stub.received) == 5
+
+
+def test_a_retry_after_beyond_the_deadline_is_not_waited_for(client_of: MakeClient) -> None:
+    """The 429 is handed on at once, with time left."""
+    with running(http(429, ERROR, Retry_After="3600")) as stub:
+        error = failure(client_of(stub, timeout=5.0), CALLS["list"])
+    assert isinstance(error, errors.TooManyRequests)
+    assert len(stub.received) == 1
+
+
+def test_an_odd_retry_after_is_ignored(client_of: MakeClient) -> None:
+    """It falls back to the client's own pause."""
+    with running(http(429, ERROR, Retry_After="soon"), http(200, PAGE)) as stub:
+        assert client_of(stub).list_transactions(TransactionFilter()).count == 2
+
+
+def test_client_errors_are_not_repeated(client_of: MakeClient) -> None:
+    """Asking again for what is refused changes nothing."""
+    with running(http(404, ERROR)) as stub:
+        error = failure(client_of(stub), CALLS["list"])
+    assert len(stub.received) == 1
+    assert not error.retry_is_safe
