@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from checkout_integration.flows.attempt import attempt
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import insert_once, state_database
+from checkout_integration.flows.repeating import repeated
 from checkout_integration.models import Announcement, Delivery, Order
 from checkout_integration.signals import SIGNALS
 
@@ -47,53 +49,33 @@ def run_deliveries(limit: int = 200, seconds: float = 30.0) -> Ran:
 
 
 def fan_out() -> int:
-    """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read.
-
-    Two processes may do this at once: deliveries are unique, and an upsert leaves what is there.
-    """
+    """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read."""
     new = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW).order_by("pk")
     total = 0
     while batch := list(new[:FAN_OUT_BATCH]):
-        for announcement in batch:
-            deliver_to_connected(announcement)
+        repeated(partial(_fan_out, batch))
         total += len(batch)
     return total
 
 
-def deliver_to_connected(announcement: Announcement) -> None:
-    """Makes the deliveries of one announcement; those that exist stay as they are."""
-    receivers = SIGNALS[announcement.signal].connected(sender=Order)
-    state = Announcement.State.FANNED_OUT if receivers else Announcement.State.NO_RECEIVERS
-    alias = state_database()
-    with transaction.atomic(using=alias):  # deliveries and the state that says so, together
-        held = set(
-            Delivery.objects.using(alias).filter(announcement=announcement).values_list("receiver", flat=True)
-        )
-        rows = [
-            Delivery(
-                announcement=announcement,
-                order_id=announcement.order_id,
-                receiver=name,
-                due_at=timezone.now(),
-            )
-            for name in sorted(receivers)
-            if name not in held
-        ]
-        _insert(rows)
-        Announcement.objects.using(alias).filter(pk=announcement.pk).update(state=state)
+def _fan_out(batch: Sequence[Announcement]) -> None:
+    """Deliveries and the states that say so, in one transaction.
 
-
-def _insert(rows: list[Delivery]) -> None:
-    if rows:
-        from_connection = transaction.get_connection(state_database())
-        target = (
-            ["announcement", "receiver"]
-            if from_connection.features.supports_update_conflicts_with_target
-            else None
-        )
-        Delivery.objects.using(state_database()).bulk_create(
-            rows, update_conflicts=True, update_fields=["receiver"], unique_fields=target
-        )
+    Two processes may do this at once: deliveries are unique, and an upsert leaves what is there.
+    """
+    connected = {name: sorted(signal.connected(sender=Order)) for name, signal in SIGNALS.items()}
+    deliveries = [
+        Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=timezone.now())
+        for each in batch
+        for receiver in connected[each.signal]
+    ]
+    heard = [each.pk for each in batch if connected[each.signal]]
+    unheard = [each.pk for each in batch if not connected[each.signal]]
+    announcements = Announcement.objects.using(state_database())
+    with transaction.atomic(using=state_database()):
+        insert_once(deliveries, "announcement", "receiver")
+        announcements.filter(pk__in=heard).update(state=Announcement.State.FANNED_OUT)
+        announcements.filter(pk__in=unheard).update(state=Announcement.State.NO_RECEIVERS)
 
 
 def _due() -> QuerySet[Delivery]:
@@ -117,7 +99,8 @@ def _due() -> QuerySet[Delivery]:
 def _claims() -> Iterator[Delivery]:
     """Deliveries claimed by this process, one after the other; others may be claiming at the same time."""
     while True:
-        claimed = next(filter(_claim, _due().select_related("announcement")[:20]), None)
+        candidates = _due().select_related("announcement")[:20]
+        claimed = next((each for each in candidates if repeated(partial(_claim, each))), None)
         if claimed is None:
             return
         yield claimed

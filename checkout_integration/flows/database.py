@@ -18,8 +18,8 @@ def state_database() -> str:
     return router.db_for_write(Order)
 
 
-def insert_once(rows: Sequence[Row], key: str, update_fields: Iterable[str] = ()) -> None:
-    """Inserts rows; of those whose unique ``key`` exists already, ``update_fields`` are written and the rest stays.
+def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = ()) -> None:
+    """Inserts rows; of those whose unique ``key`` (one or more fields) exists already, ``update_fields`` are written and the rest stays.
 
     Without fields it is an upsert that changes nothing, not ``ignore_conflicts``: on MariaDB that would hide truncation too.
     """
@@ -30,8 +30,8 @@ def insert_once(rows: Sequence[Row], key: str, update_fields: Iterable[str] = ()
     type(rows[0])._default_manager.using(alias).bulk_create(
         rows,
         update_conflicts=True,
-        update_fields=list(update_fields) or [key],
-        unique_fields=[key] if names_target else None,
+        update_fields=list(update_fields) or key[:1],
+        unique_fields=key if names_target else None,
     )
 
 
