@@ -67,8 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     sandbox = Sandbox([project], state=chosen.state or None, profile=chosen.profile)
     with SandboxServer(sandbox, chosen.host, chosen.port, public_url=chosen.public_url or None) as server:
+        # WHY first: whoever reads the addresses may send the signal at once.
+        ended = _end_by_signal()
         _print_addresses(server, project)
-        _wait_for_end()
+        ended.wait()
     sandbox.close()
     return 0
 
@@ -85,8 +87,9 @@ def _print_addresses(server: SandboxServer, project: SandboxProject) -> None:
         print(f"{name + ':':<15}{text}", flush=True)
 
 
-def _wait_for_end() -> None:
+def _end_by_signal() -> threading.Event:
+    """Return an event that an interrupt or a termination sets."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    ended.wait()
+    return ended
