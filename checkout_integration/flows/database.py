@@ -19,7 +19,7 @@ def state_database() -> str:
 
 
 def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = ()) -> None:
-    """Inserts rows; of those whose unique ``key`` (one or more fields) exists already, ``update_fields`` are written and the rest stays.
+    """Inserts rows; of one whose unique ``key`` fields exist already, ``update_fields`` are written and the rest stays.
 
     Without fields it is an upsert that changes nothing, not ``ignore_conflicts``: on MariaDB that would hide truncation too.
     """
