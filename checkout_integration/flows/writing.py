@@ -98,15 +98,23 @@ def _write_refunds(entries: Sequence[Entry]) -> None:
 
 
 def _write_checkouts(entries: Sequence[Entry]) -> None:
-    """The sales whose state this batch moved. ``paid_order`` is set once: nobody else can, the row is locked."""
-    checkouts = Checkout.objects.using(state_database())
+    """The sales that this batch moved. ``paid_order`` is set once: nobody else can set it, the row is locked."""
     for entry in entries:
-        checkout = entry.checkout
-        if checkout is None or not entry.is_payer or (entry.granted_before and entry.granted):
-            continue
-        checkouts.filter(pk=checkout.pk).update(
-            status=checkout.status, paid_order=checkout.paid_order, paid_at=checkout.paid_at
-        )
+        if entry.checkout is not None and (moved := _moved(entry, entry.checkout)):
+            Checkout.objects.using(state_database()).filter(pk=entry.checkout.pk).update(**moved)
+
+
+def _moved(entry: Entry, checkout: Checkout) -> dict[str, Any]:
+    moved: dict[str, Any] = {}
+    if (
+        not checkout.order_id
+    ):  # the answer that names the order was lost, is on its way, or went to a token's user
+        moved["order_id"] = checkout.order_id = entry.order_id
+        if checkout.status in (Checkout.Status.NEW, Checkout.Status.UNKNOWN):
+            moved["status"] = checkout.status = Checkout.Status.OPEN
+    if entry.is_payer and not (entry.granted_before and entry.granted):
+        moved |= {"status": checkout.status, "paid_order": entry.row, "paid_at": checkout.paid_at}
+    return moved
 
 
 def _write_transitions(entries: Sequence[Entry], cause: Cause) -> dict[str, Transition]:
