@@ -6,6 +6,7 @@ Applying a batch twice, or batches in another order, ends in the same state (G3)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -27,6 +28,8 @@ from checkout_integration.policy.consequences import REVIEWED, new_contradiction
 from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.policy.state import observe, unknown_words
 from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic, judge
+
+logger = logging.getLogger("checkout_integration.ledger")
 
 
 def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
@@ -116,12 +119,19 @@ def _follow(entry: Entry, cause: Cause) -> None:
     if entry.granted and not entry.granted_before:
         grant(entry)
     take_back(entry)
-    if (
-        entry.after.paid
-        and entry.verdict.status is VerdictStatus.REVIEW
-        and entry.verdict != entry.verdict_before
-    ):
+    in_review = entry.after.paid and entry.verdict.status is VerdictStatus.REVIEW
+    if in_review and entry.verdict != entry.verdict_before:
         announce_review(entry, entry.verdict.reason)
+        _say_what_to_set(entry)
     for code in contradictions:
         if code in REVIEWED:
             announce_review(entry, code)
+
+
+def _say_what_to_set(entry: Entry) -> None:
+    if entry.verdict.reason == Reason.UNBOUND:
+        logger.warning(
+            "Order %s is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
+            "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
+            entry.order_id,
+        )
