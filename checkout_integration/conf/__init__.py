@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
+from django.dispatch import receiver
 
 from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems
 from checkout_integration.conf.project import AppSettings, Project
@@ -40,7 +41,7 @@ def _project(alias: str, values: Mapping[str, Any]) -> Project:
     return Project(alias=alias, **named)
 
 
-@setting_changed.connect
+@receiver(setting_changed)
 def _forget(*, setting: str, **kwargs: object) -> None:
     if setting == SETTING:
         app_settings.cache_clear()

@@ -1,0 +1,68 @@
+"""What a shop's tests want to be sure of. Each reads the rows again, and says how they are when it fails."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+
+from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.policy.verdict import VerdictStatus
+
+
+def assert_granted(checkout: Checkout) -> None:
+    """The sale is paid, and every receiver of ``checkout_paid`` has run."""
+    checkout.refresh_from_db()
+    assert checkout.status == Checkout.Status.PAID, f"The checkout is {checkout.status}; {_orders(checkout)}."
+    _assert_ran("checkout_paid", checkout)
+
+
+def assert_not_granted(checkout: Checkout) -> None:
+    """No receiver of ``checkout_paid`` has run for the sale, and none will."""
+    checkout.refresh_from_db()
+    deliveries = Delivery.objects.filter(
+        announcement__checkout=checkout, announcement__signal="checkout_paid"
+    )
+    ran = deliveries.exclude(state=Delivery.State.SUPERSEDED).count()
+    assert checkout.status != Checkout.Status.PAID, f"The checkout is paid; {_orders(checkout)}."
+    assert not ran, f"{ran} receivers of checkout_paid have run, or will."
+
+
+def assert_taken_back(checkout: Checkout) -> None:
+    """The sale is reversed, and every receiver of ``checkout_reversed`` has run."""
+    checkout.refresh_from_db()
+    assert checkout.status == Checkout.Status.REVERSED, (
+        f"The checkout is {checkout.status}; {_orders(checkout)}."
+    )
+    _assert_ran("checkout_reversed", checkout)
+
+
+def assert_in_review(order: Order, reason: str = "") -> None:
+    """The payment could not be verified (for this reason, where one is given), so no goods were granted for it."""
+    order.refresh_from_db()
+    assert order.verdict == VerdictStatus.REVIEW, f"The verdict is {order.verdict} {order.verdict_reason}."
+    assert order.verdict_reason == (reason or order.verdict_reason), (
+        f"The reason is {order.verdict_reason!r}, not {reason!r}."
+    )
+
+
+def assert_acknowledged(response: HttpResponse) -> None:
+    """The webhook's answer acknowledges: 200 and not one byte (EP5-02)."""
+    assert response.status_code == 200, f"The answer is {response.status_code}: {response.content!r}."
+    assert response.content == b"", f"The answer has a body: {response.content!r}."
+
+
+def _assert_ran(signal: str, checkout: Checkout) -> None:
+    announcements = Announcement.objects.filter(signal=signal, checkout=checkout)
+    assert announcements, f"{signal} was not announced for the checkout."
+    for announcement in announcements:
+        waiting = announcement.deliveries.exclude(state=Delivery.State.DONE)
+        left = [f"{delivery.receiver}: {delivery.state} {delivery.error}".strip() for delivery in waiting]
+        assert announcement.state != Announcement.State.NEW, f"The receivers of {signal} have not run yet."
+        assert not left, f"Not done: {', '.join(left)}."
+
+
+def _orders(checkout: Checkout) -> str:
+    told = [
+        f"{order.order_id} is {order.status}, {order.verdict} {order.verdict_reason}".strip()
+        for order in checkout.orders.all()
+    ]
+    return "; ".join(told) or "no order is bound to it"

@@ -1,0 +1,78 @@
+"""Delivering the same notifications in every order of arrival: the end must not depend on it (G3)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, permutations
+from typing import Any, TypeVar
+
+from django.db import transaction
+
+from checkout_integration.flows.database import state_database
+from checkout_integration.testing.delivery import Deliver
+
+Outcome = TypeVar("Outcome")
+Ordering = tuple[int, ...]
+
+
+class Orderings:
+    """Delivers sets of notifications. It is the value of the fixture ``checkout_orderings``; the test needs the database."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+
+    def __call__(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        outcome: Callable[[], Outcome],
+        *,
+        limit: int = 24,
+        seed: int = 0,
+    ) -> dict[Ordering, Outcome]:
+        """Delivers the notifications in each order, each time from the state at hand, and tells how each order ended.
+
+        Args:
+            documents: whole notifications.
+            outcome: reads what is to be compared, for instance ``lambda: Order.objects.get().status``.
+            limit: with more orders than this, that many seeded shuffles are taken instead.
+            seed: of the shuffles.
+
+        Returns:
+            Positions in ``documents`` as they arrived → outcome. Expect ``set(result.values())`` to hold one value.
+
+        """
+        return {
+            ordering: self._end_of([documents[position] for position in ordering], outcome)
+            for ordering in orderings_of(len(documents), limit=limit, seed=seed)
+        }
+
+    def _end_of(self, documents: Sequence[Mapping[str, Any]], outcome: Callable[[], Outcome]) -> Outcome:
+        with transaction.atomic(using=state_database()):
+            for document in documents:
+                answer = self._deliver(document)
+                assert answer.status_code == 200, f"a notification was answered {answer.status_code}"
+            ended = outcome()
+            transaction.set_rollback(
+                True, using=state_database()
+            )  # the next order begins where this one began
+        return ended
+
+
+def orderings_of(count: int, *, limit: int, seed: int) -> Iterator[Ordering]:
+    """Every order of so many things, or ``limit`` different ones by chance where there are more."""
+    if math.factorial(count) <= limit:
+        return permutations(range(count))
+    return islice(_shuffles(count, random.Random(seed)), limit)  # noqa: S311 -- repeatable on purpose
+
+
+def _shuffles(count: int, source: random.Random) -> Iterator[Ordering]:
+    """Different orders: as given, backwards, then by chance."""
+    seen = {tuple(range(count)), tuple(reversed(range(count)))}
+    yield from sorted(seen)
+    while True:
+        ordering = tuple(source.sample(range(count), count))
+        if ordering not in seen:
+            seen.add(ordering)
+            yield ordering

@@ -1,0 +1,51 @@
+"""The pytest plug-in: fixtures that bring the service to a shop's tests.
+
+pytest loads this module at every start, before any settings are configured: it imports neither Django nor anything heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox import Sandbox
+    from checkout_integration.testing.delivery import Deliver
+    from checkout_integration.testing.orderings import Orderings
+
+
+@pytest.fixture
+def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[Sandbox]:
+    """A running sandbox on a loopback socket, with ``CHECKOUT_INTEGRATION`` pointed at it.
+
+    Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
+    address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. Await them with
+    ``checkout_sandbox.wait_idle()``.
+    """
+    from checkout_integration.testing.service import running_sandbox
+
+    shop = request.getfixturevalue("live_server").url if "live_server" in request.fixturenames else ""
+    with running_sandbox(settings, shop) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def checkout_deliver(settings: Any) -> Deliver:
+    """Signs a notification as the service does and posts it to the project's webhook: see `delivery.Deliver`.
+
+    Receivers run before it returns, whatever RECEIVERS_RUN says.
+    """
+    from checkout_integration.testing.delivery import Deliver
+
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    return Deliver()
+
+
+@pytest.fixture
+def checkout_orderings(checkout_deliver: Deliver) -> Orderings:
+    """Delivers a set of notifications in every order of arrival: see `orderings.Orderings`."""
+    from checkout_integration.testing.orderings import Orderings
+
+    return Orderings(checkout_deliver)

@@ -1,0 +1,179 @@
+"""The fixtures as a shop's tests use them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.dispatch import receiver
+
+from checkout_integration import flows
+from checkout_integration.models import Announcement, Notification, Order
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.assertions import (
+    assert_acknowledged,
+    assert_granted,
+    assert_not_granted,
+    assert_taken_back,
+)
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.orderings import Orderings, orderings_of
+from checkout_integration.testing.payloads import (
+    ErrorDocumentFactory,
+    NotificationDocumentFactory,
+    OrderDocumentFactory,
+)
+
+granted: list[str] = []
+
+
+def grant(checkout: Any, **kwargs: Any) -> None:
+    """Note the sale whose goods would be granted."""
+    granted.append(checkout.reference)
+
+
+@pytest.fixture
+def granting() -> Any:
+    """Connect the receiver for the length of a test."""
+    granted.clear()
+    receiver(checkout_paid)(grant)
+    yield granted
+    checkout_paid.disconnect(grant)
+
+
+def test_loading_the_plugin_imports_no_django() -> None:
+    """Pytest loads it in every project, before settings exist: it must cost nothing."""
+    code = "import sys, checkout_integration.testing.plugin; print('django' in sys.modules, 'factory' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.django_db
+class TestDeliver:
+    """``checkout_deliver``."""
+
+    def test_it_pays_for_a_sale(self, checkout_deliver: Deliver, granting: list[str]) -> None:
+        """A delivered success grants the goods before it returns."""
+        checkout = CheckoutFactory()
+        assert_not_granted(checkout)
+        assert_acknowledged(checkout_deliver(order=order_document_for(checkout)))
+        assert_granted(checkout)
+        assert granting == [checkout.reference]
+
+    def test_receivers_run_here_whatever_the_settings_say(
+        self, settings: Any, checkout_deliver: Deliver
+    ) -> None:
+        """A shop's tests need neither broker nor worker."""
+        assert settings.CHECKOUT_INTEGRATION["RECEIVERS_RUN"] == "request"
+
+    @pytest.mark.parametrize("more", [{}, {"gzip": True}, {"delivery_try": 7}])
+    def test_it_signs_what_it_sends(self, checkout_deliver: Deliver, more: dict[str, Any]) -> None:
+        """However it is sent, the app accepts it."""
+        assert_acknowledged(checkout_deliver(NotificationDocumentFactory(), **more))
+        assert Notification.objects.get().delivery_try == more.get("delivery_try", 0)
+
+    def test_base64(self, settings: Any, checkout_deliver: Deliver) -> None:
+        """The other encoding is accepted where the project takes it, and refused where not."""
+        assert checkout_deliver(encoding="base64").status_code == 401
+        settings.CHECKOUT_INTEGRATION = {
+            **settings.CHECKOUT_INTEGRATION,
+            "SIGNATURE_ENCODINGS": ["hex", "base64"],
+        }
+        assert_acknowledged(checkout_deliver(encoding="base64"))
+
+    def test_another_secret(self, checkout_deliver: Deliver) -> None:
+        """A stranger's signature is refused."""
+        assert checkout_deliver(secret="sandbox_of_a_stranger").status_code == 401
+        assert not Notification.objects.exists()
+
+    def test_bytes_and_headers(self, checkout_deliver: Deliver) -> None:
+        """Bytes go as they are, and a header can be replaced."""
+        assert checkout_deliver(b"no JSON").status_code == 400
+        assert checkout_deliver(headers={"Authorization": "Signature 00"}).status_code == 401
+
+    def test_a_user(self, checkout_deliver: Deliver) -> None:
+        """user.validate is answered by the hook, which refuses by default."""
+        answer = checkout_deliver(event="user.validate")
+        assert answer.status_code == 403
+        assert set(answer.json()) == set(ErrorDocumentFactory())  # type: ignore[attr-defined]
+
+
+@pytest.mark.django_db
+class TestOrderings:
+    """``checkout_orderings``."""
+
+    def test_every_order_of_arrival_ends_the_same(self, checkout_orderings: Orderings) -> None:
+        """Each order starts afresh, and the refund is what stands."""
+        order = OrderDocumentFactory()
+        back = {**OrderDocumentFactory(status="refunded"), "id": order["id"]}
+        told = [
+            NotificationDocumentFactory(object=order),
+            NotificationDocumentFactory(object=order, delivery_try=1),
+            NotificationDocumentFactory(object=back, event="payment.refund"),
+        ]
+        ends = checkout_orderings(told, lambda: (Order.objects.count(), Order.objects.get().status))
+        assert len(ends) == 6
+        assert set(ends.values()) == {(1, "refunded")}
+        assert not Order.objects.exists()
+
+    def test_a_refused_notification_is_no_ordering(self, checkout_orderings: Orderings) -> None:
+        """What the app does not take cannot be compared."""
+        told = NotificationDocumentFactory(event="user.validate")
+        with pytest.raises(AssertionError, match="answered 403"):
+            checkout_orderings([told], Order.objects.count)
+
+    def test_many_orders_are_taken_by_chance(self) -> None:
+        """Above the limit, different ones are drawn, the same for the same seed."""
+        drawn = list(orderings_of(8, limit=10, seed=1))
+        assert len(set(drawn)) == 10
+        assert drawn == list(orderings_of(8, limit=10, seed=1))
+        assert drawn != list(orderings_of(8, limit=10, seed=2))
+
+
+@pytest.mark.django_db(transaction=True)
+class TestSandbox:
+    """``checkout_sandbox``."""
+
+    def test_a_sale_from_form_to_refund(
+        self, checkout_sandbox: Sandbox, live_server: Any, granting: list[str]
+    ) -> None:
+        """With ``live_server`` the shop hears of what happens, over real sockets."""
+        checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+        checkout_sandbox.payments.pay(checkout.order_id)
+        assert checkout_sandbox.wait_idle()
+        flows.run_deliveries()
+        assert_granted(checkout)
+        checkout_sandbox.payments.refund(checkout.order_id)
+        assert checkout_sandbox.wait_idle()
+        flows.run_deliveries()
+        assert_taken_back(checkout)
+        assert granting == [checkout.reference]
+        assert Announcement.objects.filter(signal=checkout_reversed.name).count() == 1
+
+    def test_without_a_server_nobody_is_told(self, checkout_sandbox: Sandbox) -> None:
+        """The list still tells what happened."""
+        checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+        checkout_sandbox.payments.pay(checkout.order_id)
+        assert checkout_sandbox.wait_idle()
+        assert not Notification.objects.exists()
+        flows.sync_transactions()
+        flows.run_deliveries()
+        assert_granted(checkout)
+
+    def test_a_real_secret_never_reaches_it(self, settings: Any, request: pytest.FixtureRequest) -> None:
+        """A project's own secret is replaced, and so are addresses of its own."""
+        real = {
+            "PROJECT_ID": "p-1",
+            "SECRET_KEY": "the-secret-of-a-real-project",
+            "BASE_URL": "https://x.invalid",
+        }
+        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": real}}
+        sandbox = request.getfixturevalue("checkout_sandbox")
+        (project,) = sandbox.projects.all()
+        assert project.secret_key.startswith("sandbox_")
+        assert flows.create_checkout(amount=Decimal(1), currency="USD").payment_form_url
