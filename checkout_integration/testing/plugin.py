@@ -22,7 +22,7 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
 
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
     address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. Await them with
-    ``checkout_sandbox.wait_idle()``.
+    ``checkout_sandbox.wait_idle()``; receivers run when the test calls ``flows.run_deliveries()``.
     """
     from checkout_integration.testing.service import running_sandbox
 

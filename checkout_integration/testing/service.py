@@ -35,6 +35,8 @@ def running_sandbox(settings: Any, shop: str = "") -> Iterator[Sandbox]:
             "CLIENT_SCRIPT_URL": f"{server.url}/client.js",
             "ACCEPT_TEST_PAYMENTS": True,
             "ALLOW_HTTP_LOOPBACK": True,
+            # Not in the server's thread: it would still be at work when the test looks.
+            "RECEIVERS_RUN": "worker",
         }
         yield sandbox
 
