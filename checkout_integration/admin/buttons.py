@@ -28,6 +28,7 @@ class Button:
         question: what the confirmation page says will happen.
         needs_reason: whether the person must say why; the reason is kept.
         offered: whether the row's state allows it.
+        keeps_own_row: whether what it calls keeps who did it and why, so that the audit log need not.
         act: does it and returns the message to show; raises `Refused` when it cannot.
 
     """
@@ -37,6 +38,7 @@ class Button:
     permission: str
     question: StrOrPromise
     needs_reason: bool = False
+    keeps_own_row: bool = False
     offered: Callable[[Any], bool]
     act: Callable[[Any, AbstractBaseUser, str], StrOrPromise]
 

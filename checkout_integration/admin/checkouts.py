@@ -49,12 +49,8 @@ class CheckoutScreen(Screen):
                 Answer(
                     _("What was asked for?"), asked_for(row), [visible(row.description), visible(row.type)]
                 ),
-                Answer(
-                    _("Which order paid it?"),
-                    viewer.link(Order, row.paid_order_id, row.paid_order),
-                    [moment(row.paid_at)],
-                ),
-                Answer(_("Where does the buyer pay?"), link(row.payment_form_url, loopback=True)),
+                paid_by(row, viewer),
+                form_of(row),
             ],
             chapters=[
                 chapter(
@@ -124,3 +120,18 @@ def subject_of(checkout: Checkout) -> str:
     """The shop's own object, named without loading it: its class may be gone."""
     kind = checkout.subject_type
     return f"{kind.app_label}.{kind.model} {visible(checkout.subject_id)}" if kind else ""
+
+
+def paid_by(checkout: Checkout, viewer: Viewer) -> Answer:
+    """The order that paid."""
+    order = viewer.link(Order, checkout.paid_order_id, checkout.paid_order)
+    return Answer(_("Which order paid it?"), order, [moment(checkout.paid_at)] if checkout.paid_at else [])
+
+
+def form_of(checkout: Checkout) -> Answer:
+    """The hosted form; a sandbox on this machine has one without TLS."""
+    if not checkout.payment_form_url:
+        return Answer(_("Where does the buyer pay?"), NOTHING, [_("There is no form.")])
+    return Answer(
+        _("Where does the buyer pay?"), _("in this form"), [link(checkout.payment_form_url, loopback=True)]
+    )

@@ -58,7 +58,10 @@ def moment(at: datetime | None) -> str | SafeString:
     if at is None:
         return NOTHING
     local = localtime(at) if is_aware(at) else at
-    return format_html('<time datetime="{}">{}</time>', local.isoformat(), format_date(local, "Y-m-d H:i:s"))
+    day, clock = format_date(local, "Y-m-d"), format_date(local, "H:i:s")
+    return format_html(
+        '<time datetime="{}"><span>{}</span> <span>{}</span></time>', local.isoformat(), day, clock
+    )
 
 
 def badge(word: Word) -> SafeString:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from django.utils.html import format_html
@@ -25,9 +26,9 @@ def goods_answer(
     told = [each for each in deliveries if each.announcement.signal in (GRANT, TAKE_BACK)]
     granting = [each for each in told if each.announcement.signal == GRANT]
     taking = [each for each in told if each.announcement.signal == TAKE_BACK]
-    headline = _progress(taking, _("taken back"), _("being taken back"), _("not taken back")) or _progress(
-        granting, _("granted"), _("being granted"), _("not granted")
-    )
+    taken = Words(_("taken back"), _("being taken back"), _("taken back in part"), _("not taken back"))
+    granted = Words(_("granted"), _("being granted"), _("granted in part"), _("not granted"))
+    headline = _progress(taking, taken) or _progress(granting, granted)
     return Answer(
         _("Were the goods granted?"),
         badge(headline or Word(_("not granted"), "calm")),
@@ -35,16 +36,24 @@ def goods_answer(
     )
 
 
-def _progress(deliveries: Sequence[Delivery], done: str, going: str, failed: str) -> Word | None:
-    """One word for the receivers of one signal: the worst of them counts."""
-    states = {each.state for each in deliveries}
-    if not states or states == {Delivery.State.SUPERSEDED}:
+@dataclass(frozen=True)
+class Words:
+    """How far the receivers of one signal came, in words."""
+
+    done: str
+    going: str
+    partly: str
+    failed: str
+
+
+def _progress(deliveries: Sequence[Delivery], words: Words) -> Word | None:
+    """One word for the receivers of one signal; None when none ran, or is to run."""
+    states = {each.state for each in deliveries} - {Delivery.State.SUPERSEDED}
+    if not states:
         return None
     if Delivery.State.PARKED in states:
-        return Word(failed, "bad")
-    if states <= {Delivery.State.DONE, Delivery.State.SUPERSEDED}:
-        return Word(done, "good")
-    return Word(going, "wait")
+        return Word(words.partly if Delivery.State.DONE in states else words.failed, "bad", sign="!")
+    return Word(words.done, "good") if states == {Delivery.State.DONE} else Word(words.going, "wait")
 
 
 def _line(delivery: Delivery) -> Value:

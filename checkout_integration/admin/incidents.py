@@ -15,7 +15,7 @@ from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import Word
 from checkout_integration.models import Incident, Notification, Order
 
-OPEN = Word(gettext_lazy("open"), "bad")
+OPEN = Word(gettext_lazy("open"), "bad", sign="!")
 RESOLVED = Word(gettext_lazy("resolved"), "good")
 
 

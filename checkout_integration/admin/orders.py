@@ -12,12 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.display import NOTHING, badge, moment, money, short
 from checkout_integration.admin.filters import ModeFilter, ProjectFilter, ReceiversFilter, words_filter
+from checkout_integration.admin.order_buttons import ACCEPT, CHECK
 from checkout_integration.admin.order_page import order_page
 from checkout_integration.admin.page import Page, Value
 from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.search import find_orders
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ORDER, VERDICT, mode_of, reason_of, word
+from checkout_integration.admin.words import ORDER, VERDICT, brief_reason, mode_of, word
 from checkout_integration.models import Order
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class OrderScreen(ButtonScreen):
     """Every order that the service told of."""
 
-    list_display = ("order", "status_words", "mode", "paid_amount", "verdict_words", "customer", "created")
+    list_display = ("order", "status_words", "paid_amount", "verdict_words", "customer", "created")
     list_filter = (
         words_filter("status", _("status"), ORDER),
         words_filter("verdict", _("verdict"), VERDICT),
@@ -44,6 +45,7 @@ class OrderScreen(ButtonScreen):
         "or checkout reference: the whole of it, or how it begins."
     )
     unlisted = ("document", "facts", "stamps", "conflicts")
+    buttons = (ACCEPT, CHECK)
     related = ("checkout", "checkout__user", "user", "personal_data")
 
     def page(self, viewer: Viewer, row: Order) -> Page:
@@ -67,21 +69,17 @@ class OrderScreen(ButtonScreen):
         """The status in words."""
         return badge(word(ORDER, order.status))
 
-    @admin.display(description=_("mode"))
-    def mode(self, order: Order) -> Value:
-        """TEST or LIVE."""
-        return badge(mode_of(order))
-
     @admin.display(description=_("amount"))
     def paid_amount(self, order: Order) -> Value:
-        """The order's amount."""
-        return format_html('<span class="ci-money">{}</span>', money(order.amount, order.currency))
+        """The order's amount, and whether it is real money."""
+        amount = money(order.amount, order.currency)
+        return format_html('<span class="ci-money">{}</span> {}', amount, badge(mode_of(order)))
 
     @admin.display(description=_("verdict"))
     def verdict_words(self, order: Order) -> Value:
         """The verdict, with its reason where it has one."""
         verdict = badge(word(VERDICT, order.verdict))
-        reason = reason_of(order.verdict_reason)
+        reason = brief_reason(order.verdict_reason)
         return (
             format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason)) if reason else verdict
         )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from checkout_integration import flows
+from checkout_integration.admin.buttons import Button, Refused
 from checkout_integration.admin.display import NOTHING, badge, moment, pretty, short, visible
 from checkout_integration.admin.filters import ProjectFilter, words_filter
 from checkout_integration.admin.page import Answer, Page, Raw, Table, Value, chapter
@@ -17,8 +22,32 @@ from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, Word, word
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import SIGNALS
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 ORDER_DOCUMENTS = ("order__document", "order__facts", "order__stamps", "order__conflicts")
 NEWEST = 200
+ENDED = (Delivery.State.DONE, Delivery.State.PARKED, Delivery.State.SUPERSEDED)
+
+
+def _run_again(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    if not flows.run_again(delivery, staff=staff):
+        raise Refused(_("It is due or running already."))
+    return _("The receiver is due again.")
+
+
+RUN_AGAIN = Button(
+    name="run-again",
+    label=gettext_lazy("Run this receiver again"),
+    # The screen is read-only, so Django's own permission to change a delivery means this and nothing else.
+    permission="change_delivery",
+    question=gettext_lazy(
+        "The receiver is run once more for this signal, with ten new attempts. If it ran before, what it does outside "
+        "the database, such as sending a letter, may happen twice."
+    ),
+    offered=lambda delivery: delivery.state in ENDED,
+    act=_run_again,
+)
 
 
 @admin.register(Announcement)
@@ -109,6 +138,7 @@ class DeliveryScreen(ButtonScreen):
     search_help_text = gettext_lazy("Order id.")
     unlisted = (*ORDER_DOCUMENTS, "announcement__arguments")
     related = ("announcement", "order")
+    buttons = (RUN_AGAIN,)
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""

@@ -16,6 +16,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
+from checkout_integration import dispatch
 from checkout_integration.admin.buttons import Button, ConfirmForm, ReasonForm, Refused
 from checkout_integration.admin.screen import Screen
 
@@ -75,6 +76,11 @@ class ButtonScreen(Screen):
         except Refused as refused:
             messages.error(request, str(refused))
             return
-        # The order's own history, where there is an order, so that its timeline shows the act.
-        self.log_change(request, getattr(row, "order", None) or row, f"{button.label} {reason}".strip())
+        if not button.keeps_own_row:
+            self._keep(request, row, f"{button.label} {reason}".strip())
         messages.success(request, str(told))
+        dispatch.hand_over()
+
+    def _keep(self, request: HttpRequest, row: Any, act: str) -> None:
+        """In the order's own log, where there is an order, so that its timeline shows the act."""
+        self.log_change(request, getattr(row, "order", None) or row, act)

@@ -73,8 +73,7 @@ class Screen(ModelAdmin):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Only the filters of this list: any other lookup in the address would let staff probe masked columns."""
-        named = {each[0] for each in self.list_filter if isinstance(each, tuple)}
-        return lookup.partition("__")[0] in named
+        return lookup.partition("__")[0] in map(_parameter, self.list_filter)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The rows of the list, without their large columns."""
@@ -139,3 +138,9 @@ class Screen(ModelAdmin):
             "title": f"{str(self.opts.verbose_name).capitalize()} {short(row)}",
             "media": self.media,
         }
+
+
+def _parameter(each: Any) -> str:
+    """What a filter is called in the address: (column, class), or a class with a name of its own."""
+    name: str = each[0] if isinstance(each, tuple) else each.parameter_name
+    return name

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -33,6 +34,8 @@ from checkout_integration.models import (
 )
 
 NEWEST: Final = 200
+TOLD: Final = ("reason", "renewal", "partial")
+"""Arguments of a signal that say something to staff."""
 BODIES: Final = 20
 """Of so many notifications the body is shown in the timeline; of the others, on their own page."""
 
@@ -93,9 +96,8 @@ def _about(notification: Notification) -> Iterator[Value]:
     late = lateness(notification)
     yield f"{attempt}, {_('under way for %(time)s') % {'time': late}}" if late else attempt
     if notification.receipts > 1:
-        again = ngettext("came %(n)d time, last", "came %(n)d times, last", notification.receipts)
-        yield again % {"n": notification.receipts}
-        yield moment(notification.last_received_at)
+        last = moment(notification.last_received_at)
+        yield format_html(_("came {} times, last at {}"), notification.receipts, last)
     if notification.failure:
         yield visible(notification.failure, longest=300)
 
@@ -105,10 +107,12 @@ def _transitions(order: Order, viewer: Viewer) -> Iterator[Moment]:
     for each in told.defer("notification__body").order_by("-pk")[:NEWEST]:
         before, after = word(ORDER, each.from_status), word(ORDER, each.to_status)
         text = f"{before.text} → {after.text}" if each.from_status else f"{after.text}"
+        if each.from_status == each.to_status:
+            text = _("payment accepted")
         yield Moment(
             at=each.recorded_at,
             rank=1,
-            source=_("status"),
+            source=_("staff") if each.staff else _("status"),
             actor=str(each.staff) if each.staff else _cause(each),
             text=text,
             badge=badge(after),
@@ -138,7 +142,7 @@ def _announcements(announcements: Sequence[Announcement]) -> Iterator[Moment]:
             actor=_("this app"),
             text=visible(each.signal),
             badge=badge(word(ANNOUNCEMENT, each.state)),
-            details=[visible(f"{key}: {value}", longest=300) for key, value in each.arguments.items()],
+            details=[visible(f"{key}: {each.arguments[key]}") for key in TOLD if each.arguments.get(key)],
         )
 
 
@@ -165,7 +169,7 @@ def _last_known(delivery: Delivery) -> datetime:
 def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:
     told = Incident.objects.filter(order=order).select_related("resolved_by").order_by("-recorded_at", "-pk")
     for each in told[:NEWEST]:
-        state = Word(_("resolved"), "good") if each.resolved_at else Word(_("open"), "bad")
+        state = Word(_("resolved"), "good") if each.resolved_at else Word(_("open"), "bad", sign="!")
         yield Moment(
             at=each.recorded_at,
             rank=4,

@@ -23,11 +23,14 @@ class Word:
     text: StrOrPromise
     tone: str = "calm"
     meaning: StrOrPromise = ""
+    sign: str | None = None
 
     @property
     def mark(self) -> str:
-        """A sign for the tone."""
-        return {"good": "✓", "bad": "✗", "wait": "…"}.get(self.tone, "•")
+        """A sign of its own, or else the tone's."""
+        return (
+            self.sign if self.sign is not None else {"good": "✓", "bad": "✗", "wait": "…"}.get(self.tone, "•")
+        )
 
 
 ORDER: Final[Mapping[str, Word]] = {
@@ -52,7 +55,7 @@ VERDICT: Final[Mapping[str, Word]] = {
         _("verified"), "good", _("The payment pays for exactly what this shop sold; goods may be granted.")
     ),
     VerdictStatus.REVIEW: Word(
-        _("in review"), "bad", _("No goods are granted until a member of staff accepts the payment.")
+        _("in review"), "bad", _("No goods are granted until a member of staff accepts the payment."), "!"
     ),
     VerdictStatus.ACCEPTED: Word(
         _("accepted"), "good", _("Goods may be granted although the payment is not verified.")
@@ -62,24 +65,32 @@ VERDICT: Final[Mapping[str, Word]] = {
     ),
 }
 
-REASONS: Final[Mapping[str, StrOrPromise]] = {
-    Reason.UNBOUND: _("The payment belongs to no checkout of this shop."),
-    Reason.TYPE: _("The order is of another type than the checkout."),
-    Reason.MODE: _(
-        "Test and live do not agree: a live checkout takes live payments, a test checkout test payments."
+REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
+    Reason.UNBOUND: (_("no checkout"), _("The payment belongs to no checkout of this shop.")),
+    Reason.TYPE: (_("other type"), _("The order is of another type than the checkout.")),
+    Reason.MODE: (
+        _("test or live"),
+        _("Test and live do not agree: a live checkout takes live payments, a test checkout test payments."),
     ),
-    Reason.TESTING_CASE: _("It is a testing case of the service, not a payment."),
-    Reason.CURRENCY: _("The payment is in another currency than the checkout."),
-    Reason.AMOUNT: _("The amount is not the one that the checkout asks for."),
-    Reason.NO_ITEMS: _("The service did not say which items were bought."),
-    Reason.PRODUCTS: _("The items bought are not those of the checkout."),
-    Reason.VIRTUAL_CURRENCY: _("The virtual currency bought is not that of the checkout."),
-    Reason.CONFLICT: _("The service told of two different amounts or currencies."),
-    Reason.PAID_TWICE: _("The checkout is paid already, by another order."),
-    Reason.BY_SETTING: _("The setting UNBOUND_ORDERS accepts payments without a checkout."),
-    Reason.BY_HOOK: _("The shop's own hook accepted it."),
-    Reason.BY_STAFF: _("A member of staff accepted it."),
+    Reason.TESTING_CASE: (_("testing case"), _("It is a testing case of the service, not a payment.")),
+    Reason.CURRENCY: (_("other currency"), _("The payment is in another currency than the checkout.")),
+    Reason.AMOUNT: (_("other amount"), _("The amount is not the one that the checkout asks for.")),
+    Reason.NO_ITEMS: (_("no items"), _("The service did not say which items were bought.")),
+    Reason.PRODUCTS: (_("other items"), _("The items bought are not those of the checkout.")),
+    Reason.VIRTUAL_CURRENCY: (
+        _("other virtual currency"),
+        _("The virtual currency bought is not that of the checkout."),
+    ),
+    Reason.CONFLICT: (_("told in two ways"), _("The service told of two different amounts or currencies.")),
+    Reason.PAID_TWICE: (_("paid twice"), _("The checkout is paid already, by another order.")),
+    Reason.BY_SETTING: (
+        _("by setting"),
+        _("The setting UNBOUND_ORDERS accepts payments without a checkout."),
+    ),
+    Reason.BY_HOOK: (_("by hook"), _("The shop's own hook accepted it.")),
+    Reason.BY_STAFF: (_("by staff"), _("A member of staff accepted it.")),
 }
+"""Why a verdict is what it is: in two words for the list, in a sentence for the page."""
 
 CHECKOUT: Final[Mapping[str, Word]] = {
     Checkout.Status.NEW: Word(_("new"), "wait", _("The service has not been asked yet.")),
@@ -127,8 +138,8 @@ SYNC_RUN: Final[Mapping[str, Word]] = {
     SyncRun.State.FAILED: Word(_("failed"), "bad"),
 }
 
-TEST: Final = Word(_("TEST"), "wait", _("A test payment: no money moves."))
-LIVE: Final = Word(_("LIVE"), "good", _("A production payment."))
+TEST: Final = Word(_("TEST"), "wait", _("A test payment: no money moves."), "")
+LIVE: Final = Word(_("LIVE"), "good", _("A production payment."), "")
 UNKNOWN_MODE: Final = Word(_("mode unknown"), "calm", _("The service has not said whether it is a test."))
 
 
@@ -144,6 +155,11 @@ def mode_of(order: Order) -> Word:
     return LIVE if order.is_production else UNKNOWN_MODE
 
 
+def brief_reason(code: str) -> StrOrPromise:
+    """The reason of a verdict in two words."""
+    return REASONS.get(code, (code, code))[0]
+
+
 def reason_of(code: str) -> StrOrPromise:
     """The reason of a verdict in a sentence."""
-    return REASONS.get(code, code)
+    return REASONS.get(code, (code, code))[1]

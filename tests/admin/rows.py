@@ -29,6 +29,12 @@ from checkout_integration.policy import personal
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 _numbers = itertools.count(1)
 
+
+def next_number() -> int:
+    """A number that no other row of this run has."""
+    return next(_numbers)
+
+
 DOCUMENT: dict[str, Any] = {
     "object": "order",
     "transaction": "tx-0001",
@@ -61,7 +67,15 @@ DOCUMENT: dict[str, Any] = {
     "tax": {"type": "VAT", "rate": Decimal("0.19"), "amount": Decimal("1.60"), "currency": "USD"},
     "metadata": {"checkout_reference": "…"},
 }
-PERSONAL_TEXTS = ("ada@buyers.example", "Ada Lovelace", "+4915112345678", "203.0.113.7", "4242", "10115", "Berlin")
+PERSONAL_TEXTS = (
+    "ada@buyers.example",
+    "Ada Lovelace",
+    "+4915112345678",
+    "203.0.113.7",
+    "4242",
+    "10115",
+    "Berlin",
+)
 
 
 def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **columns: Any) -> Order:
@@ -86,19 +100,29 @@ def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **
         "transaction": f"tx-{number:04}",
         "receipt_number": f"R-{number:04}",
     }
-    order = Order.objects.create(order_id=order_id, project="default", document=public, **{**given, **columns})
+    order = Order.objects.create(
+        order_id=order_id, project="default", document=public, **{**given, **columns}
+    )
     PersonalData.objects.create(order=order, document=private, email="ada@buyers.example", last4="4242")
     return order
 
 
 def make_customer(external_id: str = "player-1") -> CheckoutUser:
     """A customer."""
-    return CheckoutUser.objects.create(project="default", identity=f"e:{external_id}", external_id=external_id)
+    return CheckoutUser.objects.create(
+        project="default", identity=f"e:{external_id}", external_id=external_id
+    )
 
 
 def make_checkout(**columns: Any) -> Checkout:
     """An open sale of 9.99 USD."""
-    given = {"project": "default", "type": "simple", "expected_amount": "9.99", "currency": "USD", "status": "open"}
+    given = {
+        "project": "default",
+        "type": "simple",
+        "expected_amount": "9.99",
+        "currency": "USD",
+        "status": "open",
+    }
     return Checkout.objects.create(**{**given, **columns})
 
 
@@ -128,7 +152,13 @@ def make_delivery(order: Order, signal: str = "checkout_paid", **columns: Any) -
         state="fanned_out",
         arguments={"source": "notification"},
     )
-    given = {"receiver": "shop.receivers.grant", "state": "done", "attempts": 1, "due_at": NOON, "finished_at": NOON}
+    given = {
+        "receiver": "shop.receivers.grant",
+        "state": "done",
+        "attempts": 1,
+        "due_at": NOON,
+        "finished_at": NOON,
+    }
     return Delivery.objects.create(announcement=announcement, order=order, **{**given, **columns})
 
 
@@ -136,7 +166,11 @@ def make_history(order: Order) -> None:
     """One row of each kind that an order's timeline shows."""
     notification = make_notification(order.order_id)
     Transition.objects.create(
-        order=order, from_status="created", to_status="processed", source="notification", notification=notification
+        order=order,
+        from_status="created",
+        to_status="processed",
+        source="notification",
+        notification=notification,
     )
     make_delivery(order)
     OrderItem.objects.create(order=order, position=0, name="Game", sku="game-1", code="CODE-1234-ABCD")
@@ -145,7 +179,9 @@ def make_history(order: Order) -> None:
 
 def make_incident(order: Order | None, kind: str = "unknown_event") -> Incident:
     """An open incident."""
-    return Incident.objects.create(key=f"{next(_numbers):064}", kind=kind, project="default", order=order, detail="seen")
+    return Incident.objects.create(
+        key=f"{next(_numbers):064}", kind=kind, project="default", order=order, detail="seen"
+    )
 
 
 def make_refund(order: Order | None, **columns: Any) -> Refund:
@@ -156,7 +192,13 @@ def make_refund(order: Order | None, **columns: Any) -> Refund:
 
 def make_decision(**columns: Any) -> ValidationDecision:
     """An approved user.validate."""
-    given = {"project": "default", "external_id": "player-1", "approved": True, "latency": 0.012, "decided_at": NOON}
+    given = {
+        "project": "default",
+        "external_id": "player-1",
+        "approved": True,
+        "latency": 0.012,
+        "decided_at": NOON,
+    }
     return ValidationDecision.objects.create(**{**given, **columns})
 
 

@@ -2,37 +2,175 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
-from checkout_integration.models import Order
+from checkout_integration.admin import paging
+from checkout_integration.models import Announcement, Order
 from tests.admin import rows
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/order/"
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+def html_of(client: Client, address: str) -> str:
+    """The HTML of a page that opens."""
+    response = client.get(address)
+    assert response.status_code == 200
+    return response.content.decode()
 
 
 def page_of(client: Client, order: Order) -> str:
     """The HTML of an order's page."""
-    return client.get(f"{LIST}{order.pk}/change/").content.decode()
+    return html_of(client, f"{LIST}{order.pk}/change/")
 
 
-def test_list_tells_each_order_in_words(admin_client: Client) -> None:
-    """Status, amount, verdict and its reason, mode and customer stand in the list."""
+@pytest.mark.parametrize(
+    "words",
+    ["order-77", "paid", f"9.99{SPACE}USD", "in review", "other amount", "TEST", "player-9", "2026-03-04"],
+)
+def test_list_tells_each_order_in_words(admin_client: Client, words: str) -> None:
+    """Id, status, amount, verdict with its reason, mode, customer and time stand in the list."""
     rows.make_order(
         "order-77", user=rows.make_customer("player-9"), verdict="review", verdict_reason="amount"
     )
-    html = admin_client.get(LIST).content.decode()
-    for text in ("order-77", "paid", "9.99\N{NO-BREAK SPACE}USD", "in review", "The amount is not the one", "TEST", "player-9"):
-        assert text in html
+    assert words in html_of(admin_client, LIST)
+
+
+@pytest.mark.parametrize(
+    ("columns", "badge"),
+    [
+        ({"is_production": True, "live": True}, "LIVE"),
+        ({"is_production": True, "live": None}, "LIVE"),
+        ({"is_production": True, "live": False}, "TEST"),
+        ({"is_production": False, "live": None}, "TEST"),
+        ({"is_production": None, "live": None}, "mode unknown"),
+    ],
+)
+def test_live_needs_every_word_of_the_service(
+    admin_client: Client, columns: dict[str, Any], badge: str
+) -> None:
+    """An order is shown as LIVE only when nothing says that it is a test."""
+    order = rows.make_order(**columns)
+    assert f"</span> {badge}</span>" in page_of(admin_client, order)
 
 
 def test_page_answers_on_top(admin_client: Client) -> None:
-    """What was paid, what arrives, whether goods were granted and by whom, and where the receipt is."""
+    """What was paid, what the shop receives, who granted the goods, and where the receipt is."""
     order = rows.make_order(checkout=rows.make_checkout())
     rows.make_history(order)
     html = page_of(admin_client, order)
-    for text in ("9.20\N{NO-BREAK SPACE}EUR", "8.10\N{NO-BREAK SPACE}EUR", "granted", "shop.receivers.grant"):
+    for text in (f"9.20{SPACE}EUR", f"8.10{SPACE}EUR", "granted", "shop.receivers.grant"):
         assert text in html
     assert '<a href="https://service.example/receipts/R-0001"' in html
+
+
+def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
+    """The reason of the verdict is a sentence, not a code."""
+    order = rows.make_order(verdict="review", verdict_reason="unbound")
+    assert "The payment belongs to no checkout of this shop." in page_of(admin_client, order)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("done", "granted"), ("due", "being granted"), ("parked", "not granted")],
+)
+def test_goods_are_granted_when_the_receiver_is_done(admin_client: Client, state: str, words: str) -> None:
+    """The word on the goods follows the deliveries of checkout_paid."""
+    order = rows.make_order()
+    rows.make_delivery(order, state=state)
+    assert f"</span> {words}</span>" in page_of(admin_client, order)
+
+
+def test_goods_granted_by_one_of_two_receivers_are_granted_in_part(admin_client: Client) -> None:
+    """A receiver that gave up beside one that is done is not hidden by it."""
+    order = rows.make_order()
+    rows.make_delivery(order)
+    rows.make_delivery(order, receiver="shop.receivers.mail", state="parked", attempts=10, error="OSError")
+    html = page_of(admin_client, order)
+    assert "granted in part" in html
+    assert "OSError" in html
+
+
+def test_goods_that_were_taken_back_are_not_called_granted(admin_client: Client) -> None:
+    """A done delivery of checkout_reversed outranks that of checkout_paid."""
+    order = rows.make_order(status="refunded")
+    rows.make_delivery(order)
+    rows.make_delivery(order, "checkout_reversed", receiver="shop.receivers.take_back")
+    assert "</span> taken back</span>" in page_of(admin_client, order)
+
+
+def test_page_says_that_nobody_listens(admin_client: Client) -> None:
+    """A shop without a receiver is told so, instead of wondering where the goods are."""
+    order = rows.make_order()
+    Announcement.objects.create(
+        idempotency_key="k", signal="checkout_paid", project="default", order=order, state="no_receivers"
+    )
+    assert "Nobody is connected to the signal checkout_paid" in page_of(admin_client, order)
+
+
+def test_timeline_merges_all_sources_newest_first(admin_client: Client) -> None:
+    """Notifications, status changes, receivers, incidents and staff acts stand in one list, sorted by time."""
+    order = rows.make_order()
+    rows.make_history(order)
+    rows.make_notification(order.order_id, "payment.refund", delivery_try=3, receipts=2)
+    context = admin_client.get(f"{LIST}{order.pk}/change/").context
+    timeline = context["page"].timeline
+    assert {str(each.source) for each in timeline} == {
+        "notification",
+        "status",
+        "signal",
+        "receiver",
+        "incident",
+    }
+    assert [each.at for each in timeline] == sorted((each.at for each in timeline), reverse=True)
+
+
+def test_timeline_tells_attempt_and_age_of_a_notification(admin_client: Client) -> None:
+    """Which delivery attempt it was, how often it came, and how long it was under way."""
+    order = rows.make_order()
+    rows.make_notification(order.order_id, delivery_try=3, receipts=2)
+    html = page_of(admin_client, order)
+    for text in ("delivery attempt 3", "under way for 4 s", "came 2 times"):
+        assert text in html
+
+
+def test_timeline_is_of_this_order_and_project_only(admin_client: Client) -> None:
+    """A notification of another project about the same id is not this order's."""
+    order = rows.make_order("shared-id")
+    rows.make_notification("shared-id", "payment.chargeback", project="other")
+    assert "payment.chargeback" not in page_of(admin_client, order)
+
+
+def test_empty_list_teaches_the_first_order(admin_client: Client) -> None:
+    """An empty list says how to fill it."""
+    assert "python -m checkout_integration.sandbox" in html_of(admin_client, LIST)
+
+
+def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of millions of rows is not counted: beyond the bound the list asks to search."""
+    monkeypatch.setattr(paging, "COUNTED", 2)
+    for _ in range(3):
+        rows.make_order()
+    assert "the newest 2 are listed" in html_of(admin_client, LIST)
+
+
+def test_filter_finds_orders_with_a_parked_receiver(admin_client: Client) -> None:
+    """The queue of orders whose goods were paid and not granted."""
+    rows.make_delivery(rows.make_order("stuck"), state="parked")
+    rows.make_delivery(rows.make_order("granted"))
+    html = html_of(admin_client, f"{LIST}?receivers=parked")
+    assert "stuck" in html
+    assert ">granted<" not in html
+
+
+def test_filter_by_mode_agrees_with_the_badge(admin_client: Client) -> None:
+    """What the live filter lists carries the LIVE badge."""
+    rows.make_order("contradicts", is_production=True, live=False)
+    rows.make_order("real", is_production=True, live=True)
+    html = html_of(admin_client, f"{LIST}?mode=live")
+    assert ">real<" in html
+    assert "contradicts" not in html

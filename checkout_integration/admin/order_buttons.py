@@ -1,0 +1,59 @@
+"""What staff may do with an order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration import flows
+from checkout_integration.admin.buttons import Button, Refused
+from checkout_integration.models import Order
+from checkout_integration.policy.verdict import VerdictStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+def _accept(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    try:
+        flows.accept_payment(order, staff=staff, reason=reason)
+    except ValueError:
+        raise Refused(_("Only a paid order that is in review can be accepted.")) from None
+    return _("The payment is accepted; its goods are being granted.")
+
+
+def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    try:
+        found = flows.refresh_order(order)
+    except flows.CheckoutError as error:
+        raise Refused(_("The service did not tell: %(why)s") % {"why": error}) from None
+    return (
+        _("The service told of the order as it is now.")
+        if found
+        else _("The service does not know this order.")
+    )
+
+
+ACCEPT: Final = Button(
+    name="accept",
+    label=_("Accept this payment"),
+    permission="accept_payment",
+    question=_(
+        "The payment is in review because it does not pay for exactly what was sold. If you accept it, the goods are "
+        "granted as if it did."
+    ),
+    needs_reason=True,
+    keeps_own_row=True,
+    offered=lambda order: order.verdict == VerdictStatus.REVIEW,
+    act=_accept,
+)
+CHECK: Final = Button(
+    name="check",
+    label=_("Check with the service now"),
+    permission="check_order",
+    question=_("The service is asked for this order, and what it tells is applied as usual."),
+    offered=lambda order: True,
+    act=_check,
+)

@@ -1,0 +1,224 @@
+"""Buttons: own permission, confirmation, effect, message and audit."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.ledger import record
+from checkout_integration.models import Delivery, Order
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol.order import parse_order
+from checkout_integration.signals import checkout_paid
+from tests.admin import rows
+from tests.admin.screens import page_address
+
+pytestmark = pytest.mark.django_db(transaction=True)
+DOCUMENT = {
+    "id": "order-1",
+    "status": "processed",
+    "type": "simple",
+    "is_production": False,
+    "amount": 5,
+    "currency": "USD",
+}
+
+
+@pytest.fixture
+def in_review() -> Order:
+    """A payment for nothing that was sold here, as the ledger records it."""
+    news = Observation(
+        source=Source.NOTIFICATION,
+        order=parse_order(DOCUMENT),
+        event="payment.success",
+        observed_at=rows.NOON,
+        live=False,
+    )
+    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
+    order = Order.objects.get()
+    assert order.verdict == "review"
+    return order
+
+
+def address(order: Order, button: str) -> str:
+    """The address of a button of an order."""
+    return page_address("order", order).replace("/change/", f"/{button}/")
+
+
+def verdict_of(order: Order) -> str:
+    """The verdict as it is in the database."""
+    return Order.objects.get(pk=order.pk).verdict
+
+
+def grant(order: Order, **kwargs: object) -> None:
+    """A receiver that grants goods."""
+
+
+def test_accepting_grants_the_goods_and_keeps_who_and_why(client: Client, in_review: Order) -> None:
+    """The order is accepted, its receiver runs, and the timeline tells who accepted it and for what reason."""
+    checkout_paid.connect(grant)
+    staff = rows.make_staff("view_order", "accept_payment", name="grace")
+    client.force_login(staff)
+    try:
+        answer = client.post(address(in_review, "accept"), {"reason": "paid by phone"}, follow=True)
+    finally:
+        checkout_paid.disconnect(grant)
+    html = answer.content.decode()
+    assert verdict_of(in_review) == "accepted"
+    assert Delivery.objects.get().state == "done"
+    for text in ("The payment is accepted", "payment accepted", "paid by phone", "by grace"):
+        assert text in html
+
+
+def test_accepting_asks_first(admin_client: Client, in_review: Order) -> None:
+    """A GET shows the question and changes nothing."""
+    html = admin_client.get(address(in_review, "accept")).content.decode()
+    assert "Accept this payment" in html
+    assert verdict_of(in_review) == "review"
+
+
+def test_accepting_needs_a_reason(admin_client: Client, in_review: Order) -> None:
+    """Without one the form comes back."""
+    assert admin_client.post(address(in_review, "accept"), {"reason": " "}).status_code == 200
+    assert verdict_of(in_review) == "review"
+
+
+@pytest.mark.parametrize("held", ["view_order", "accept_payment", "check_order"])
+def test_accepting_needs_both_permissions(client: Client, in_review: Order, held: str) -> None:
+    """To view orders, and to accept payments."""
+    client.force_login(rows.make_staff(held))
+    assert client.post(address(in_review, "accept"), {"reason": "x"}).status_code == 403
+    assert verdict_of(in_review) == "review"
+
+
+def test_accepting_needs_the_csrf_token(in_review: Order, admin_user: User) -> None:
+    """Another site cannot press the button."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    assert client.post(address(in_review, "accept"), {"reason": "x"}).status_code == 403
+    assert verdict_of(in_review) == "review"
+
+
+def test_the_button_is_offered_to_those_who_may_press_it(client: Client, in_review: Order) -> None:
+    """Not to others."""
+    page = page_address("order", in_review)
+    client.force_login(rows.make_staff("view_order", name="looks"))
+    assert "Accept this payment" not in client.get(page).content.decode()
+    client.force_login(rows.make_staff("view_order", "accept_payment", name="accepts"))
+    assert "Accept this payment" in client.get(page).content.decode()
+
+
+def test_an_order_that_is_not_in_review_cannot_be_accepted(admin_client: Client) -> None:
+    """A second click, or an old page, says so and changes nothing."""
+    order = rows.make_order()
+    answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
+    assert "This cannot be done now" in answer.content.decode()
+    assert verdict_of(order) == "verified"
+
+
+def test_a_payment_that_the_ledger_refuses_is_not_accepted(admin_client: Client) -> None:
+    """The ledger's word stands: the row says review, but no payment is known."""
+    order = rows.make_order(verdict="review")
+    answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
+    assert "Only a paid order that is in review" in answer.content.decode()
+
+
+class _List(BaseHTTPRequestHandler):
+    """A service whose transaction list knows order-1, refunded."""
+
+    def do_GET(self) -> None:
+        """One page."""
+        body = json.dumps({"count": 1, "items": [{**DOCUMENT, "status": "refunded"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Say nothing."""
+
+
+@pytest.fixture
+def service() -> Iterator[HTTPServer]:
+    """A listening socket that the settings name as the service."""
+    server = HTTPServer(("127.0.0.1", 0), _List)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    here = {"BASE_URL": f"http://127.0.0.1:{server.server_port}"}
+    with override_settings(CHECKOUT_INTEGRATION=settings.CHECKOUT_INTEGRATION | here):
+        yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_checking_asks_the_service_and_applies_what_it_says(
+    client: Client, in_review: Order, service: HTTPServer
+) -> None:
+    """A refund that was never notified is known after the click, and the timeline names who clicked."""
+    client.force_login(rows.make_staff("view_order", "check_order", name="grace"))
+    html = client.post(address(in_review, "check"), follow=True).content.decode()
+    assert Order.objects.get().status == "refunded"
+    assert "by grace" in html
+    assert LogEntry.objects.get().get_change_message() == "Check with the service now"
+
+
+def test_a_service_that_does_not_answer_is_a_message(
+    admin_client: Client, in_review: Order, service: HTTPServer
+) -> None:
+    """Not a server error."""
+    service.shutdown()
+    service.server_close()
+    answer = admin_client.post(address(in_review, "check"), follow=True)
+    assert answer.status_code == 200
+    assert "The service did not tell" in answer.content.decode()
+
+
+def test_checking_needs_its_permission(client: Client, in_review: Order) -> None:
+    """To accept payments is another thing."""
+    client.force_login(rows.make_staff("view_order", "accept_payment"))
+    assert client.post(address(in_review, "check")).status_code == 403
+
+
+@pytest.fixture
+def parked() -> Delivery:
+    """A delivery that was given up."""
+    name = f"{__name__}.grant"
+    return rows.make_delivery(rows.make_order(), receiver=name, state="parked", attempts=10, error="OSError")
+
+
+def test_a_parked_receiver_runs_again(client: Client, parked: Delivery) -> None:
+    """It is made due, runs, and the order's history keeps who ran it."""
+    checkout_paid.connect(grant)
+    client.force_login(rows.make_staff("view_delivery", "change_delivery", "view_order", name="grace"))
+    try:
+        client.post(page_address("delivery", parked).replace("/change/", "/run-again/"))
+    finally:
+        checkout_paid.disconnect(grant)
+    assert Delivery.objects.get(pk=parked.pk).state == "done"
+    assert "Run this receiver again" in client.get(page_address("order", parked.order)).content.decode()
+
+
+def test_running_again_needs_its_permission(client: Client, parked: Delivery) -> None:
+    """To view deliveries is not enough."""
+    client.force_login(rows.make_staff("view_delivery"))
+    assert client.post(page_address("delivery", parked).replace("/change/", "/run-again/")).status_code == 403
+    assert Delivery.objects.get(pk=parked.pk).state == "parked"
+
+
+def test_a_due_delivery_has_no_button(admin_client: Client) -> None:
+    """It runs by itself."""
+    delivery = rows.make_delivery(rows.make_order(), state="due", finished_at=None)
+    assert (
+        "Run this receiver again" not in admin_client.get(page_address("delivery", delivery)).content.decode()
+    )

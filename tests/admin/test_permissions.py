@@ -1,0 +1,117 @@
+"""Who sees what: screens are read-only, need their own permission, and mask personal data."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.admin import rows
+from tests.admin.screens import SCREENS, make_row, page_address
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_staff_without_the_view_permission_are_refused(client: Client, screen: str) -> None:
+    """List and page answer 403."""
+    row = make_row(screen)
+    client.force_login(rows.make_staff())
+    assert client.get(f"/admin/checkout_integration/{screen}/").status_code == 403
+    assert client.get(page_address(screen, row)).status_code == 403
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_view_permission_of_a_screen_opens_it(client: Client, screen: str) -> None:
+    """List and page answer 200 with nothing but that permission."""
+    row = make_row(screen)
+    client.force_login(rows.make_staff(f"view_{screen}"))
+    assert client.get(f"/admin/checkout_integration/{screen}/").status_code == 200
+    assert client.get(page_address(screen, row)).status_code == 200
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_even_a_superuser_changes_nothing(admin_client: Client, screen: str) -> None:
+    """There is no form to add, change or delete a row."""
+    row = make_row(screen)
+    assert admin_client.get(f"/admin/checkout_integration/{screen}/add/").status_code == 403
+    assert admin_client.post(page_address(screen, row), {"status": "processed"}).status_code == 405
+    delete = page_address(screen, row).replace("/change/", "/delete/")
+    assert admin_client.post(delete, {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_buyers_do_not_get_in(client: Client, screen: str) -> None:
+    """A logged-in customer of the shop is sent to the log-in page."""
+    client.force_login(User.objects.create_user("buyer"))
+    assert client.get(f"/admin/checkout_integration/{screen}/").status_code == 302
+
+
+@pytest.mark.parametrize("text", rows.PERSONAL_TEXTS)
+def test_personal_data_is_masked(client: Client, text: str) -> None:
+    """Order, customer and notification show no personal text without the permission for it."""
+    order = rows.make_order(user=rows.make_customer())
+    rows.make_history(order)
+    client.force_login(rows.make_staff("view_order", "view_checkoutuser", "view_notification"))
+    notification = order.transitions.get().notification
+    assert notification is not None
+    for screen, row in (("order", order), ("checkoutuser", order.user), ("notification", notification)):
+        assert text not in client.get(page_address(screen, row)).content.decode()
+
+
+@pytest.mark.parametrize("text", rows.PERSONAL_TEXTS)
+def test_the_permission_shows_personal_data(client: Client, text: str) -> None:
+    """With it, the order's page shows each of them."""
+    order = rows.make_order()
+    client.force_login(rows.make_staff("view_order", "view_personal_data"))
+    assert text in client.get(page_address("order", order)).content.decode()
+
+
+def test_activation_codes_are_masked(client: Client) -> None:
+    """A code is worth what was paid for it: neither the table of items nor the document shows it."""
+    items = [{"id": "1", "name": "Game", "code": "CODE-1234-ABCD"}]
+    order = rows.make_order(document={"items": items})
+    rows.make_history(order)
+    client.force_login(rows.make_staff("view_order"))
+    assert "CODE-1234-ABCD" not in client.get(page_address("order", order)).content.decode()
+
+
+def test_the_raw_body_needs_the_permission(client: Client) -> None:
+    """The body of a notification is the customer's data."""
+    notification = rows.make_notification("order-1")
+    client.force_login(rows.make_staff("view_notification", "view_personal_data"))
+    assert "ada@buyers.example" in client.get(page_address("notification", notification)).content.decode()
+
+
+@pytest.mark.parametrize(
+    "lookup", ["document__contains=x", "personal_data__email__startswith=a", "order_id__startswith=o"]
+)
+def test_columns_cannot_be_probed_through_the_address(client: Client, lookup: str) -> None:
+    """Only the filters of the list are lookups; anything else would spell out masked columns."""
+    client.force_login(rows.make_staff("view_order"))
+    assert client.get(f"/admin/checkout_integration/order/?{lookup}").status_code == 400
+
+
+def test_a_body_cannot_be_probed_through_the_address(client: Client) -> None:
+    """The same for the bytes of notifications."""
+    client.force_login(rows.make_staff("view_notification"))
+    assert client.get("/admin/checkout_integration/notification/?body__contains=x").status_code == 400
+
+
+def test_links_lead_only_where_the_viewer_may_go(client: Client) -> None:
+    """Without the permission for checkouts the order's page names the checkout and does not link it."""
+    checkout = rows.make_checkout()
+    order = rows.make_order(checkout=checkout)
+    client.force_login(rows.make_staff("view_order"))
+    html = client.get(page_address("order", order)).content.decode()
+    assert checkout.reference in html
+    assert page_address("checkout", checkout) not in html
+
+
+def test_every_screen_is_covered_here() -> None:
+    """A screen that is added later is tested too."""
+    registered = {
+        m._meta.model_name for m in admin.site._registry if m._meta.app_label == "checkout_integration"
+    }
+    assert registered == set(SCREENS)
