@@ -6,11 +6,15 @@ A second reading of the specification on purpose: nothing here is shared with th
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
-from typing import Any, NoReturn
+from json.encoder import encode_basestring
+from typing import Any, Final, NoReturn
 
-_LARGEST_EXPONENT = 20
-_ESCAPES = str.maketrans(
+_LARGEST_EXPONENT: Final = 20
+_WORDS: Final = {None: "null", True: "true", False: "false"}
+_ESCAPED: Final = re.compile("[<>&\u2028\u2029]")
+_ESCAPES: Final = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 
@@ -34,7 +38,7 @@ def _read_number(text: str) -> Decimal:
 def _storable(value: Any) -> Any:
     """Replace lone surrogates, which neither UTF-8 nor SQLite can hold."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8") if not value.isascii() else value
+        return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, list):
         return [_storable(element) for element in value]
     if isinstance(value, dict):
@@ -51,7 +55,8 @@ def read_json(body: bytes | str) -> Any:
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
         value = json.loads(text, parse_float=_read_number, parse_constant=_refuse_constant)
-        return _storable(value)
+        # WHY: a surrogate can only come from an escape, so most bodies need no second look.
+        return _storable(value) if "\\u" in text else value
     except NotJsonError:
         raise
     except (ValueError, RecursionError, ArithmeticError) as error:
@@ -59,7 +64,8 @@ def read_json(body: bytes | str) -> Any:
 
 
 def _write_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
+    quoted = encode_basestring(text)
+    return quoted.translate(_ESCAPES) if _ESCAPED.search(quoted) else quoted
 
 
 def _write_number(number: Decimal) -> str:
@@ -78,6 +84,8 @@ def write_json(value: Any) -> str:
         return "{" + ",".join(f"{_write_text(key)}:{write_json(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(write_json(item) for item in value) + "]"
-    if value is None or isinstance(value, (bool, int)):
-        return json.dumps(value)
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, int):
+        return str(int(value))
     raise TypeError(f"no JSON for {type(value).__name__}")

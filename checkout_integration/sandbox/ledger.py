@@ -10,6 +10,7 @@ from datetime import datetime
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.moments import to_microseconds
 from checkout_integration.sandbox.order import Order, read_sheet, write_sheet
+from checkout_integration.sandbox.page_marks import Filter, PageMarks
 from checkout_integration.sandbox.store import Store
 
 
@@ -64,6 +65,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         """Work on the given store."""
         self._store = store
+        self._marks = PageMarks()
 
     def add(self, order: Order) -> None:
         """Insert a new order with its metadata values."""
@@ -77,6 +79,7 @@ class Ledger:
                 self._insert(connection, order)
 
     def _insert(self, connection: sqlite3.Connection, order: Order) -> None:
+        self._marks.forget()
         cursor = connection.execute(
             "INSERT INTO orders (id, project_id, status, paid, reversal, account, created_at, sheet)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -99,6 +102,7 @@ class Ledger:
     def save(self, order: Order) -> None:
         """Write back an order read in the same transaction; metadata and time of creation never change."""
         with self._store.transaction() as connection:
+            self._marks.forget()
             connection.execute(
                 "UPDATE orders SET status = ?, paid = ?, account = ?, sheet = ? WHERE id = ?",
                 (order.status, order.paid, order.account, write_sheet(order), order.id),
@@ -113,17 +117,34 @@ class Ledger:
     def search(self, search: Search) -> tuple[int, list[Order]]:
         """Return how many orders match, and the asked page of them, oldest first."""
         condition, values = _conditions(search)
+        asked = (condition, tuple(values))
         with self._store.transaction() as connection:
-            # The condition is made of fixed clauses and marks; every value is bound.
-            (count,) = connection.execute(
-                f"SELECT count(*) FROM orders WHERE {condition}",  # noqa: S608
-                values,
-            ).fetchone()
-            rows = connection.execute(
-                f"SELECT * FROM orders WHERE {condition} ORDER BY created_at, seq LIMIT ? OFFSET ?",  # noqa: S608
-                [*values, search.limit, search.offset],
-            ).fetchall()
+            count = self._count(connection, asked)
+            rows = self._rows(connection, asked, search)
+            self._marks.keep_places(asked, search.offset, [(row["created_at"], row["seq"]) for row in rows])
         return count, [_order_of(row) for row in rows]
+
+    # In both statements the condition is made of fixed clauses and marks; every value is bound.
+
+    def _count(self, connection: sqlite3.Connection, asked: Filter) -> int:
+        known = self._marks.count(asked)
+        if known is None:
+            condition, values = asked
+            statement = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608
+            (known,) = connection.execute(statement, values).fetchone()
+            self._marks.keep_count(asked, known)
+        return known
+
+    def _rows(self, connection: sqlite3.Connection, asked: Filter, search: Search) -> list[sqlite3.Row]:
+        condition, values = asked
+        place = self._marks.place(asked, search.offset)
+        start = "(created_at, seq) >= (?, ?)" if place else "1"
+        offset = 0 if place else search.offset
+        statement = (
+            f"SELECT * FROM orders WHERE {condition} AND {start}"  # noqa: S608
+            " ORDER BY created_at, seq LIMIT ? OFFSET ?"
+        )
+        return connection.execute(statement, [*values, *(place or ()), search.limit, offset]).fetchall()
 
     def newest(self, limit: int) -> tuple[int, list[Order]]:
         """Return the number of all orders, and the newest ones first, for the operator."""

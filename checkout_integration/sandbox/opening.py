@@ -8,11 +8,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from checkout_integration.protocol.vocabulary import OBJECT_USER, OrderStatus, OrderType
+from checkout_integration.protocol.vocabulary import OrderStatus, OrderType
 from checkout_integration.sandbox.catalogue import Product, find_product
 from checkout_integration.sandbox.currencies import round_money
 from checkout_integration.sandbox.moments import write_moment
-from checkout_integration.sandbox.order import Order
+from checkout_integration.sandbox.order import NO_USER, Order
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.purchase import Purchase
 from checkout_integration.sandbox.tax import with_tax
@@ -22,17 +22,6 @@ _KEPT_AGAIN: Final = (
     "user metadata items platform_id virtual_currency_amount is_buy_for_virtual_currency url_success url_fail"
     " button_caption vat_payer company_name agreement_number"
 ).split()
-_NO_USER: Final[dict[str, Any]] = {
-    "external_id": "",
-    "name": "",
-    "email": "",
-    "email_verified": False,
-    "phone": "",
-    "phone_verified": False,
-    "ip": "",
-    "locale": "",
-    "address": None,
-}
 
 
 def open_order(purchase: Purchase, project: SandboxProject, now: datetime) -> Order:
@@ -114,10 +103,10 @@ def _price(
 
 def _user_of(purchase: Purchase, project: SandboxProject, order_id: str) -> dict[str, Any]:
     """Return the User of the order; one customer of one project keeps one service-side id (USR-01)."""
-    given = {**_NO_USER, **(purchase.user or {})}
+    given = {**NO_USER, **(purchase.user or {})}
     given["external_id"] = given["external_id"] or purchase.account or ""
     identity = f"{project.project_id}/{given['external_id'] or order_id}"
-    return {"id": uuid.uuid5(_NAMESPACE, identity).hex, "object": OBJECT_USER, **given}
+    return {**given, "id": uuid.uuid5(_NAMESPACE, identity).hex}
 
 
 def _item_of(product: Product, now: datetime) -> dict[str, Any]:

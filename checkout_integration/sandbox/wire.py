@@ -92,6 +92,6 @@ def finish(request: Request, answer: Response, clock: VirtualClock) -> Response:
     answer.headers.add("Vary", "Accept-Encoding")
     body = answer.get_data()
     if body and request.accept_encodings["gzip"] > 0:
-        answer.set_data(gzip.compress(body, mtime=0))
+        answer.set_data(gzip.compress(body, compresslevel=5, mtime=0))
         answer.headers["Content-Encoding"] = "gzip"
     return answer

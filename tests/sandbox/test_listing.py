@@ -184,3 +184,23 @@ def test_a_listed_chargeback_is_not_refunded_in_the_field(field: Service) -> Non
     field.act(order_id, "chargeback")
     assert field.receiver.received[-1].document["object"]["refunded"] is True
     assert {item["refunded"] for item in field.listed().json()["items"]} == {False}
+
+
+def test_a_page_asked_again_shows_what_changed(field: Service) -> None:
+    """Reading on and reading again is right after an order was added or changed in between."""
+    orders = [field.order_id(account="anna") for _ in range(4)]
+    first = [("status[]", "created"), ("limit", "2")]
+    assert field.listed_ids(*first) == orders[:2]
+    assert field.listed_ids(*first, ("offset", "1")) == orders[1:3]
+    field.act(orders[0], "pay")
+    assert field.listed_ids(*first, ("offset", "1")) == orders[2:4]
+    orders.append(field.order_id())
+    assert field.listed(*first).json()["count"] == 4
+
+
+def test_reading_on_begins_at_each_known_place(field: Service) -> None:
+    """Overlapping pages, as a careful client reads them, hold exactly the orders of their offsets."""
+    orders = [field.order_id() for _ in range(7)]
+    for offset in (0, 2, 4, 3, 6, 7, 1):
+        expected = orders[offset : offset + 3]
+        assert field.listed_ids(("limit", "3"), ("offset", str(offset))) == expected

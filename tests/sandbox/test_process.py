@@ -29,14 +29,15 @@ def test_it_serves_until_it_is_told_to_stop() -> None:
     """It prints its addresses, takes the secret from the environment, and ends with 0."""
     with run("--project-id", "p-1", SANDBOX_SECRET_KEY="sandbox_other") as process:
         assert process.stdout
-        url = process.stdout.readline().split()[1]
+        printed = [process.stdout.readline() for _ in range(6)]
+        url = printed[0].split()[1]
         answer = requests.get(f"{url}/merchant/s2s/api/v1/order", auth=("p-1", "sandbox_other"), timeout=10)
         process.terminate()
-        rest, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=20)
     assert answer.json() == {"count": 0, "items": None}
-    assert f"{url}/_sandbox/" in rest
+    assert f"operator:      {url}/_sandbox/\n" in printed
     assert (process.returncode, errors) == (0, "")
-    assert "sandbox_other" not in rest
+    assert "sandbox_other" not in "".join(printed)
 
 
 @pytest.mark.parametrize("option", [["--secret-key", "real"], ["--webhook-url", "http://shop.example/"]])
