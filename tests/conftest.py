@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests import services
@@ -18,6 +19,12 @@ DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "dja
 # An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
 _installed = {entry.value for entry in entry_points(group="pytest11")}
 pytest_plugins = [PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else []
+
+# A slow machine is no defect: only what a test sees may fail it.
+hypothesis.settings.register_profile(
+    "checkout", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("checkout")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

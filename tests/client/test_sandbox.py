@@ -35,7 +35,8 @@ SIMPLE = OrderRequest(
 @pytest.fixture
 def server() -> Iterator[SandboxServer]:
     """A sandbox with one project behind a real socket."""
-    with SandboxServer(Sandbox([SandboxProject(project_id="proj-1", secret_key=SECRET)])) as running:
+    project = SandboxProject(project_id="proj-1", secret_key=SECRET)
+    with Sandbox([project]) as sandbox, SandboxServer(sandbox) as running:
         yield running
 
 
