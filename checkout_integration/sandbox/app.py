@@ -17,7 +17,7 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_page import OperatorPage
-from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer
+from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, read_body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -76,9 +76,17 @@ class SandboxApp:
                 method=request.method,
                 url=request.full_path.rstrip("?"),
                 status=answer.status_code,
-                request=request.get_data(cache=True),
+                request=_body_of(request),
                 answer=answer.get_data(),
             )
 
     def _now(self) -> str:
         return write_moment(self._sandbox.clock.now())
+
+
+def _body_of(request: Request) -> bytes:
+    """Return the request's body for the run log; one that was refused is left out."""
+    try:
+        return read_body(request)
+    except (RefusedError, HTTPException):
+        return b""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _SHOWN: Final = 200
+_LARGEST_NUMBER: Final = 10**9
 _TOLD: Final = (
     "project_id webhook_url mode live activated dynamic_urls merchant currency success_url fail_url vat_payer"
     " ask_billing_address title agreement_number retry_interval retry_limit attempt_timeout"
@@ -182,8 +183,8 @@ def _decimal(value: Any) -> Decimal | None:
         number = Decimal(str(value))
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or number < 0:
-        raise RefusedError(400, "sb000007", "not a number", "a positive number is wanted")
+    if not number.is_finite() or not 0 <= number <= _LARGEST_NUMBER:
+        raise RefusedError(400, "sb000007", "not a number", f"0 to {_LARGEST_NUMBER} is wanted")
     return number
 
 

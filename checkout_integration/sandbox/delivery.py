@@ -104,6 +104,8 @@ class DeliveryThreads:
                 continue
             try:
                 self._attempt(delivery)
+            except Exception as error:  # noqa: BLE001 -- a dead thread would leave the message in work for ever
+                self._outgoing.settle(delivery, f"lost: {type(error).__name__}", None)
             finally:
                 self.wake()
 

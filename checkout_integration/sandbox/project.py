@@ -6,12 +6,21 @@ import ipaddress
 import threading
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from checkout_integration.protocol import vocabulary
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.catalogue import Product
+
+_NUMBERS: Final = (int, float, Decimal)
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "float": _NUMBERS,
+    "Decimal": _NUMBERS,
+}
 
 
 def is_loopback(url: str) -> bool:
@@ -77,6 +86,7 @@ class SandboxProject:
 
     def __post_init__(self) -> None:
         """Accept plain texts for the enumerations, and refuse what could reach something real."""
+        self._check_types()
         object.__setattr__(self, "mode", WebhookMode(self.mode))
         object.__setattr__(self, "vat_payer", VatPayer(self.vat_payer))
         prefix = vocabulary.SANDBOX_SECRET_PREFIX
@@ -85,6 +95,16 @@ class SandboxProject:
             raise ValueError(f"a sandbox secret_key begins with {prefix!r}: never give it a real one")
         if self.webhook_url and not self.unsafe_allow_any_webhook and not is_loopback(self.webhook_url):
             raise ValueError("webhook_url must be an http(s) address of this machine (loopback)")
+
+    def _check_types(self) -> None:
+        """Refuse a value of another type than its setting: the control API passes on whatever JSON it got."""
+        for each in fields(self):
+            value, kinds = getattr(self, each.name), _KINDS.get(str(each.type))
+            if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                raise ValueError(f"{each.name} must be of the type {each.type}")
+        object.__setattr__(self, "retry_interval", float(self.retry_interval))
+        object.__setattr__(self, "attempt_timeout", float(self.attempt_timeout))
+        object.__setattr__(self, "virtual_currency_price", Decimal(str(self.virtual_currency_price)))
 
 
 class Projects:

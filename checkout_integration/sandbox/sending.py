@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from checkout_integration.sandbox.project import is_loopback
 from checkout_integration.sandbox.signing import authorization_of
@@ -42,9 +43,9 @@ def send_notification(
         with requests.Session() as session:
             session.trust_env = False  # WHY: no proxy and no .netrc may stand between
             answer, location = _exchange(session, "POST", url, body, headers, timeout)
-            if location and (anywhere or is_loopback(target := urljoin(url, location))):
+            target = urljoin(url, location) if location else ""
+            if target and (anywhere or is_loopback(target)):
                 method = "GET" if answer.status in _TURNS_TO_GET else "POST"
-                target = urljoin(url, location)
                 answer, _ = _exchange(session, method, target, body, headers, timeout)
             return answer
     except (requests.RequestException, ValueError) as error:
@@ -63,7 +64,14 @@ def _exchange(
         allow_redirects=False,
         stream=True,
     ) as response:
-        start = response.raw.read(_LONGEST_ANSWER, decode_content=True) or b""
         redirected = response.status_code in _TURNS_TO_GET | _KEEPS_METHOD
         location = response.headers.get("Location") if redirected else None
-        return Answer(status=response.status_code, body=start), location
+        return Answer(status=response.status_code, body=_start_of(response)), location
+
+
+def _start_of(response: requests.Response) -> bytes:
+    """Return the first bytes of an answer for the run log; the status alone counts, so a broken body is none."""
+    try:
+        return response.raw.read(_LONGEST_ANSWER, decode_content=True) or b""
+    except (HTTPError, OSError):
+        return b""

@@ -39,12 +39,14 @@ class Receiver:
         received: every request so far.
         answers: statuses to answer next; 200 when there is none left.
         location: `Location` header of redirects.
+        promised: `Content-Length` of the answers, whose body is always empty.
     """
 
     def __init__(self) -> None:
         self.received: list[Received] = []
         self.answers: list[int] = []
         self.location = ""
+        self.promised = 0
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -62,7 +64,7 @@ class Receiver:
                 self.send_response(status)
                 if receiver.location and 300 <= status < 400:
                     self.send_header("Location", receiver.location)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(receiver.promised))
                 self.end_headers()
 
             do_POST = do_GET = _take  # noqa: N815 -- the names that the standard library asks for

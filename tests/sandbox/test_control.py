@@ -84,6 +84,7 @@ def test_a_refund_can_be_partial(service: Service) -> None:
         ("/_sandbox/orders/nothing/dance", {}, 404),
         ("/_sandbox/clock", {"advance": "soon"}, 400),
         ("/_sandbox/clock", {"advance": -5}, 400),
+        ("/_sandbox/clock", {"advance": 1e18}, 400),
         ("/_sandbox/clock", [], 400),
     ],
 )
@@ -110,6 +111,9 @@ def test_project_settings_are_changed(service: Service) -> None:
         {"secret_key": "real"},
         {"mode": "often"},
         {"colour": 1},
+        {"live": "yes"},
+        {"title": 5},
+        {"retry_limit": 1.5},
         {"project_id": "x"},
     ],
 )

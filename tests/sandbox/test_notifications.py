@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import requests
 
 from tests.sandbox.receiver import Receiver
 from tests.sandbox.service import SECRET, Service, running
@@ -165,3 +166,21 @@ def test_nobody_listening_is_a_failed_attempt() -> None:
         order_id = service.paid()
         (told,) = service.act(order_id, "resend").json()["notifications"][:1]
     assert (told["state"], told["answer"], told["delivery_try"]) == ("due", 0, 1)
+
+
+def test_a_fraction_of_a_second_is_a_retry_interval(field: Service) -> None:
+    """A schedule set by the control API is followed."""
+    url = f"{field.url}/_sandbox/project"
+    assert requests.patch(url, json={"retry_interval": 0.5}, timeout=10).status_code == 200
+    field.receiver.answers = [500]
+    field.paid()
+    field.advance(0.5)
+    assert len(field.receiver.received) == 2
+
+
+def test_the_status_counts_when_the_answer_breaks_off(field: Service) -> None:
+    """A 200 whose body ends early has acknowledged: the body is not looked at."""
+    field.receiver.promised = 100
+    field.paid()
+    field.advance(600)
+    assert len(field.receiver.received) == 1

@@ -179,6 +179,13 @@ def test_a_gzip_bomb_is_refused(service: Service) -> None:
     assert answer.status_code == 400
 
 
+def test_a_body_too_large_is_refused(service: Service) -> None:
+    """More than a mebibyte is a 413 with the error object."""
+    answer = service.post("/api/v1/order", {**SIMPLE, "extra": "x" * 1_100_000})
+    assert answer.status_code == 413
+    assert answer.json()["message"]
+
+
 @pytest.mark.spec("VER-01", "VER-02", "VER-03")
 @pytest.mark.parametrize("version", [None, "1.0", "9.9"])
 def test_any_version_is_served(service: Service, version: str | None) -> None:

@@ -1,0 +1,121 @@
+"""The sandbox's pages in Chromium: accessible, and driven by the client-side object."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from werkzeug.serving import make_server
+from werkzeug.wrappers import Request, Response
+
+from tests.sandbox.service import Service
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Page
+
+pytestmark = pytest.mark.browser
+
+
+@contextmanager
+def shop_page(script_url: str) -> Iterator[str]:
+    """Serve a merchant's page, on an origin of its own, that loads the client-side script."""
+
+    @Request.application
+    def shop(request: Request) -> Response:
+        html = f'<!doctype html><title>Shop</title><p id="here">Shop</p><script src="{script_url}"></script>'
+        return Response(html, mimetype="text/html")
+
+    server = make_server("127.0.0.1", 0, shop, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://localhost:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def fill_card(frame: Page | Frame, number: str = "4242424242424242") -> None:
+    """Type a card into the form and press Pay."""
+    for name, text in {"number": number, "expiry": "12/34", "cvc": "123", "email": "a@example.com"}.items():
+        frame.fill(f"#{name}", text)
+    frame.click("button.primary")
+
+
+LISTEN = """names => { window.heard = []; for (const name of names) window.client.on(name, () => heard.push(name)); }"""
+EVENTS = ["formRendered", "formResize", "paymentCompleted", "paymentDeclined", "modalClosed"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible(service: Service, page: Page, scheme: str) -> None:
+    """Axe finds no violation on the form, its ends, and the operator's page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    paid, declined, fresh = service.paid(), service.order_id(), service.order_id()
+    service.act(declined, "decline")
+    paths = [f"/form/?order_id={order_id}" for order_id in (fresh, paid, declined, "nothing")]
+    for path in [*paths, "/_sandbox/"]:
+        page.goto(service.url + path)
+        assert axe.run(page).response["violations"] == [], path
+
+
+def test_a_buyer_pays_in_the_browser(service: Service, page: Page) -> None:
+    """The form works as a page of its own, and its console stays clean."""
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(f"{service.url}/form/?order_id={service.order_id()}")
+    fill_card(page)
+    page.wait_for_selector("text=Payment successful")
+    assert errors == []
+
+
+@pytest.mark.spec("EP6-03", "EP6-02")
+def test_the_client_side_object_renders_into_the_page(service: Service, page: Page) -> None:
+    """renderPage() empties its target, shows the form in it, and tells how it ended."""
+    with shop_page(f"{service.url}/client.js") as shop:
+        page.goto(shop)
+        form_url = f"{service.url}/form/?order_id={service.order_id()}"
+        page.evaluate("url => { window.client = new CheckoutClient({ formUrl: url }); }", form_url)
+        page.evaluate(LISTEN, EVENTS)
+        page.evaluate("client.renderPage()")
+        page.wait_for_function("heard.includes('formResize')")
+        assert page.query_selector("#here") is None
+        fill_card(page.frames[1])
+        page.wait_for_function("heard.includes('paymentCompleted')")
+    assert service.listed().json()["items"][0]["form_mode"] == "standalone"
+
+
+@pytest.mark.spec("EP6-04")
+def test_the_client_side_object_opens_a_token_over_the_page(service: Service, page: Page) -> None:
+    """renderModal() makes the order from the token; closeModal() leaves the page as it was."""
+    token = service.token({"type": "simple", "amount": 3, "currency": "USD"}).json()["token"]
+    with shop_page(f"{service.url}/client.js") as shop:
+        page.goto(shop)
+        page.evaluate("token => { window.client = new CheckoutClient({ token }); }", token)
+        page.evaluate(LISTEN, EVENTS)
+        page.evaluate("client.renderModal()")
+        page.wait_for_function("heard.includes('formRendered')")
+        fill_card(page.frames[1], "4000000000000002")
+        page.wait_for_function("heard.includes('paymentDeclined')")
+        page.evaluate("client.closeModal()")
+        page.wait_for_function("heard.includes('modalClosed')")
+        assert page.query_selector("dialog") is None
+        assert page.query_selector("#here") is not None
+    assert service.listed().json()["items"][0]["form_mode"] == "iframe"
+
+
+def test_a_forged_message_is_not_heard(service: Service, page: Page) -> None:
+    """A message that does not come from the form's own frame and origin is no event."""
+    with shop_page(f"{service.url}/client.js") as shop:
+        page.goto(shop)
+        form_url = f"{service.url}/form/?order_id={service.order_id()}"
+        page.evaluate("url => { window.client = new CheckoutClient({ formUrl: url }); }", form_url)
+        page.evaluate(LISTEN, EVENTS)
+        page.evaluate("client.renderPage('#here')")
+        page.evaluate("postMessage({ name: 'paymentCompleted', data: {} }, '*')")
+        page.wait_for_function("heard.includes('formResize')")
+        assert "paymentCompleted" not in page.evaluate("heard")
