@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from checkout_integration.protocol.vocabulary import OrderType
+from checkout_integration.sandbox.json_text import read_json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +57,24 @@ def find_product(
         if product.id == product_id and product.kind == kind:
             return product
     return None
+
+
+def read_catalogue(text: str) -> tuple[Product, ...]:
+    """Read products from a JSON array of objects, named as the attributes of `Product`.
+
+    Raises:
+        ValueError: when the text is something else.
+    """
+    try:
+        return tuple(_product_of(**entry) for entry in read_json(text))
+    except (TypeError, ArithmeticError) as error:
+        raise ValueError("a catalogue is a JSON array of products: id, name, price, and what else") from error
+
+
+def _product_of(
+    *, price: Decimal | str, kind: str = OrderType.PRODUCT, images: Sequence[str] = (), **texts: str
+) -> Product:
+    return Product(price=Decimal(price), kind=OrderType(kind), images=tuple(images), **texts)
 
 
 def activation_code(order_id: str, product_id: str) -> str:

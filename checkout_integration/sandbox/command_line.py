@@ -7,9 +7,11 @@ import os
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
+from checkout_integration.sandbox.catalogue import Product, read_catalogue
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.server import SandboxServer
@@ -40,6 +42,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     option("--success-url", "", "where the form leads after success")
     option("--fail-url", "", "where the form leads after failure")
     option("--vat-payer", VatPayer.NOBODY, "who pays VAT", choices=list(VatPayer))
+    option("--catalogue", "", "JSON file of the products for sale; none sells whatever is asked for")
     option("--title", "Sandbox Games", "the seller's name on the form")
     parser.add_argument("--ask-billing-address", action="store_true", help="the form asks for the country")
     parser.add_argument("--live", action="store_true", help="pretend that payments are live")
@@ -62,8 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             vat_payer=chosen.vat_payer,
             ask_billing_address=chosen.ask_billing_address,
             title=chosen.title,
+            catalogue=_catalogue(chosen.catalogue),
         )
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         parser.error(str(error))
     sandbox = Sandbox([project], state=chosen.state or None, profile=chosen.profile)
     with SandboxServer(sandbox, chosen.host, chosen.port, public_url=chosen.public_url or None) as server:
@@ -73,6 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ended.wait()
     sandbox.close()
     return 0
+
+
+def _catalogue(path: str) -> tuple[Product, ...] | None:
+    return read_catalogue(Path(path).read_text("utf-8")) if path else None
 
 
 def _print_addresses(server: SandboxServer, project: SandboxProject) -> None:
