@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from checkout_integration.client import Client, errors
+from checkout_integration.client.body import BodyRefused, read_body
 from checkout_integration.protocol.listing import TransactionFilter
 from tests.client.calls import CALLS, PAGE, every_call, failure
 from tests.client.conftest import MakeClient
@@ -123,3 +125,15 @@ def test_a_cursor_list_that_does_not_advance_is_an_error(client_of: MakeClient) 
         error = failure(client_of(stub), lambda client: list(client.iter_list("/api/v1/things")))
     assert isinstance(error, errors.AnswerUnreadable)
     assert len(stub.received) == 2
+
+
+def test_a_bomb_is_never_unpacked_in_memory() -> None:
+    """Not even in part: what is unpacked is bounded, not only what is handed on."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(BodyRefused):
+            read_body([BOMB], "gzip", 100_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
