@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from checkout_integration.display import csp_nonce
 from checkout_integration.flows.returning import AWAITED, ask_once, checkout_of
 from checkout_integration.models import Checkout
 from checkout_integration.views.handing_over import JsonHandingOver
@@ -61,7 +62,7 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "is_pending": checkout.status in AWAITED,
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": "/",
-        "csp_nonce": str(getattr(request, "csp_nonce", "") or ""),
+        "csp_nonce": csp_nonce(request),
     }
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from checkout_integration.protocol.form import build_form_options, build_token_options, form_address
+from checkout_integration.protocol.form import (
+    build_form_options,
+    build_token_options,
+    form_address,
+    origin,
+    safe_address,
+)
 
 
 @pytest.mark.parametrize("base", ["https://form.example", "https://form.example/"])
@@ -27,3 +33,44 @@ def test_the_options_of_the_client_side_object() -> None:
     """The form's address, or the token and nothing else."""
     assert build_form_options("https://form.example", "o") == {"formUrl": "https://form.example/?order_id=o"}
     assert build_token_options("tok-1") == {"token": "tok-1"}
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback", "safe"),
+    [
+        ("https://form.example/?order_id=1", False, True),
+        ("http://form.example/", True, False),
+        ("http://127.0.0.1:8001/", True, True),
+        ("http://[::1]:8001/", True, True),
+        ("http://localhost/", True, True),
+        ("http://localhost/", False, False),
+        ("http://localhost.evil.example/", True, False),
+        ("javascript:alert(1)", True, False),
+        ("https://user@form.example/", True, False),
+        ("https://form.example\\@evil.example/", True, False),
+        ("https://form.example:0/", True, False),
+        ("https://form.example/a b", True, False),
+        ("\thttps://form.example/", True, False),
+        ("https:///path", True, False),
+        (None, True, False),
+    ],
+)
+@pytest.mark.spec("AUT-01")
+def test_only_safe_addresses_are_for_a_page(address: str | None, loopback: bool, safe: bool) -> None:
+    """HTTPS, and this machine where it is allowed; a safe one stays as it is, any other is empty."""
+    assert safe_address(address, loopback=loopback) == (address if safe else "")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("https://form.example:8443/a?b#c", "https://form.example:8443"),
+        ("http://[::1]:8001/", "http://[::1]:8001"),
+        ("https://form.example;script-src", ""),
+        ("javascript:alert(1)", ""),
+        ("", ""),
+    ],
+)
+def test_an_origin_is_one_source(address: str, expected: str) -> None:
+    """Never the beginning of another directive."""
+    assert origin(address) == expected

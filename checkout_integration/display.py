@@ -1,0 +1,149 @@
+"""What a page needs to show the Checkout Form: addresses, options, the client-side script, and room in a content policy.
+
+The template tags of ``{% load checkout %}`` are thin over this. Nothing here needs the apps to be loaded, so that a settings
+module may import it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest
+
+from checkout_integration.conf import SETTING, Project, app_settings
+from checkout_integration.protocol.form import (
+    build_form_options,
+    build_token_options,
+    form_address,
+    origin,
+    safe_address,
+)
+
+if TYPE_CHECKING:
+    from checkout_integration.flows import IssuedToken
+    from checkout_integration.models import Checkout
+
+    Sale: TypeAlias = Checkout | IssuedToken
+    """What a form can be shown for: a sale with an order, or one with a payment token."""
+
+_CLASS_NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
+_FALLBACKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "frame-src": ("frame-src", "child-src", "default-src"),
+    "script-src": ("script-src", "default-src"),
+    "script-src-elem": ("script-src-elem",),
+    "connect-src": ("connect-src", "default-src"),
+}
+"""Where a browser looks for the sources of a directive that a policy does not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientScript:
+    """The client-side object: the address of its script and the name of its class."""
+
+    address: str
+    class_name: str
+
+
+def form_link(sale: Sale) -> str:
+    """Address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02); "" when there is none to link."""
+    return safe_address(sale.payment_form_url, loopback=_project_of(sale).allow_http_loopback)
+
+
+def form_options(checkout: Checkout) -> dict[str, str]:
+    """Options of the client-side object for the order of a sale (EP6-03).
+
+    Raises ``ImproperlyConfigured`` when ORDER_FORM_URL is not set, and ``ValueError`` for a sale without an order.
+    """
+    project = _project_of(checkout)
+    if not checkout.order_id:
+        raise ValueError(f"The sale is {checkout.status} and has no order to show a form for.")
+    if not safe_address(form_address(project.order_form_url, ""), loopback=project.allow_http_loopback):
+        raise _not_set("ORDER_FORM_URL", project)
+    return build_form_options(project.order_form_url, checkout.order_id)
+
+
+def token_options(issued: IssuedToken) -> dict[str, str]:
+    """Options of the client-side object for a payment token (EP6-04). The token is for this customer's page only."""
+    return build_token_options(issued.token)
+
+
+def client_script(sale: Sale) -> ClientScript:
+    """The script and class of the client-side object. Raises ``ImproperlyConfigured`` when they are not set."""
+    project = _project_of(sale)
+    address = safe_address(project.client_script_url, loopback=project.allow_http_loopback)
+    if not address:
+        raise _not_set("CLIENT_SCRIPT_URL", project)
+    if not _CLASS_NAME.fullmatch(project.client_class):
+        raise ImproperlyConfigured(f"CLIENT_CLASS of {SETTING} is not the name of a class: set it to one.")
+    return ClientScript(address=address, class_name=project.client_class)
+
+
+def csp_nonce(request: HttpRequest | None) -> str:
+    """The nonce of the page for its scripts; "" where no middleware gives one.
+
+    Django's nonce is false until it is read, so it must not be asked whether it is there.
+    """
+    nonce = getattr(request, "csp_nonce", None)
+    return "" if nonce is None else str(nonce)
+
+
+def allow_form(policy: Mapping[str, Any], project: str = "default") -> dict[str, Any]:
+    """A content security policy that also allows the form of a project, for Django's ``csp_override`` and the like.
+
+    ``policy`` maps directives to sources, as SECURE_CSP does, and stays as it is. In a settings module, where
+    CHECKOUT_INTEGRATION cannot be read yet, use `merge_csp`.
+    """
+    configured = app_settings().project(project)
+    return merge_csp(
+        policy,
+        order_form_url=configured.order_form_url,
+        client_script_url=configured.client_script_url,
+        checkout_url=configured.checkout_url,
+    )
+
+
+def merge_csp(
+    policy: Mapping[str, Any], *, order_form_url: str, client_script_url: str = "", checkout_url: str = ""
+) -> dict[str, Any]:
+    """The policy with the sources that showing the form needs; everything that it allowed before stays allowed.
+
+    A directive that the policy lacks is made of the one that browsers fall back to: a bare ``frame-src`` would otherwise
+    end what ``default-src`` allowed. Without any of them there is nothing to allow.
+    """
+    form, script, service = (origin(each) for each in (order_form_url, client_script_url, checkout_url))
+    needed = {
+        "frame-src": (form, script),
+        "script-src": (script,),
+        "script-src-elem": (script,),
+        "connect-src": (form, script, service),
+    }
+    merged = dict(policy)
+    for directive, sources in needed.items():
+        held = next((policy[each] for each in _FALLBACKS[directive] if policy.get(each)), None)
+        if held and any(sources):
+            merged[directive] = _with_sources(held, sources)
+    return merged
+
+
+def _with_sources(held: object, sources: Iterable[str]) -> list[str]:
+    """The sources of a directive and ours, each once; ``'none'`` stands alone or means nothing."""
+    if isinstance(held, str):
+        listed: list[str] = held.split()
+    else:
+        listed = list(held) if isinstance(held, Iterable) else []
+    return list(dict.fromkeys(each for each in (*listed, *sources) if each and each != "'none'"))
+
+
+def _project_of(sale: Sale) -> Project:
+    checkout: Any = getattr(sale, "checkout", sale)
+    return app_settings().project(checkout.project)
+
+
+def _not_set(name: str, project: Project) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"{name} of the project {project.alias!r} is not set to an https:// address: set it in {SETTING}."
+    )

@@ -1,0 +1,1 @@
+"""The template tags, rendered and read as a browser would."""
