@@ -41,6 +41,7 @@ def test_the_address_is_a_snapshot_of_its_own() -> None:
     assert (address.postal_code, address.state) == ("10115", "DE-BE")
 
 
+@pytest.mark.spec("ORD-48")
 def test_the_user_of_a_listed_order_may_have_no_id() -> None:
     """The list leaves it out, and other fields come as null."""
     user = parse_user({"external_id": "", "metadata": None, "address": None})
