@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.database import insert_once, key_of, state_database
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
@@ -48,7 +48,7 @@ def row_of(verified: Verified, told: documents.Notification) -> Notification:
 
 
 class Keeping(Enum):
-    """What `keep` found. ``SET_ASIDE``: an earlier delivery was refused by our rules, and this one inherits that."""
+    """What `keep` found. ``SET_ASIDE``: our rules refuse this delivery, or refused an earlier one and this inherits it."""
 
     NEW = auto()
     REPEATED = auto()
@@ -71,9 +71,10 @@ def keep(row: Notification) -> Keeping:
             "last_received_at": row.received_at,
             "delivery_try": row.delivery_try,
         }
-        if held.exclude(state=Notification.State.REFUSED).update(state=row.state, **seen):
+        refused = Notification.State.REFUSED
+        if row.state != refused and held.exclude(state=refused).update(state=row.state, failure="", **seen):
             return Keeping.REPEATED
-        held.update(**seen)
+        held.update(**seen)  # its state stands: what was applied stays applied
         return Keeping.SET_ASIDE
     return Keeping.NEW
 
@@ -98,13 +99,14 @@ def keep_unreadable(verified: Verified, reason: str) -> None:
 
 def open_incident(row: Notification, kind: str, detail: str = "") -> None:
     """Opens an incident about a notification, once per notification and kind."""
-    Incident.objects.using(state_database()).create(
+    incident = Incident(
         key=key_of("notification", row.key, kind),
         kind=kind,
         project=row.project,
         notification=row,
         detail=detail,
     )
+    insert_once([incident], "key")
 
 
 def _column_integer(value: int | None) -> int:

@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 
 from checkout_integration.client.body import BodyRefused, read_body
 from checkout_integration.conf import Project
@@ -28,7 +28,7 @@ from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
-from checkout_integration.flows.repeating import Unavailable, repeated
+from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import notification as documents
@@ -68,7 +68,7 @@ def receive(project: Project, delivered: Delivered) -> Answer:
     try:
         ensure_installed(project)
         return _take(verified)
-    except (Unavailable, OperationalError, InterfaceError) as error:
+    except (Unavailable, *DATABASE_AWAY) as error:
         logger.error("A notification could not be stored (%s); it was answered 503.", type(error).__name__)
         return UNAVAILABLE
 
@@ -112,7 +112,13 @@ def _take(verified: Verified) -> Answer:
     testing_case = told.order().testing_case
     if testing_case:
         return _answer_test(verified, told, testing_case)
-    repeated(lambda: _store_and_apply(verified, told))
+    try:
+        repeated(lambda: _store_and_apply(verified, told))
+    except Unavailable as error:
+        if not isinstance(error.__cause__, IntegrityError):
+            raise
+        # No race is lost three times over: something of ours breaks a constraint, and would for 48 h of retries.
+        repeated(lambda: _store_and_apply(verified, told, races=False))
     return ACKNOWLEDGED
 
 
@@ -131,8 +137,11 @@ def _answer_test(verified: Verified, told: documents.Notification, testing_case:
     return ACKNOWLEDGED
 
 
-def _store_and_apply(verified: Verified, told: documents.Notification) -> None:
-    """One transaction: the notification's row, and under a savepoint what it tells."""
+def _store_and_apply(verified: Verified, told: documents.Notification, *, races: bool = True) -> None:
+    """One transaction: the notification's row, and under a savepoint what it tells.
+
+    ``races``: an ``IntegrityError`` may mean that another transaction was faster, so it is raised.
+    """
     row = inbox.row_of(verified, told)
     order = told.order()
     refusal = _refusal(verified, told, order)
@@ -144,7 +153,7 @@ def _store_and_apply(verified: Verified, told: documents.Notification) -> None:
             if kept is Keeping.NEW:
                 inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
         elif kept is not Keeping.SET_ASIDE:
-            _apply(verified.project, row, told, order)
+            _apply(verified.project, row, told, order, races=races)
 
 
 def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
@@ -155,7 +164,9 @@ def _refusal(verified: Verified, told: documents.Notification, order: Order) -> 
     return ""
 
 
-def _apply(project: Project, row: Notification, told: documents.Notification, order: Order) -> None:
+def _apply(
+    project: Project, row: Notification, told: documents.Notification, order: Order, *, races: bool
+) -> None:
     observation = Observation(
         source=Source.NOTIFICATION,
         order=order,
@@ -168,9 +179,11 @@ def _apply(project: Project, row: Notification, told: documents.Notification, or
     try:
         with transaction.atomic(using=state_database()):
             record(project, [observation], cause)
-    except (OperationalError, InterfaceError, IntegrityError):
+    except DATABASE_AWAY:
         raise  # not our rules: the whole transaction is repeated
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
+        if races and isinstance(error, IntegrityError):
+            raise
         # Our own rules failed on it: the bytes stay, the service is answered 200, staff can apply it again.
         kind = type(error).__name__
         logger.error("Notification %s could not be applied: %s", row.key, place_of(error))

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import IntegrityError, InterfaceError, OperationalError, connections
+from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections
 
 from checkout_integration.flows.database import state_database
 
 Result = TypeVar("Result")
 MOST_TRIES = 3
 LONGEST_PAUSE = 0.05
+DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
+"""Never our own rules failing. PostgreSQL says InternalError on a node that a failover has made read-only (A.7)."""
 
 
 class Unavailable(Exception):
@@ -30,11 +32,13 @@ def repeated(work: Callable[[], Result]) -> Result:
     for tries in range(1, MOST_TRIES + 1):
         try:
             return work()
-        except (IntegrityError, OperationalError, InterfaceError) as error:
+        except (IntegrityError, *DATABASE_AWAY) as error:
             if (
                 connection.in_atomic_block
             ):  # a transaction of the caller's is broken now; only the caller can repeat it
                 raise
+            if isinstance(error, InternalError):
+                connection.close()  # it answers well enough to be taken for usable; another may reach the new primary
             connection.close_if_unusable_or_obsolete()
             if tries == MOST_TRIES:
                 raise Unavailable(type(error).__name__) from error

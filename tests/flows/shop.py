@@ -1,0 +1,173 @@
+"""A small shop for the tests: receivers that remember, hooks that can fail, and news as the service tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.db import connections
+from django.db.backends.signals import connection_created
+from django.utils import timezone
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause, Entry
+from checkout_integration.flows.ledger import record
+from checkout_integration.hooks import Hooks, Refusal
+from checkout_integration.models import Delivery, Order
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.order import parse_order
+from checkout_integration.protocol.user import User
+from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.signals import DurableSignal
+from checkout_integration.testing.payloads import NotificationDocumentFactory
+
+Heard = list[dict[str, Any]]
+Effect = Callable[..., Any]
+
+
+class Listening:
+    """Connects receivers for the length of a test. Each has a name, as receivers of a shop do."""
+
+    def __init__(self) -> None:
+        self._connected: list[tuple[DurableSignal, str]] = []
+
+    def __call__(self, signal: DurableSignal, effect: Effect | None = None, *, name: str = "") -> Heard:
+        """Connects a receiver that has an effect and then remembers its arguments; what it heard is returned."""
+        heard: Heard = []
+
+        def receive(**arguments: Any) -> None:
+            if effect is not None:
+                effect(**arguments)
+            heard.append(arguments)
+
+        self.connect(signal, receive, name or f"test.{signal.name}")
+        return heard
+
+    def connect(self, signal: DurableSignal, receiver: Effect, name: str) -> None:
+        """Connects a receiver as it is."""
+        signal.connect(receiver, weak=False, dispatch_uid=name)
+        self._connected.append((signal, name))
+
+    def end(self) -> None:
+        """Disconnects them all."""
+        for signal, name in self._connected:
+            signal.disconnect(dispatch_uid=name)
+
+
+class Failing:
+    """An effect that raises a number of times; ``tries`` counts all its runs."""
+
+    def __init__(self, times: int = 10**6) -> None:
+        self.times = times
+        self.tries = 0
+
+    def __call__(self, **arguments: Any) -> None:
+        """Fails while it should."""
+        self.tries += 1
+        if self.tries <= self.times:
+            raise ValueError("canary-of-a-receiver")
+
+
+def own(order: Order, **arguments: Any) -> None:
+    """Grants goods: a row named after the order, in the same database."""
+    Group.objects.create(name=f"goods of {order.order_id}")
+
+
+def disown(order: Order, **arguments: Any) -> None:
+    """Takes them back."""
+    Group.objects.filter(name=f"goods of {order.order_id}").delete()
+
+
+def owned() -> int:
+    """How many goods are owned."""
+    return Group.objects.filter(name__startswith="goods of").count()
+
+
+def make_due() -> None:
+    """Lets the waits of failed deliveries be over."""
+    Delivery.objects.filter(state=Delivery.State.DUE).update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+class ShopHooks(Hooks):
+    """Hooks whose answers a test sets. Each is taken back after the test by the fixture ``hooks``."""
+
+    user: Callable[[User], Any] = staticmethod(lambda user: False)
+    resolve: Callable[[Any], Any] = staticmethod(lambda order: None)
+    find: Callable[[User], Any] = staticmethod(lambda user: None)
+
+    def validate_user(self, user: User) -> bool | Refusal:
+        """As the test says."""
+        answer: bool | Refusal = type(self).user(user)
+        return answer
+
+    def resolve_checkout(self, order: Any) -> Any:
+        """As the test says."""
+        return type(self).resolve(order)
+
+    def find_user(self, user: User) -> Any:
+        """As the test says."""
+        return type(self).find(user)
+
+
+def notification(
+    event: str = Event.PAYMENT_SUCCESS,
+    order: Mapping[str, Any] | None = None,
+    *,
+    at: datetime | None = None,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A notification of an event that happened ``at`` (now)."""
+    told = {} if order is None else {"object": order}
+    moment = (at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    made: dict[str, Any] = NotificationDocumentFactory(event=event, created_at=moment, **told, **changes)
+    return made
+
+
+def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document as it is read from the wire."""
+    read = strict_json.loads(strict_json.dumps(document).encode())
+    assert isinstance(read, dict)
+    return read
+
+
+def record_listed(
+    rows: Sequence[Mapping[str, Any]], *, at: datetime | None = None, project: str = "default"
+) -> list[Entry]:
+    """Records rows of the transaction list as one page that was answered ``at`` (now)."""
+    observations = [
+        Observation(
+            source=Source.LIST,
+            order=parse_order(as_read(row)),
+            observed_at=at or timezone.now(),
+        )
+        for row in rows
+    ]
+    return record(app_settings().project(project), observations, Cause(source=Source.LIST))
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """Collects every SQL statement, of this thread's connections and of those that other threads open meanwhile."""
+    seen: list[str] = []
+
+    def remember(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, params, many, context)
+
+    def follow(*, connection: Any, **kwargs: object) -> None:
+        connection.execute_wrappers.append(remember)
+
+    mine = connections.all()
+    connection_created.connect(follow)
+    for connection in mine:
+        connection.execute_wrappers.append(remember)
+    try:
+        yield seen
+    finally:
+        connection_created.disconnect(follow)
+        for connection in mine:
+            connection.execute_wrappers.remove(remember)
