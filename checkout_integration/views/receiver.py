@@ -76,7 +76,7 @@ def _chunked_body(request: HttpRequest) -> bytes | Answer:
 def _read(request: HttpRequest, read: Callable[[], bytes]) -> bytes:
     """Bytes of the body; not ``request.body``, which obeys DATA_UPLOAD_MAX_MEMORY_SIZE, unless it has been read already."""
     held: Any = getattr(request, "_body", None)
-    return held if held is not None else read()
+    return held or read()  # without a length, Django gives a middleware b"" and leaves the input unread
 
 
 def respond(answer: Answer) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""Tests of the views, through Django and over raw sockets."""

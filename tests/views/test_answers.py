@@ -1,0 +1,165 @@
+"""What the receiver answers, byte by byte (G1, G2)."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from checkout_integration.models import Incident, Notification, Order
+from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderDocumentFactory
+from tests.flows.shop import notification, statements
+from tests.views.wire import body_of, post, signature
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.mark.spec("EP5-01", "EP5-02", "EVT-09", "HTT-02")
+def test_acknowledgement_is_empty(live_server: LiveServer) -> None:
+    """200, a length of zero, no content type, and not one byte of body."""
+    body = body_of()
+    answer = post(live_server.url, body, authorization=signature(body))
+    assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
+    assert "content-type" not in answer.headers
+    assert "transfer-encoding" not in answer.headers
+
+
+def test_acknowledgement_is_empty_without_middleware(live_server: LiveServer, settings: object) -> None:
+    """Django's own CommonMiddleware may be missing; without it an empty answer would go out chunked."""
+    settings.MIDDLEWARE = []  # type: ignore[attr-defined]
+    body = body_of()
+    answer = post(live_server.url, body, authorization=signature(body))
+    assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/checkout/webhook", "/checkout/webhook/", "/checkout/webhook/default", "/checkout/webhook/default/"],
+)
+def test_every_form_of_the_address_answers_itself(live_server: LiveServer, path: str) -> None:
+    """With and without slash, with and without project: a redirect would turn the POST into a GET."""
+    body = body_of()
+    assert post(live_server.url, body, authorization=signature(body), path=path).status == 200
+    assert Notification.objects.count() == 1
+
+
+@pytest.mark.parametrize("path", ["/checkout/webhook/nobody/", "/checkout/webhook/nobody"])
+def test_unknown_project_is_not_found(live_server: LiveServer, path: str) -> None:
+    """404 with the error object, and no SQL."""
+    body = body_of()
+    with statements() as seen:
+        answer = post(live_server.url, body, authorization=signature(body), path=path)
+    assert (answer.status, answer.error["code"], seen) == (404, "UNKNOWN_PROJECT", [])
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "OPTIONS"])
+def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> None:
+    """The service sends POST; the answer names it."""
+    answer = post(live_server.url, method=method)
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'\xef\xbb\xbf{"id": 1}', b'{"id": NaN}']
+)
+def test_signed_body_that_is_not_json_is_a_bad_request(live_server: LiveServer, body: bytes) -> None:
+    """400, and nothing is kept: there is nothing that could be read later."""
+    answer = post(live_server.url, body, authorization=signature(body))
+    assert (answer.status, answer.error["code"]) == (400, "INVALID_JSON")
+    assert not Notification.objects.exists()
+    assert not Incident.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": "1", "id": "2", "event": "payment.success", "object": {}}',
+        b'{"id": "1", "event": "payment.success", "object": ' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"id": "1", "event": "payment.success", "object": {"amount": ' + b"1" * 50 + b"}}",
+        b'{"id": "1", "event": "payment.success", "object": {"amount": 1e2000000}}',
+        b'{"event": "payment.success", "object": {}}',
+        b'{"id": "1", "object": {}}',
+        b'{"id": "1", "event": "payment.success"}',
+        b"[]",
+        b"null",
+    ],
+    ids=["equal keys", "depth", "digits", "exponent", "no id", "no event", "no object", "a list", "null"],
+)
+def test_json_beyond_our_limits_is_kept(live_server: LiveServer, body: bytes) -> None:
+    """200, the bytes as they came, and an incident: to refuse it would mean 48 h of retries (G10)."""
+    for _ in range(2):
+        answer = post(live_server.url, body, authorization=signature(body))
+        assert (answer.status, answer.body) == (200, b"")
+    kept = Notification.objects.get()
+    assert (kept.state, bytes(kept.body or b""), kept.receipts) == ("refused", body, 2)
+    assert Incident.objects.get().kind == "refused_content"
+
+
+def test_order_without_an_id_is_kept(live_server: LiveServer) -> None:
+    """It names nothing that could be recorded, so it is kept for staff."""
+    body = body_of(object=OrderDocumentFactory(id=""))
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert Notification.objects.get().state == "refused"
+    assert not Order.objects.exists()
+
+
+def test_unknown_event_is_kept(live_server: LiveServer) -> None:
+    """200, kept as it came, an incident, no order, whatever the object is."""
+    body = body_of(event="payment.paused")
+    for _ in range(2):
+        assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert bytes(Notification.objects.get().body or b"") == body
+    assert Incident.objects.get().kind == "unknown_event"
+    assert not Order.objects.exists()
+
+
+def test_unknown_status_is_kept(live_server: LiveServer) -> None:
+    """The event decides; the word that nobody knows is an incident."""
+    body = body_of(object=OrderDocumentFactory(status="dancing"))
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert Order.objects.get().status == "processed"
+    assert "unknown_status" in set(Incident.objects.values_list("kind", flat=True))
+
+
+def test_unknown_fields_are_kept(live_server: LiveServer) -> None:
+    """Fields come and go: all of them are in the order's document."""
+    order = {**OrderDocumentFactory(), "recurring_plan_id": "plan-7", "novelty": {"deep": [1]}}
+    body = body_of({**notification(order=order), "envelope_novelty": True})
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    document = Order.objects.get().whole_document
+    assert (document["recurring_plan_id"], document["novelty"]) == ("plan-7", {"deep": [1]})
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"id": 7},
+        {"id": {"a": 1}},
+        {"user": "ada"},
+        {"amount": "a lot"},
+        {"amount": -(10**30)},
+        {"created_at": "yesterday"},
+        {"items": {"not": "a list"}},
+        {"metadata": ["x"]},
+        {"currency": "X" * 300, "type": "y" * 300, "transaction": "z" * 3000},
+        {"description": "\x00 \ud800"},
+        {"refund": [], "cancellation": 7, "method": "card"},
+    ],
+    ids=str,
+)
+def test_odd_values_never_fail(live_server: LiveServer, odd: dict[str, object]) -> None:
+    """A signed message may hold anything: it is acknowledged, whatever can be read of it."""
+    order = {**OrderDocumentFactory(), **odd}
+    description = order["description"]
+    body = body_of({**notification(order={**order, "description": ""})})
+    if "\x00" in str(description):
+        body = body.replace(b'"description":""', b'"description":"\\u0000 \\ud800"')
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert Notification.objects.get().state in ("applied", "refused")
+
+
+@pytest.mark.parametrize("delivery_try", [-1, 10**30, "seven", None, True])
+def test_odd_attempt_numbers_never_fail(live_server: LiveServer, delivery_try: object) -> None:
+    """The number of the attempt only moves a time."""
+    body = body_of({**NotificationDocumentFactory(), "delivery_try": delivery_try})
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert Order.objects.get().status == "processed"

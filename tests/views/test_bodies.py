@@ -1,0 +1,185 @@
+"""How a body may arrive: sizes, lengths, compression, and what stands in front of the view (A.42, A.43, A.45)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest, HttpResponse
+from pytest_django.live_server_helper import LiveServer
+
+from checkout_integration.flows.intake import LARGEST_BODY
+from checkout_integration.models import Notification, Order
+from tests.flows.shop import statements
+from tests.views.wire import body_of, exchange, post, signature
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+class ReadingMiddleware:
+    """Reads the body before the view, as logging middleware does."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Reads, and goes on."""
+        assert request.body is not None
+        return self.get_response(request)
+
+
+def padded(size: int) -> bytes:
+    """A notification of so many bytes."""
+    body = body_of()
+    return body + b" " * (size - len(body))
+
+
+def test_declared_size_above_the_limit_is_refused_unread(live_server: LiveServer) -> None:
+    """413 at once: not a byte of a gigabyte is waited for."""
+    with statements() as seen:
+        answer = post(live_server.url, authorization="Signature x", length=1024**3)
+    assert (answer.status, answer.error["code"], seen) == (413, "TOO_LARGE", [])
+
+
+@pytest.mark.parametrize(("size", "status"), [(LARGEST_BODY, 200), (LARGEST_BODY + 1, 413)])
+def test_limit_of_the_size_is_one_mebibyte(live_server: LiveServer, size: int, status: int) -> None:
+    """The limit itself is let in."""
+    body = padded(size)
+    assert post(live_server.url, body, authorization=signature(body)).status == status
+
+
+@pytest.mark.parametrize("length", ["-5", "many", "1e3", ""])
+def test_odd_length_is_never_a_server_error(live_server: LiveServer, length: str) -> None:
+    """Whatever a stranger declares, the answer is a refusal."""
+    request = (
+        b"POST /checkout/webhook/ HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n"
+        b"Content-Length: " + length.encode() + b"\r\nAuthorization: Signature x\r\n\r\n"
+    )
+    assert exchange(live_server.url, request).status in (400, 401, 411)
+
+
+def test_body_without_a_length_is_told_so(live_server: LiveServer) -> None:
+    """A server that does not mark its input as terminated cannot read a chunked body: 411, never a silent 401."""
+    body = body_of()
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    answer = post(
+        live_server.url,
+        chunked,
+        authorization=signature(body),
+        length=None,
+        headers={"Transfer-Encoding": "chunked"},
+    )
+    assert (answer.status, answer.error["code"]) == (411, "LENGTH_REQUIRED")
+
+
+def through_wsgi(body: bytes, **environ: Any) -> int:
+    """The status of a request as a server with terminated input hands it over: without a length."""
+    answered: list[str] = []
+
+    def start_response(status: str, *rest: object) -> Callable[[bytes], object]:
+        answered.append(status)
+        return answered.append  # type: ignore[return-value]
+
+    environment = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/checkout/webhook/",
+        "SERVER_NAME": "shop.example.com",
+        "SERVER_PORT": "80",
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "HTTP_AUTHORIZATION": signature(body),
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
+        "wsgi.errors": io.StringIO(),
+        "wsgi.url_scheme": "http",
+        **environ,
+    }
+    response = WSGIHandler()(environment, start_response)
+    response.close()
+    return int(answered[0].split()[0])
+
+
+def test_chunked_body_is_accepted_where_input_is_terminated(live_server: LiveServer) -> None:
+    """Servers such as gunicorn unpack the chunks and mark the end."""
+    assert through_wsgi(body_of()) == 200
+    assert Notification.objects.count() == 1
+
+
+def test_chunked_body_above_the_limit_is_refused(live_server: LiveServer) -> None:
+    """The real size counts where none is declared."""
+    assert through_wsgi(padded(LARGEST_BODY + 1)) == 413
+
+
+def test_chunked_body_behind_reading_middleware_is_accepted(live_server: LiveServer, settings: Any) -> None:
+    """Django hands such middleware an empty body under WSGI; the notification is there all the same."""
+    settings.MIDDLEWARE = ["tests.views.test_bodies.ReadingMiddleware"]
+    assert through_wsgi(body_of()) == 200
+
+
+def test_middleware_may_have_read_the_body(live_server: LiveServer, settings: Any) -> None:
+    """Django keeps what was read; the view takes that."""
+    settings.MIDDLEWARE = ["tests.views.test_bodies.ReadingMiddleware", *settings.MIDDLEWARE]
+    body = body_of()
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+
+
+def test_upload_limit_of_the_shop_does_not_apply(live_server: LiveServer, settings: Any) -> None:
+    """DATA_UPLOAD_MAX_MEMORY_SIZE is about the shop's forms."""
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+    body = body_of()
+    assert post(live_server.url, body, authorization=signature(body)).status == 200
+
+
+@pytest.mark.spec("SVC-07")
+@pytest.mark.parametrize("signed", ["the JSON", "the bytes as sent"])
+def test_compressed_body_is_accepted(live_server: LiveServer, signed: str) -> None:
+    """Signed over the JSON body, as the specification says, or over what was sent."""
+    body = body_of()
+    sent = gzip.compress(body)
+    answer = post(
+        live_server.url,
+        sent,
+        authorization=signature(body if signed == "the JSON" else sent),
+        headers={"Content-Encoding": "gzip"},
+    )
+    assert answer.status == 200
+    assert bytes(Notification.objects.get().body or b"") == body
+
+
+@pytest.mark.parametrize(
+    ("sent", "encoding"),
+    [
+        (gzip.compress(b" " * (LARGEST_BODY + 1)), "gzip"),
+        (gzip.compress(b" " * 50_000_000), "gzip"),
+        (gzip.compress(b"{}")[:-1], "gzip"),
+        (gzip.compress(b"{}") + b"more", "gzip"),
+        (gzip.compress(b"{}") * 2, "gzip"),
+        (b"{}", "gzip"),
+        (b"{}", "br"),
+    ],
+    ids=["too large", "bomb", "cut", "more after it", "two members", "not compressed", "another encoding"],
+)
+def test_damaged_compression_is_a_bad_request(live_server: LiveServer, sent: bytes, encoding: str) -> None:
+    """400 with the error object, before any look at the database."""
+    with statements() as seen:
+        answer = post(
+            live_server.url, sent, authorization=signature(sent), headers={"Content-Encoding": encoding}
+        )
+    assert (answer.status, answer.error["code"], seen) == (400, "INVALID_BODY", [])
+
+
+def test_whole_requests_in_one_transaction_change_nothing(live_server: LiveServer) -> None:
+    """With ATOMIC_REQUESTS the answer would be sent before the commit; the view keeps out of it."""
+    from django.db import connections
+
+    held = connections.databases["default"]["ATOMIC_REQUESTS"]
+    connections.databases["default"]["ATOMIC_REQUESTS"] = True
+    try:
+        body = body_of(event="payment.success")
+        assert post(live_server.url, body, authorization=signature(body)).status == 200
+        assert Order.objects.get().status == "processed"
+    finally:
+        connections.databases["default"]["ATOMIC_REQUESTS"] = held
