@@ -1,1 +1,1 @@
-"""The statements of the service's specification, and the map from each to the code that obeys it and the tests that prove it."""
+"""The statements of the specification, and the map from each to the code that obeys it and the tests that prove it."""
