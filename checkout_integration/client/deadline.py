@@ -96,6 +96,11 @@ def watching_pool() -> PoolManager:
     return pool
 
 
+def is_calling() -> bool:
+    """Whether this thread is inside a call with a deadline."""
+    return getattr(_current, "deadline", None) is not None
+
+
 def _watch(connection: Any) -> None:
     deadline: Deadline | None = getattr(_current, "deadline", None)
     if deadline is not None and connection.sock is not None:

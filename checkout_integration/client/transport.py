@@ -21,6 +21,7 @@ from checkout_integration.client.errors import (
     DeadlineExceeded,
     ServiceUnreachable,
 )
+from checkout_integration.client.logs import cut_queries
 from checkout_integration.client.retry import JitteredRetry
 from checkout_integration.protocol.endpoints import Endpoint
 
@@ -46,6 +47,7 @@ class Transport:
     """
 
     def __init__(self, timeout: float) -> None:
+        cut_queries()
         self._timeout = timeout
         self._pool = watching_pool()
 
@@ -121,17 +123,18 @@ def _refuse_late(deadline: Deadline) -> None:
 
 def _failure(endpoint: Endpoint, error: Exception, deadline: Deadline) -> CheckoutError:
     name = f"{endpoint.method} {endpoint.path}"
-    never_sent = isinstance(_root(error), _NEVER_SENT)
+    root = _root(error)
+    never_sent = isinstance(root, _NEVER_SENT)
     safety = {
         "retry_is_safe": endpoint.repeatable or never_sent,
         "outcome_unknown": not endpoint.repeatable and not never_sent,
     }
     if isinstance(error, BodyRefused):
         return AnswerUnreadable(f"the answer of {name} was not read: {error}", **safety)
-    if deadline.is_over():
+    if deadline.is_over() and not isinstance(root, NewConnectionError):
         return DeadlineExceeded(f"{name} was not answered in time; raise the timeout or try later", **safety)
     return ServiceUnreachable(
-        f"{name} was not answered ({type(_root(error)).__name__}); check the address and the network",
+        f"{name} was not answered ({type(root).__name__}); check the address and the network",
         **safety,
     )
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from checkout_integration.client import Client, errors
-from tests.client.calls import CALLS, every_call, failure, good_answer
-from tests.client.conftest import MakeClient, config_for
-from tests.client.stub import Answering, Received, Stub, running
+from tests.client.calls import ACCOUNT, BASIC, CALLS, ERROR, every_call, failure, good_answer
+from tests.client.conftest import SECRET, MakeClient, config_for
+from tests.client.stub import Answering, Received, Stub, http, running
 
 
 def hang_up(connection: socket.socket, _request: Received) -> None:
@@ -94,3 +94,16 @@ def test_a_silent_service_meets_the_deadline_over_all_attempts(client_of: MakeCl
         error = failure(client_of(stub, timeout=0.5), CALLS["list"])
     assert isinstance(error, errors.DeadlineExceeded)
     assert len(stub.received) == 1
+
+
+def test_the_log_of_the_http_library_names_no_customer(
+    client_of: MakeClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It writes every URL that it tries again, and queries hold identifiers of customers."""
+    caplog.set_level("DEBUG")
+    with running(hang_up, http(503, ERROR, Retry_After="0"), good_answer("list")) as stub:
+        CALLS["list"](client_of(stub))
+    assert "Retrying" in caplog.text
+    assert "/merchant/s2s/api/v1/order" in caplog.text
+    for text in (ACCOUNT, SECRET, BASIC):
+        assert text not in caplog.text
