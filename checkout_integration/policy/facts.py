@@ -7,7 +7,7 @@ displayed status is a function of the *set* of observations (G3, G5), whatever t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from checkout_integration.policy.observation import Observation, Source, Timing, stamp
@@ -23,11 +23,13 @@ class Slot:
 
     ``at`` is the fact's time as text (`observation.stamp`), "" when unknown. ``own`` is a time that the document itself
     gave (``refunded_at``, ``canceled_at``) and beats ``at``. ``attempt`` is the delivery attempt that ``at`` was told by.
+    ``reread``: known only from the status in a message of another event, so that ``at`` is when it was true at the latest.
     """
 
     at: str = ""
     own: str = ""
     attempt: int = 0
+    reread: bool = False
 
     @property
     def time(self) -> str:
@@ -86,14 +88,18 @@ def _told_by_notification(observation: Observation, timing: Timing) -> Iterable[
     at = stamp(_event_time(observation.observed_at, attempt, timing.retry_interval))
     status = observation.order.status
     kind = KIND_OF_EVENT.get(Event(observation.event)) if observation.event in set(Event) else None
+    if kind is None:
+        return
     if kind is OrderStatus.CANCELED and status == OrderStatus.REJECTED:
         kind = OrderStatus.REJECTED
-    kinds = {kind} if kind else set()
     # The object may be read again at the time of a retry, so its status may know more than the event.
-    kinds |= {reversal for reversal in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK) if status == reversal}
-    for each in sorted(kinds):
-        own = stamp(_own_time(observation, each))
-        yield _key(each, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt)
+    for reread in {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK} - {kind}:
+        if status == reread:
+            at_the_latest = stamp(observation.observed_at)
+            own = stamp(_own_time(observation, reread))
+            yield _key(reread, Source.NOTIFICATION), Slot(at=at_the_latest, own=own, reread=True)
+    own = stamp(_own_time(observation, kind))
+    yield _key(kind, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt)
 
 
 def _told_by_list(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
@@ -139,9 +145,9 @@ def join(left: Facts, right: Facts) -> Facts:
 def _join_slots(key: str, left: Slot, right: Slot) -> Slot:
     if key.endswith(f"/{Source.LIST}"):
         return max(left, right, key=lambda slot: slot.at)
-    earliest = min(left, right, key=lambda slot: (slot.attempt, slot.at or UNKNOWN_TIME))
+    nearest = min(left, right, key=lambda slot: (slot.reread, slot.attempt, slot.at or UNKNOWN_TIME))
     own = min(filter(None, (left.own, right.own)), default="")
-    return Slot(at=earliest.at, attempt=earliest.attempt, own=own)
+    return replace(nearest, own=own)
 
 
 def decide(facts: Facts, status: OrderStatus, at: datetime) -> Facts:
@@ -216,8 +222,8 @@ DOUBLE_LOSS = "double_loss"
 def to_json(facts: Facts) -> dict[str, object]:
     """The facts as JSON, for the order's row."""
     slots = {
-        key: {name: value for name, value in (("at", s.at), ("own", s.own), ("try", s.attempt)) if value}
-        for key, s in sorted(facts.slots.items())
+        key: {name: value for name, value in _parts(slot) if value}
+        for key, slot in sorted(facts.slots.items())
     }
     if facts.decision is None:
         return {"slots": slots}
@@ -228,6 +234,10 @@ def to_json(facts: Facts) -> dict[str, object]:
     }
 
 
+def _parts(slot: Slot) -> tuple[tuple[str, object], ...]:
+    return ("at", slot.at), ("own", slot.own), ("try", slot.attempt), ("reread", slot.reread)
+
+
 def from_json(stored: Mapping[str, object]) -> Facts:
     """The facts of an order's row; `to_json` made it."""
     slots = stored.get("slots") or {}
@@ -235,8 +245,13 @@ def from_json(stored: Mapping[str, object]) -> Facts:
     assert isinstance(slots, Mapping)
     return Facts(
         slots={
-            key: Slot(at=s.get("at", ""), own=s.get("own", ""), attempt=s.get("try", 0))
-            for key, s in slots.items()
+            key: Slot(
+                at=told.get("at", ""),
+                own=told.get("own", ""),
+                attempt=told.get("try", 0),
+                reread=told.get("reread", False),
+            )
+            for key, told in slots.items()
         },
         decision=_decision_from(decision) if isinstance(decision, Mapping) else None,
     )

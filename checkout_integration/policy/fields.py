@@ -7,7 +7,7 @@ Three kinds of field (semantics, section 5):
   beats one told before, then they are fixed;
 * latest: everything else; ``user`` is merged per key, other objects are replaced whole.
 
-An absent key is no statement, and null or "" does not erase a value.
+An absent key is no statement, and null, "" or a zero time does not erase a value.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType
 
 FIXED = frozenset({"id", "created_at", "type", "is_production", "user.external_id", "live"})
 SETTLED = frozenset({"amount", "currency", "original_amount", "charge_amount", "charge_currency"})
+MOMENTS = frozenset({"created_at", "canceled_at", "refunded_at"})
 LIVE = "live"
 """The envelope's ``live`` is merged beside the Order's own fields, under this name."""
 
@@ -33,7 +34,7 @@ MONEY_CONFLICTS = SETTLED
 
 @dataclass(frozen=True, kw_only=True)
 class Stamp:
-    """Who told the standing value, and when. ``settled``: the order was known as paid in that document."""
+    """Who told the standing value, and when. ``settled``: an amount or a currency, told of a paid order."""
 
     at: str
     source: str
@@ -73,8 +74,9 @@ EMPTY = Merged(values={}, stamps={})
 def merge(merged: Merged, observation: Observation, *, settled: bool) -> Merged:
     """What is known with this observation added. ``settled``: it tells of a paid (or reversed) order."""
     values, stamps, conflicts = dict(merged.values), dict(merged.stamps), set(merged.conflicts)
-    told = Stamp(at=stamp(observation.observed_at), source=observation.source, settled=settled)
+    at = stamp(observation.observed_at)
     for field, value in _statements(observation):
+        told = Stamp(at=at, source=observation.source, settled=settled and field in SETTLED)
         if field not in values:
             values[field], stamps[field] = value, told
             continue
@@ -97,18 +99,32 @@ def from_stored(
 
 def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
     for field, value in _flat(without_card_number(observation.document)):
-        if value is not None and value != "":
+        if not _is_nothing(field, value):
             yield field, value
     if observation.live is not None:
         yield LIVE, observation.live
 
 
+def _is_nothing(field: str, value: Any) -> bool:
+    """Whether the value is one of the ways to say nothing; for a time these include the zero times."""
+    if value is None or value == "":
+        return True
+    try:
+        return field in MOMENTS and parse_moment(value) is None
+    except ValueError:
+        return False
+
+
 def _flat(document: Document) -> Iterable[tuple[str, Any]]:
-    """Top-level fields, and those of ``user`` one by one. A field of the service's called ``live`` is not the envelope's."""
+    """Top-level fields, and those of ``user`` one by one; a ``user`` that is no object says nothing of the customer.
+
+    A top-level field of the service's that is called ``live`` or ``user.…`` is not one of ours.
+    """
     for field, value in document.items():
-        if field == "user" and isinstance(value, Mapping):
-            yield from ((f"user.{name}", each) for name, each in value.items())
-        elif field != LIVE:
+        if field == "user":
+            user = value if isinstance(value, Mapping) else {}
+            yield from ((f"user.{name}", each) for name, each in user.items())
+        elif field != LIVE and not field.startswith("user."):
             yield field, value
 
 

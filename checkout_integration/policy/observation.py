@@ -57,4 +57,5 @@ def stamp(moment: datetime | None) -> str:
 
     Aware datetimes in UTC only: ``protocol.values.parse_moment`` makes no others.
     """
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else ""
+    # Not strftime, whose %Y writes the year 999 with three digits on some systems: it would sort behind 2024.
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z" if moment else ""

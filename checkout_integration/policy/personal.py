@@ -50,14 +50,14 @@ def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], 
     personal: dict[str, Any] = {}
     for field, value in document.items():
         inner = public.get(field)
-        if field not in public:
-            personal[field] = value
-        elif inner is not _WHOLE and isinstance(value, Mapping):
+        if field in public and (inner is _WHOLE or value is None):
+            kept[field] = value
+        elif inner is not None and isinstance(value, Mapping):
             kept[field], hidden = split(value, inner)
             if hidden:
                 personal[field] = hidden
-        else:
-            kept[field] = value
+        else:  # not in the list, or not of the shape that the list describes
+            personal[field] = value
     return kept, personal
 
 

@@ -38,10 +38,15 @@ class OrderState:
 
     @property
     def partial(self) -> bool:
-        """Whether the refund is smaller than the charge (deployed services refund in full only)."""
+        """Whether the refund is smaller than the charge, and no chargeback took the rest.
+
+        Deployed services refund in full only.
+        """
         refund = self.order.refund
         charged = _charged(self.order)
-        if self.status != OrderStatus.REFUNDED or refund is None or refund.amount is None or charged is None:
+        if self.status != OrderStatus.REFUNDED or self.facts.knows(OrderStatus.CHARGEBACK):
+            return False
+        if refund is None or refund.amount is None or charged is None:
             return False
         amount, currency = charged
         return (refund.currency or currency) == currency and refund.amount < amount

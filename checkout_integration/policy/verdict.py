@@ -117,7 +117,7 @@ def _order_type(order: Order) -> str | None:
 
 def _content(order: Order, sale: Sale) -> Reason:
     if sale.type == OrderType.SIMPLE:
-        return _price(order, sale)
+        return Reason.AMOUNT if sale.expected_amount is None else _price(order, sale)
     if sale.type == OrderType.VIRTUAL_CURRENCY:
         return _virtual_currency(order, sale) or _price(order, sale)
     return _items(order, sale.products) or _price(order, sale)

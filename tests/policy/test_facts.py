@@ -1,0 +1,363 @@
+"""Facts of one observation, row by row of the table of sources, and the status that facts add up to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from checkout_integration.policy.facts import (
+    DOUBLE_LOSS,
+    LISTED_CANCELED_THOUGH_PAID,
+    PAID_AND_CANCELED,
+    Facts,
+    Slot,
+    contradictions,
+    decide,
+    displayed_status,
+    facts_of,
+    join,
+)
+from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.protocol.vocabulary import OrderStatus
+from tests.policy.news import TIMING, ZERO_TIMES, at, creation, message, row, written
+
+
+def facts(*observations: Observation) -> Facts:
+    """All that these observations tell."""
+    told = Facts(slots={})
+    for observation in observations:
+        told = join(told, facts_of(observation, TIMING))
+    return told
+
+
+def times(*observations: Observation) -> dict[str, str]:
+    """The time of each slot."""
+    return {key: slot.time for key, slot in facts(*observations).slots.items()}
+
+
+def status(*observations: Observation) -> str:
+    """The displayed status."""
+    return displayed_status(facts(*observations))
+
+
+@pytest.mark.spec("EVT-03", "STA-03")
+@pytest.mark.parametrize("told", ["processed", "created", "", "pending", "rejected", "no such status"])
+def test_a_success_is_processed_whatever_its_object_says(told: str) -> None:
+    """The event decides: payment.success can carry ``created``."""
+    assert times(message("payment.success", 5, status=told)) == {"processed/notification": stamp(at(5))}
+
+
+@pytest.mark.spec("EVT-05", "STA-06")
+def test_a_refund_is_told_at_its_own_time() -> None:
+    """``refunded_at`` beats the time of the message."""
+    told = message("payment.refund", 90, refunded_at=written(at(60)))
+    assert times(told) == {"refunded/notification": stamp(at(60))}
+
+
+@pytest.mark.parametrize("zero", ZERO_TIMES)
+def test_a_refund_without_a_time_is_told_at_that_of_its_message(zero: str | None) -> None:
+    """Null, "", year 1 and the epoch are no time."""
+    assert times(message("payment.refund", 90, refunded_at=zero)) == {"refunded/notification": stamp(at(90))}
+
+
+@pytest.mark.spec("EVT-04", "STA-07")
+def test_a_chargeback_is_no_refund() -> None:
+    """A chargeback message also says ``refunded`` and has a refund object: neither is a fact."""
+    told = message(
+        "payment.chargeback", 90, status="chargeback", refunded=True, refunded_at=written(at(60)), refund={}
+    )
+    assert times(told) == {"chargeback/notification": stamp(at(90))}
+
+
+@pytest.mark.spec("EVT-06", "STA-08", "STA-04", "STA-05")
+@pytest.mark.parametrize(
+    ("told", "kind"), [("rejected", "rejected"), ("canceled", "canceled"), ("created", "canceled")]
+)
+def test_a_cancel_is_rejected_where_its_object_says_so(told: str, kind: str) -> None:
+    """A declined payment is told by payment.cancel too."""
+    assert times(message("payment.cancel", 5, status=told)) == {f"{kind}/notification": stamp(at(5))}
+
+
+@pytest.mark.spec("ORD-08")
+@pytest.mark.parametrize("told", ["canceled", "rejected"])
+def test_a_cancel_is_told_at_its_own_time(told: str) -> None:
+    """``canceled_at`` beats the time of the message."""
+    facts_told = times(message("payment.cancel", 30, status=told, canceled_at=written(at(3))))
+    assert facts_told == {f"{told}/notification": stamp(at(3))}
+
+
+@pytest.mark.parametrize("reversal", ["refunded", "chargeback"])
+def test_the_status_of_a_message_read_again_tells_of_a_reversal(reversal: str) -> None:
+    """A success that is retried after the refund may carry the order as it is by then."""
+    told = times(message("payment.success", 100, delivery_try=10, status=reversal))
+    assert told == {"processed/notification": stamp(at(0)), f"{reversal}/notification": stamp(at(100))}
+
+
+def test_the_own_message_of_a_reversal_tells_its_time_better_than_a_status() -> None:
+    """From a status read again we know only when it was true at the latest, and the earliest such time is the nearest."""
+    reread = [
+        message("payment.success", 600 + 10 * n, delivery_try=60 + n, status="chargeback") for n in (0, 1)
+    ]
+    own = message("payment.chargeback", 520, delivery_try=2, status="chargeback")
+    assert times(*reversed(reread))["chargeback/notification"] == stamp(at(600))
+    assert times(*reread, own)["chargeback/notification"] == stamp(at(500))
+
+
+def test_a_chargeback_read_again_is_later_than_the_refund_before_it() -> None:
+    """Its time is not that of the success in whose message it was seen."""
+    refund = message("payment.refund", 300, status="refunded", refunded_at=written(at(300)))
+    success = message("payment.success", 900, delivery_try=90, status="chargeback")
+    assert status(refund, success) == "chargeback"
+
+
+@pytest.mark.parametrize("other", ["created", "processed", "canceled", "rejected", "pending"])
+def test_no_other_status_of_a_message_is_a_fact(other: str) -> None:
+    """Only reversals are read from the status of a message of another event."""
+    assert set(times(message("payment.refund", status=other))) == {"refunded/notification"}
+
+
+@pytest.mark.parametrize("event", ["payment.unheard_of", "user.validate", ""])
+def test_an_unknown_event_is_no_fact(event: str) -> None:
+    """It is kept, and shown as an incident, and moves nothing."""
+    assert times(message(event, status="refunded")) == {}
+
+
+@pytest.mark.spec("STA-01")
+@pytest.mark.parametrize("told", OrderStatus)
+def test_a_row_of_the_list_tells_its_status(told: OrderStatus) -> None:
+    """At the latest a quarter of an hour before it was read: it may be stale."""
+    assert times(row(told, 60)) == {f"{told}/list": stamp(at(45))}
+
+
+@pytest.mark.parametrize(
+    ("told", "field"), [("refunded", "refunded_at"), ("canceled", "canceled_at"), ("rejected", "canceled_at")]
+)
+def test_a_row_has_the_later_of_its_own_time_and_the_margin(told: str, field: str) -> None:
+    """A refund of two minutes ago is not told to be fifteen minutes old."""
+    document = {field: written(at(58))}
+    assert times(row(told, 60, **document)) == {f"{told}/list": stamp(at(58))}
+    assert times(row(told, 120, **document)) == {f"{told}/list": stamp(at(105))}
+
+
+def test_a_row_with_an_unknown_status_is_no_fact() -> None:
+    """It is kept, and shown as an incident, and moves nothing."""
+    assert times(row("no such status")) == {}
+
+
+def test_a_row_that_was_read_at_an_unknown_time_tells_its_status() -> None:
+    """Without a ``Date`` header only the document's own time is left."""
+    assert times(row("processed", None), row("refunded", None, refunded_at=written(at(3)))) == {
+        "processed/list": "",
+        "refunded/list": stamp(at(3)),
+    }
+
+
+def test_the_larger_time_of_two_rows_stands() -> None:
+    """The list repeats itself for ever; what it said last counts."""
+    assert times(row("processed", 20), row("processed", 80), row("processed", 40)) == {
+        "processed/list": stamp(at(65))
+    }
+
+
+@pytest.mark.spec("STA-02")
+def test_our_own_creation_is_created_at_no_time() -> None:
+    """A success may arrive before the answer to our call, and must win."""
+    assert times(creation()) == {"created/creation": ""}
+
+
+@pytest.mark.spec("EVT-10")
+def test_the_attempts_before_it_are_taken_off_the_time_of_a_message() -> None:
+    """``created_at`` is rewritten at each attempt, every ten minutes."""
+    assert times(message("payment.success", 2880, delivery_try=288)) == {
+        "processed/notification": stamp(at(0))
+    }
+
+
+def test_nothing_is_taken_off_where_the_service_does_not_rewrite_the_time() -> None:
+    """The specification's reading is a setting: RETRY_INTERVAL 0."""
+    timing = Timing(retry_interval=timedelta(0))
+    told = facts_of(message("payment.success", 30, delivery_try=3), timing)
+    assert told.slots["processed/notification"].time == stamp(at(30))
+
+
+def test_the_time_of_the_smallest_attempt_stands() -> None:
+    """It has the smallest error, whichever arrives first."""
+    late, early = (message("payment.success", minutes, delivery_try=n) for minutes, n in ((34, 3), (11, 1)))
+    assert times(late, early) == times(early, late) == {"processed/notification": stamp(at(1))}
+
+
+def test_of_one_attempt_told_twice_the_earlier_time_stands() -> None:
+    """A tie of attempts must not be decided by arrival."""
+    first, second = message("payment.success", 5), message("payment.success", 4)
+    assert times(first, second) == times(second, first) == {"processed/notification": stamp(at(4))}
+
+
+def test_of_one_attempt_the_one_with_a_time_stands() -> None:
+    """No time is not the earliest time."""
+    timeless, timed = message("payment.success", None), message("payment.success", 4)
+    assert times(timeless, timed) == times(timed, timeless) == {"processed/notification": stamp(at(4))}
+
+
+def test_an_own_time_outlives_an_earlier_attempt_without_one() -> None:
+    """What a document tells of itself is not lost to a message that tells less."""
+    with_own = message("payment.refund", 90, delivery_try=3, refunded_at=written(at(60)))
+    without = message("payment.refund", 65)
+    assert times(with_own, without) == times(without, with_own) == {"refunded/notification": stamp(at(60))}
+
+
+@pytest.mark.parametrize("attempt", [10**12, 10**40, -1, -(10**40)])
+def test_an_absurd_attempt_is_survived(attempt: int) -> None:
+    """Numbers are the sender's; a time beyond the calendar is no time."""
+    assert set(times(message("payment.success", delivery_try=attempt))) == {"processed/notification"}
+
+
+def test_times_sort_as_text_whatever_the_year() -> None:
+    """Slots are compared as text: the year 999 lies before 2024."""
+    years = [datetime(year, 1, 1, tzinfo=UTC) for year in (2, 999, 1999, 2024, 9999)]
+    assert sorted(map(stamp, years)) == [stamp(year) for year in years]
+
+
+PAY = message("payment.success", 10, status="processed")
+CANCEL = message("payment.cancel", 20, status="canceled", canceled_at=written(at(20)))
+DECLINE = message("payment.cancel", 20, status="rejected")
+REFUND = message("payment.refund", 30, status="refunded", refunded_at=written(at(30)))
+CHARGEBACK = message("payment.chargeback", 40, status="chargeback")
+
+
+@pytest.mark.parametrize(
+    ("observations", "displayed"),
+    [
+        ([], "created"),
+        ([creation()], "created"),
+        ([row("pending")], "pending"),
+        ([creation(), row("pending"), row("created", 99)], "pending"),
+        ([row("pending", 99), CANCEL], "canceled"),
+        ([row("pending", 99), DECLINE], "rejected"),
+        ([row("created", 99), PAY], "processed"),
+        ([row("pending", 99), PAY], "processed"),
+        ([row("processed")], "processed"),
+        ([PAY, REFUND], "refunded"),
+        ([PAY, CHARGEBACK], "chargeback"),
+        ([REFUND], "refunded"),
+        ([CHARGEBACK, row("processed", 999)], "chargeback"),
+        ([REFUND, message("payment.success", 999)], "refunded"),
+        ([REFUND, message("payment.cancel", 999, status="canceled")], "refunded"),
+    ],
+)
+@pytest.mark.spec("STA-01", "STA-09")
+def test_classes(observations: list[Observation], displayed: str) -> None:
+    """A higher class wins whatever the times."""
+    assert status(*observations) == displayed
+    assert status(*reversed(observations)) == displayed
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "displayed"),
+    [
+        (REFUND, CHARGEBACK, "chargeback"),
+        (REFUND, message("payment.chargeback", 29), "refunded"),
+        (REFUND, message("payment.chargeback", 30), "chargeback"),
+        (PAY, CANCEL, "canceled"),
+        (PAY, DECLINE, "rejected"),
+        (PAY, message("payment.cancel", 9, status="canceled"), "processed"),
+        (PAY, message("payment.cancel", 10, status="canceled"), "canceled"),
+        (PAY, message("payment.cancel", 10, status="rejected"), "rejected"),
+        (CANCEL, message("payment.cancel", 19, status="rejected"), "canceled"),
+        (CANCEL, message("payment.cancel", 21, status="rejected"), "rejected"),
+        (CANCEL, DECLINE, "canceled"),
+    ],
+)
+def test_within_a_class_the_later_fact_is_shown(
+    first: Observation, second: Observation, displayed: str
+) -> None:
+    """On a tie the one that ships no goods: chargeback, then the end of class 2, canceled before rejected."""
+    assert status(first, second) == status(second, first) == displayed
+
+
+@pytest.mark.parametrize("end", ["rejected", "canceled"])
+def test_an_end_known_only_from_the_list_never_beats_a_payment(end: str) -> None:
+    """An order whose receiver failed for 48 hours turns rejected in the list although it is paid."""
+    told = facts(PAY, row(end, 9999))
+    assert displayed_status(told) == "processed"
+    assert contradictions(told) == {LISTED_CANCELED_THOUGH_PAID}
+
+
+def test_a_listed_end_does_not_date_a_signed_one() -> None:
+    """Only the signed time of an end is compared with the payment."""
+    early_end = message("payment.cancel", 5, status="rejected")
+    assert status(PAY, early_end, row("rejected", 9999)) == "processed"
+
+
+def test_a_listed_end_of_an_unpaid_order_is_shown() -> None:
+    """Nothing speaks against it."""
+    assert status(creation(), row("rejected")) == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("observations", "found"),
+    [
+        ([PAY, REFUND], set()),
+        ([CANCEL, DECLINE], set()),
+        ([PAY, CANCEL], {PAID_AND_CANCELED}),
+        ([PAY, DECLINE, row("rejected")], {PAID_AND_CANCELED}),
+        ([row("processed"), row("canceled")], {LISTED_CANCELED_THOUGH_PAID}),
+        ([REFUND, CHARGEBACK], {DOUBLE_LOSS}),
+        ([PAY, CANCEL, REFUND, CHARGEBACK], {PAID_AND_CANCELED, DOUBLE_LOSS}),
+    ],
+)
+def test_contradictions(observations: list[Observation], found: set[str]) -> None:
+    """What no path of the specification has together is for a person to look at."""
+    assert contradictions(facts(*observations)) == found
+
+
+def test_a_decision_of_staff_outranks_what_is_known() -> None:
+    """A person has looked at the contradiction."""
+    decided = decide(facts(PAY, CANCEL), OrderStatus.PROCESSED, at(50))
+    assert displayed_status(facts(PAY, CANCEL)) == "canceled"
+    assert displayed_status(decided) == "processed"
+
+
+@pytest.mark.parametrize("again", [CANCEL, message("payment.cancel", 900, status="canceled")])
+def test_a_decision_stands_when_the_same_is_told_again(again: Observation) -> None:
+    """Repeating a fact that the person knew is no news."""
+    decided = decide(facts(PAY, CANCEL), OrderStatus.PROCESSED, at(50))
+    assert displayed_status(join(decided, facts_of(again, TIMING))) == "processed"
+
+
+def test_a_fact_that_is_new_after_a_decision_counts() -> None:
+    """A decision outranks the facts known at that moment, and no later ones."""
+    decided = decide(facts(PAY, CANCEL), OrderStatus.PROCESSED, at(50))
+    assert displayed_status(join(decided, facts_of(REFUND, TIMING))) == "refunded"
+
+
+def test_the_latest_decision_stands() -> None:
+    """Whichever is read first."""
+    known = facts(PAY, CANCEL)
+    first = decide(known, OrderStatus.PROCESSED, at(50))
+    second = decide(known, OrderStatus.CANCELED, at(60))
+    assert displayed_status(join(first, second)) == displayed_status(join(second, first)) == "canceled"
+
+
+def test_a_reversal_may_be_undone_by_staff_only() -> None:
+    """G7: the list saying processed again does not make it paid."""
+    reversed_facts = facts(PAY, REFUND, row("processed", 99999))
+    assert displayed_status(reversed_facts) == "refunded"
+    assert displayed_status(decide(reversed_facts, OrderStatus.PROCESSED, at(100))) == "processed"
+
+
+@pytest.mark.parametrize(
+    ("slot", "time"),
+    [(Slot(), ""), (Slot(at="2024"), "2024"), (Slot(at="2024", own="2023"), "2023")],
+)
+def test_the_time_of_a_slot(slot: Slot, time: str) -> None:
+    """Its own, else that of the message, else none."""
+    assert slot.time == time
+
+
+def test_a_kind_is_known_by_its_source() -> None:
+    """The rules ask for signed facts where the list may err."""
+    told = facts(PAY, row("rejected"))
+    assert told.knows(OrderStatus.REJECTED)
+    assert told.knows(OrderStatus.REJECTED, Source.LIST)
+    assert not told.knows(OrderStatus.REJECTED, Source.NOTIFICATION, Source.STAFF)

@@ -1,0 +1,123 @@
+"""Which part of a document one command can erase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkout_integration.policy.personal import PUBLIC, join, split, without_card_number
+
+NAMES = st.sampled_from([*PUBLIC, "unheard_of", "email", "name", "card", "brand", "last4", "id"]) | st.text(
+    max_size=3
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
+
+
+@given(DOCUMENTS)
+def test_the_two_parts_make_the_document(document: dict[str, Any]) -> None:
+    """Nothing is lost or invented, whatever the document's shape."""
+    assert join(*split(document)) == document
+
+
+@given(DOCUMENTS)
+def test_the_public_part_splits_into_itself(document: dict[str, Any]) -> None:
+    """What is kept outside the erasable row holds nothing personal."""
+    public, _ = split(document)
+    assert split(public) == (public, {})
+
+
+CANARY = "ada@example.com"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"unheard_of": CANARY},
+        {"receipt_email": CANARY},
+        {"receipt_phone": CANARY},
+        {"notify_sale_email": CANARY},
+        {"billing_address": {"zip": CANARY}},
+        {"issuer": {"url": CANARY}},
+        {
+            "user": {
+                "name": CANARY,
+                "email": CANARY,
+                "phone": CANARY,
+                "ip": CANARY,
+                "address": {"city": CANARY},
+            }
+        },
+        {"user": {"metadata": {"x": CANARY}, "unheard_of": CANARY}},
+        {"user": CANARY},
+        {"user": [CANARY]},
+        {"issuer": CANARY},
+        {"method": [{"card": CANARY}]},
+        {"method": {"card": CANARY}},
+        {
+            "method": {
+                "card": {"last4": CANARY, "fingerprint": CANARY, "unheard_of": CANARY},
+                "params": CANARY,
+            }
+        },
+        {"method": {"wallet": {"account": CANARY}, "crypto_currency": {"address": CANARY}}},
+    ],
+)
+def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str, Any]) -> None:
+    """The list names what is not personal; the rest is, unknown fields and unknown shapes included."""
+    public, personal = split({"id": "order-1", **document})
+    assert CANARY not in str(public)
+    assert CANARY in str(personal)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"id": "1", "amount": 5, "metadata": {"checkout_reference": "r"}, "items": [{"id": "gem"}]},
+        {"user": {"id": "u", "external_id": "ada"}},
+        {"method": {"type": "bank_card", "card": {"brand": "VISA"}}},
+        {"user": None, "method": None},
+    ],
+)
+def test_what_the_books_need_is_not_personal(document: dict[str, Any]) -> None:
+    """After an erasure the sale can still be told."""
+    assert split(document) == (document, {})
+
+
+@pytest.mark.parametrize(
+    ("card", "masked"),
+    [
+        ({"first6": "424242", "last4": "4242", "masked": "4242424242424242"}, "424242******4242"),
+        ({"first6": "42424242", "last4": "0004242", "masked": "x"}, "424242******4242"),
+        ({"first6": 424242, "last4": 4242, "masked": "x"}, "424242******4242"),
+        ({"first6": None, "masked": "4242424242424242"}, "******"),
+    ],
+)
+def test_masked_is_rebuilt(card: dict[str, Any], masked: str) -> None:
+    """From the first six and the last four digits, whatever was sent."""
+    rebuilt = without_card_number({"id": "1", "method": {"type": "bank_card", "card": card}})
+    assert rebuilt == {"id": "1", "method": {"type": "bank_card", "card": {**card, "masked": masked}}}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"method": None},
+        {"method": "card"},
+        {"method": {"card": None}},
+        {"method": {"card": "4"}},
+        {"method": {"card": {"last4": "4242"}}},
+        {"method": {"card": {"last4": "4242", "masked": ""}}},
+    ],
+)
+def test_a_document_without_a_masked_number_stays_as_it_is(document: dict[str, Any]) -> None:
+    """No number is invented."""
+    assert without_card_number(document) == document
