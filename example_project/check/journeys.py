@@ -1,0 +1,194 @@
+"""The journeys. Each returns in a few words what was seen, and raises when something is not as it should be."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import requests
+from django.contrib.auth.models import User
+
+from checkout_integration import flows
+from checkout_integration.models import Checkout, Notification, Order, ValidationDecision
+from checkout_integration.tasks import sync_transactions
+from example_project.check.pages import Page
+from example_project.check.steps import await_value, expect
+from example_project.check.visitor import DECLINED_CARD, Operator, Visitor
+from example_project.processes import Places
+from example_project.shop.demo import BUYER, STAFF
+from example_project.shop.models import InventoryItem
+
+
+class Journeys:
+    """A buyer, a member of staff and an operator, who share one shop. Journeys are named as they are told."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._buyer = Visitor(places)
+        self._staff = Visitor(places)
+        self._operator = Operator(places)
+
+    def all(self) -> dict[str, Any]:
+        """Return every journey by name, in the order in which they are made."""
+        return {
+            "log in": self.log_in,
+            "buy gems": lambda: self.buy("gems-500", "500 gems"),
+            "buy a game key": self.buy_key,
+            "buy a virtual item": lambda: self.buy("ember-cloak", "Cloak of Embers"),
+            "pay by token": self.pay_by_token,
+            "user.validate approved": self.validated,
+            "user.validate refused": self.refused,
+            "decline and try again": self.decline_and_try_again,
+            "cancel": self.cancel,
+            "lost notification, then sync": self.lost_notification,
+            "refund takes back": lambda: self.taken_back("refund", "refunded"),
+            "chargeback takes back": lambda: self.taken_back("chargeback", "chargeback"),
+            "staff see the order": self.staff_see,
+        }
+
+    def log_in(self) -> str:
+        """The buyer logs in at the shop."""
+        page = self._buyer.log_in(BUYER)
+        expect("the page's greeting", f"Log out {BUYER.first_name}" in page.text, True)
+        return f"{BUYER.username} is in the shop"
+
+    def buy(self, slug: str, name: str) -> str:
+        """Shop, form, notification, receiver, return page, inventory."""
+        checkout = self._bought(slug)
+        page = self._buyer.get("/inventory/")
+        expect("the inventory names it", name in page.text, True)
+        return f"{name} paid by order {_order(checkout).order_id} and owned"
+
+    def buy_key(self) -> str:
+        """As `buy`; the page of the purchase and the inventory show the activation code."""
+        item = InventoryItem.objects.get(checkout=self._bought("lanternfall"))
+        expect(
+            "the inventory shows the code",
+            item.code and item.code in self._buyer.get("/inventory/").text,
+            True,
+        )
+        return f"activation code {item.code[:5]}-… shown"
+
+    def pay_by_token(self) -> str:
+        """A token that holds customer and purchase; its form makes the order, which is bound by the reference."""
+        issued = flows.create_token(
+            amount=Decimal("1.50"), currency="USD", user=self._account(), subject=_product("gems-500")
+        )
+        self._buyer.pay(self._buyer.get(issued.payment_form_url))
+        await_value(
+            "an item for the token's sale",
+            lambda: InventoryItem.objects.filter(checkout=issued.checkout).first(),
+        )
+        return f"sale {issued.checkout.reference[:8]}… paid"
+
+    def validated(self) -> str:
+        """The purchases above were approved by the shop's hook."""
+        decisions = ValidationDecision.objects.filter(approved=True, external_id=str(self._account().pk))
+        expect("approvals of the buyer are kept", decisions.count() >= 3, True)
+        return (
+            f"{decisions.count()} approvals, the slowest in {max(each.latency for each in decisions):.2f} s"
+        )
+
+    def refused(self) -> str:
+        """A customer whom the shop does not know is refused: nothing is paid."""
+        order_id = self._stranger_orders()
+        told = self._operator.ask("POST", f"orders/{order_id}/pay")
+        expect("the outcome of paying", told["outcome"], "refused")
+        expect("the order at the service", told["status"], "created")
+        decision = ValidationDecision.objects.get(external_id="a-stranger")
+        return f"answered no: {decision.reason}"
+
+    def decline_and_try_again(self) -> str:
+        """A declined card makes no sale; "try again" is a new order of the same sale, and grants once."""
+        declined = self._buyer.pay(self._buyer.buy("tin-raven"), DECLINED_CARD)
+        expect("the form says so", "Payment declined" in declined.text, True)
+        end = self._buyer.pay(self._buyer.submit(declined, "/form/again"))
+        self._buyer.read_until(self._buyer.come_back(end), "This is yours now")
+        checkout = Checkout.objects.latest("pk")
+        await_value("both orders", lambda: checkout.orders.filter(status="rejected").first())
+        states = sorted(checkout.orders.values_list("status", flat=True))
+        expect("the orders of the sale", states, ["processed", "rejected"])
+        return "two orders, one payment, one item"
+
+    def cancel(self) -> str:
+        """A cancelled order: the page of the purchase says so, and nothing is owned."""
+        end = self._buyer.submit(self._buyer.buy("moss-and-iron"), "/form/cancel")
+        self._buyer.read_until(self._buyer.come_back(end), "nothing was charged")
+        checkout = Checkout.objects.latest("pk")
+        expect("the order", _order(checkout).status, "canceled")
+        expect("items", InventoryItem.objects.filter(checkout=checkout).count(), 0)
+        return "canceled, nothing owned"
+
+    def lost_notification(self) -> str:
+        """The service's notification never arrives; the sync finds the payment in the list and the goods are granted."""
+        lose = {"point": "notification", "kind": "drop", "subject": "payment.success", "times": 1}
+        self._operator.ask("PUT", "faults", rules=[lose])
+        self._buyer.pay(self._buyer.buy("gems-1200"))
+        self._operator.ask("POST", "deliver")
+        checkout = Checkout.objects.latest("pk")
+        known = Notification.objects.filter(object_id=checkout.order_id, event="payment.success")
+        expect("notifications that arrived", known.count(), 0)
+        sync_transactions.delay()
+        self._await_item(checkout)
+        expect("notifications that arrived", known.count(), 0)
+        return "granted by the sync alone"
+
+    def taken_back(self, action: str, status: str) -> str:
+        """What the operator takes back leaves the inventory, and the page of the purchase says so."""
+        checkout = self._bought("ember-cloak")
+        self._operator.ask("POST", f"orders/{checkout.order_id}/{action}")
+        gone = InventoryItem.objects.filter(checkout=checkout).exclude(taken_back_at=None)
+        await_value("the item is taken back", gone.first)
+        expect("the order", _order(checkout).status, status)
+        checkout.refresh_from_db()
+        expect("the sale", checkout.status, Checkout.Status.REVERSED)
+        return f"order {status}, item gone"
+
+    def staff_see(self) -> str:
+        """Staff find the order in the admin, with its timeline."""
+        self._staff.log_in(STAFF, "/admin/login/")
+        order = Order.objects.filter(status="refunded").latest("pk")
+        listed = self._staff.get("/admin/checkout_integration/order/")
+        expect("the list shows the order", order.order_id in listed.text, True)
+        page = self._staff.get(f"/admin/checkout_integration/order/{order.pk}/change/")
+        for word in ("payment.success", "payment.refund"):
+            expect(f"the order's page tells {word}", word in page.text, True)
+        return "list and timeline"
+
+    def _bought(self, slug: str) -> Checkout:
+        page: Page = self._buyer.come_back(self._buyer.pay(self._buyer.buy(slug)))
+        self._buyer.read_until(page, "This is yours now")
+        checkout = Checkout.objects.latest("pk")
+        expect("the verdict", _order(checkout).verdict, "verified")
+        return checkout
+
+    def _await_item(self, checkout: Checkout) -> InventoryItem:
+        return await_value("the item", InventoryItem.objects.filter(checkout=checkout).first)
+
+    def _account(self) -> User:
+        return User.objects.get(username=BUYER.username)
+
+    def _stranger_orders(self) -> str:
+        """An order for a customer of whom the shop knows nothing, made past the shop; returns its id."""
+        asked = {
+            "project": "brightwick",
+            "type": "simple",
+            "amount": 1,
+            "currency": "USD",
+            "user": {"external_id": "a-stranger"},
+        }
+        headers = {"X-API-SIGNATURE": "sandbox_brightwick_secret"}
+        answer = requests.post(
+            f"{self._places.service}/api/v1/order", json=asked, headers=headers, timeout=20
+        )
+        return str(answer.json()["id"])
+
+
+def _order(checkout: Checkout) -> Order:
+    return checkout.orders.latest("pk")
+
+
+def _product(slug: str) -> Any:
+    from example_project.shop.models import Product
+
+    return Product.objects.get(slug=slug)

@@ -1,0 +1,157 @@
+"""The processes of the example: shop, service and worker, started and stopped together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_WITHIN = 60.0
+STOPPED_WITHIN = 8.0
+
+
+class ProcessDied(Exception):
+    """A process ended by itself, or did not become ready; the text holds the end of its log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Where everything is. Shop and service have different host names, as they would in the world."""
+
+    folder: Path
+    shop_port: int
+    service_port: int
+
+    @property
+    def shop(self) -> str:
+        """The shop's address."""
+        return f"http://127.0.0.1:{self.shop_port}"
+
+    @property
+    def service(self) -> str:
+        """The service's address."""
+        return f"http://localhost:{self.service_port}"
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that tell the settings where everything is."""
+        return {
+            "DJANGO_SETTINGS_MODULE": "example_project.settings",
+            "EXAMPLE_FOLDER": str(self.folder),
+            "EXAMPLE_SERVICE": self.service,
+        }
+
+
+@dataclass(kw_only=True)
+class Running:
+    """What was started, by name."""
+
+    places: Places
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a Python module in a session of its own, so that Ctrl-C reaches only this process, which stops the rest."""
+        with self._log(name).open("wb") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "DJANGO_RUNSERVER_HIDE_WARNING": "true"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def await_port(self, name: str, port: int) -> None:
+        """Return when the process answers there. Raises ProcessDied when it ends before, or takes too long."""
+        deadline = time.monotonic() + READY_WITHIN
+        while not _answers(port):
+            self.raise_if_one_died()
+            if time.monotonic() > deadline:
+                raise ProcessDied(
+                    f"The {name} did not answer within {READY_WITHIN:.0f} s.\n{self._end_of_log(name)}"
+                )
+            time.sleep(0.05)
+
+    def raise_if_one_died(self) -> None:
+        """Raise ProcessDied when one of the processes has ended."""
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise ProcessDied(
+                    f"The {name} ended with code {process.returncode}.\n{self._end_of_log(name)}"
+                )
+
+    def stop(self) -> None:
+        """Ask every process to end, and make those end that do not."""
+        for process in self.processes.values():
+            process.terminate()
+        deadline = time.monotonic() + STOPPED_WITHIN
+        for process in self.processes.values():
+            try:
+                process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                _kill(process)
+
+    def _log(self, name: str) -> Path:
+        return self.places.folder / f"{name}.log"
+
+    def _end_of_log(self, name: str) -> str:
+        lines = self._log(name).read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join(["Its last words:", *lines[-15:]])
+
+
+@contextmanager
+def running(places: Places) -> Iterator[Running]:
+    """Start everything, yield when shop and service answer, stop everything. Sets Django up in this process too."""
+    (places.folder / "queue").mkdir(parents=True, exist_ok=True)
+    os.environ.update(places.environment())
+    started = Running(places=places)
+    try:
+        webhook = f"{places.shop}/checkout/webhook/"
+        state = str(places.folder / "service.sqlite3")
+        service = ("--port", str(places.service_port), "--webhook-url", webhook, "--state", state)
+        started.start("service", "example_project.service", *service)
+        _prepare_database()
+        started.start(
+            "shop", "example_project.manage", "runserver", "--noreload", f"127.0.0.1:{places.shop_port}"
+        )
+        worker = ("--beat", "--pool", "solo", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
+        started.start("worker", "celery", "--app", "example_project.celery", "worker", *worker)
+        started.await_port("service", places.service_port)
+        started.await_port("shop", places.shop_port)
+        yield started
+    finally:
+        started.stop()
+
+
+def _prepare_database() -> None:
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    from example_project.shop.demo import fill
+
+    call_command("migrate", verbosity=0, interactive=False)
+    fill()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its children at once."""
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()

@@ -1,0 +1,47 @@
+"""The service, played by the sandbox in a process of its own, with the shop's products in its catalogue."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import threading
+
+from checkout_integration.protocol.vocabulary import OrderType, WebhookMode
+from checkout_integration.sandbox import Product, Sandbox, SandboxProject, SandboxServer
+from example_project.catalogue import GOODS
+
+
+def main() -> None:
+    """Serve until a signal ends it."""
+    parser = argparse.ArgumentParser(prog="python -m example_project.service", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--webhook-url", required=True, help="where the shop takes notifications")
+    parser.add_argument("--state", required=True, help="SQLite file that keeps the orders")
+    options = parser.parse_args()
+    project = SandboxProject(
+        project_id="brightwick",
+        secret_key=os.environ.get("CHECKOUT_SECRET_KEY", "sandbox_brightwick_secret"),
+        webhook_url=options.webhook_url,
+        mode=WebhookMode.PRE_APPROVAL,  # so that the shop is asked about every buyer
+        title="Brightwick Games",
+        catalogue=tuple(
+            Product(id=good.slug, name=good.name, price=good.price, kind=OrderType(good.kind))
+            for good in GOODS
+            if good.kind != OrderType.SIMPLE
+        ),
+    )
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    # Another host name than the shop's, as it would be in the world: neither sees the other's cookies.
+    public = f"http://localhost:{options.port}"
+    with (
+        Sandbox([project], state=options.state) as sandbox,
+        SandboxServer(sandbox, "127.0.0.1", options.port, public_url=public),
+    ):
+        ended.wait()
+
+
+if __name__ == "__main__":
+    main()

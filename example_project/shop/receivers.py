@@ -1,0 +1,31 @@
+"""Granting what was paid for, and taking it back. Each may run again after a failure, so each may be repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.dispatch import receiver
+from django.utils import timezone
+
+from checkout_integration.models import Checkout, Order
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from example_project.shop.models import InventoryItem, Product
+
+
+@receiver(checkout_paid)
+def grant_goods(order: Order, checkout: Checkout, **kwargs: Any) -> None:
+    """Give the buyer what was sold. The payment is verified: it pays for this sale, in full."""
+    item = order.items.first()
+    buyer, product = checkout.user, checkout.subject
+    assert buyer is not None  # `views.buy` sells products to players, and nothing else
+    assert isinstance(product, Product)
+    InventoryItem.objects.get_or_create(
+        checkout=checkout,
+        defaults={"owner": buyer, "product": product, "code": item.code if item else ""},
+    )
+
+
+@receiver(checkout_reversed)
+def take_goods_back(checkout: Checkout, **kwargs: Any) -> None:
+    """Take back what a refund or a chargeback has undone."""
+    InventoryItem.objects.filter(checkout=checkout, taken_back_at=None).update(taken_back_at=timezone.now())

@@ -1,0 +1,12 @@
+// The page of a purchase looks again until the payment is known and the goods are there. It marks nothing as paid itself.
+const page = document.getElementById("purchase");
+
+async function ask() {
+  const answer = await fetch(page.dataset.statusUrl, {headers: {Accept: "application/json"}}).catch(() => null);
+  const told = answer && answer.ok ? await answer.json() : {status: page.dataset.status};
+  if (told.status === page.dataset.status) setTimeout(ask, 1500);
+  else location.reload();
+}
+
+if (page.dataset.waits === "payment") setTimeout(ask, 500);
+if (page.dataset.waits === "goods") setTimeout(() => location.reload(), 700);
