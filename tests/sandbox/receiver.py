@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,6 +40,7 @@ class Receiver:
         received: every request so far.
         answers: statuses to answer next; 200 when there is none left.
         location: `Location` header of redirects.
+        meanwhile: called before each answer, for what happens while the service waits.
         promised: `Content-Length` of the answers, whose body is always empty.
     """
 
@@ -47,6 +49,7 @@ class Receiver:
         self.answers: list[int] = []
         self.location = ""
         self.promised = 0
+        self.meanwhile: Callable[[], None] = lambda: None
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -60,6 +63,7 @@ class Receiver:
                         body=self.rfile.read(length),
                     )
                 )
+                receiver.meanwhile()
                 status = receiver.answers.pop(0) if receiver.answers else 200
                 self.send_response(status)
                 if receiver.location and 300 <= status < 400:

@@ -87,3 +87,17 @@ def test_the_form_says_that_it_was_refused(strict: Service) -> None:
     page = strict.pay_form(order_id)
     assert "The payment was refused." in page.text
     assert 'action="/form/pay"' in page.text
+
+
+def test_an_order_cancelled_while_the_merchant_thinks_is_not_paid(strict: Service) -> None:
+    """The answer to user.validate comes too late: the order stays canceled, and no payment is told."""
+    order_id = strict.order_id()
+
+    def cancel_once() -> None:
+        strict.receiver.meanwhile = lambda: None
+        strict.sandbox.payments.cancel(order_id)
+
+    strict.receiver.meanwhile = cancel_once
+    assert strict.act(order_id, "pay").status_code == 409
+    assert strict.listed().json()["items"][0]["status"] == "canceled"
+    assert sorted(strict.receiver.events) == ["payment.cancel", "user.validate"]

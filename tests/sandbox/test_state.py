@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.sandbox import SandboxProject
+from tests.sandbox.receiver import Receiver
 from tests.sandbox.service import NOON, Service, running
 
 
@@ -29,6 +30,19 @@ def test_a_restart_keeps_orders_messages_and_clock(tmp_path: Path) -> None:
         after.advance(540)
         (tried,) = after.sandbox.outgoing.of_order(order_id)
     assert (waiting.delivery_try, tried.delivery_try) == (1, 2)
+
+
+def test_a_message_in_work_is_sent_after_a_restart(tmp_path: Path) -> None:
+    """A process that dies while sending leaves the message to the next one."""
+    state = tmp_path / "state"
+    with Receiver() as merchant:
+        with running(state=state, webhook_url=merchant.url) as before:
+            before.sandbox.stop()
+            before.sandbox.payments.pay(before.order_id())
+            assert before.sandbox.outgoing.claim(NOON) is not None
+        with running(state=state, webhook_url=merchant.url) as after:
+            after.settle()
+        assert merchant.events == ["payment.success"]
 
 
 def test_memory_forgets(field: Service) -> None:
