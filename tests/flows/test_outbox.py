@@ -1,0 +1,446 @@
+"""Receivers of signals: each once, each alone, in order, and never on a payment that was taken back (G4)."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO, StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.signals import (
+    checkout_paid,
+    checkout_reversed,
+    order_changed,
+    payment_refund,
+    payment_success,
+)
+from checkout_integration.testing.assertions import assert_granted, assert_not_granted, assert_taken_back
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import Failing, Listening, disown, make_due, notification, own, owned
+from tests.views.wire import body_of, signature
+
+pytestmark = pytest.mark.django_db
+in_threads = pytest.mark.django_db(transaction=True)
+
+
+def paid(checkout: Checkout) -> Order:
+    """A sale's payment, recorded; its receivers have not run."""
+    order: Order = OrderFactory(checkout=checkout)
+    return order
+
+
+def refund(deliver: Deliver, checkout: Checkout) -> None:
+    """The service gives the money back."""
+    told = order_document_for(checkout, status="refunded")
+    assert deliver(notification("payment.refund", told)).status_code == 200
+
+
+def states() -> list[str]:
+    """States of all deliveries, in the order of their making."""
+    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+
+
+def test_receiver_runs_once_with_its_arguments(listen: Listening) -> None:
+    """Everything that semantics promise is there, and a second drain runs nothing."""
+    heard = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    order = paid(checkout)
+    flows.run_deliveries()
+    flows.run_deliveries()
+    (arguments,) = heard
+    assert {name: arguments[name] for name in ("checkout", "order", "sender", "verdict", "live")} == {
+        "checkout": checkout,
+        "order": order,
+        "sender": Order,
+        "verdict": "verified",
+        "live": False,
+    }
+    assert {name: arguments[name] for name in ("source", "partial", "renewal", "attempt", "refund")} == {
+        "source": "notification",
+        "partial": False,
+        "renewal": False,
+        "attempt": 1,
+        "refund": None,
+    }
+    assert (arguments["previous_status"], arguments["transition"].to_status) == ("", "processed")
+    assert arguments["idempotency_key"] == Announcement.objects.get(signal="checkout_paid").idempotency_key
+    assert_granted(checkout)
+
+
+def test_refund_while_the_grant_is_failing_leaves_nothing_owned(
+    listen: Listening, checkout_deliver: Deliver
+) -> None:
+    """The success fails twice, then the refund arrives: at the end the goods are not owned (must show 6)."""
+    failing = Failing(times=2)
+
+    def grant(**arguments: Any) -> None:
+        own(**arguments)
+        failing(**arguments)
+
+    listen(checkout_paid, grant, name="grant")
+    listen(checkout_reversed, disown, name="disown")
+    checkout = CheckoutFactory()
+    for _ in range(2):
+        checkout_deliver(order=order_document_for(checkout))
+        make_due()
+    assert (failing.tries, owned()) == (2, 0)
+    refund(checkout_deliver, checkout)
+    make_due()
+    flows.run_deliveries()
+    assert (failing.tries, owned()) == (2, 0)
+    assert Delivery.objects.get(receiver="grant").state == "superseded"
+    assert_taken_back(checkout)
+
+
+def test_grant_that_succeeds_late_is_taken_back_by_the_refund(
+    listen: Listening, checkout_deliver: Deliver
+) -> None:
+    """Granted at the third attempt, then refunded: not owned either."""
+    failing = Failing(times=2)
+
+    def grant(**arguments: Any) -> None:
+        own(**arguments)
+        failing(**arguments)
+
+    listen(checkout_paid, grant, name="grant")
+    listen(checkout_reversed, disown, name="disown")
+    checkout = CheckoutFactory()
+    paid(checkout)
+    for _ in range(3):
+        flows.run_deliveries()
+        make_due()
+    assert owned() == 1
+    refund(checkout_deliver, checkout)
+    assert owned() == 0
+
+
+def test_failing_receiver_is_retried_alone(listen: Listening) -> None:
+    """Of two receivers one raises: the other ran once, the first comes back by itself."""
+    failing = Failing(times=3)
+    sound = listen(checkout_paid, name="sound")
+    unsound = listen(checkout_paid, failing, name="unsound")
+    paid(CheckoutFactory())
+    for _ in range(6):
+        flows.run_deliveries()
+        make_due()
+    assert (len(sound), len(unsound), failing.tries) == (1, 1, 4)
+    assert unsound[0]["attempt"] == 4
+
+
+def test_failed_receiver_waits(listen: Listening) -> None:
+    """It is not tried again at once: a minute first, and longer each time."""
+    failing = Failing()
+    listen(checkout_paid, failing)
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    flows.run_deliveries()
+    delivery = Delivery.objects.get()
+    assert (failing.tries, delivery.state, delivery.error) == (1, "due", "ValueError")
+    assert delivery.due_at > timezone.now() + timedelta(seconds=50)
+
+
+def test_failure_undoes_its_effects(listen: Listening) -> None:
+    """What a receiver wrote before it raised is rolled back with it."""
+
+    def half(order: Order, **arguments: Any) -> None:
+        own(order)
+        raise ValueError("after the write")
+
+    listen(checkout_paid, half)
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert owned() == 0
+
+
+def test_receiver_is_parked_after_ten_attempts(listen: Listening, caplog: pytest.LogCaptureFixture) -> None:
+    """A dead letter, which says the class of the failure and never its words."""
+    failing = Failing()
+    listen(checkout_paid, failing)
+    paid(CheckoutFactory())
+    for _ in range(12):
+        flows.run_deliveries()
+        make_due()
+    delivery = Delivery.objects.get()
+    assert (failing.tries, delivery.state, delivery.error) == (10, "parked", "ValueError")
+    assert "canary-of-a-receiver" not in caplog.text
+
+
+def test_parked_receiver_is_run_again_by_staff(listen: Listening) -> None:
+    """After the mend, with attempts of its own."""
+    failing = Failing(times=10)
+    heard = listen(checkout_paid, failing)
+    paid(CheckoutFactory())
+    for _ in range(10):
+        flows.run_deliveries()
+        make_due()
+    staff = User.objects.create_user("staff")
+    assert flows.run_again(Delivery.objects.get(), staff=staff)
+    flows.run_deliveries()
+    assert (len(heard), Delivery.objects.get().state) == (1, "done")
+
+
+def test_what_is_waiting_is_not_run_again(listen: Listening) -> None:
+    """Only an ended delivery can be made due."""
+    listen(checkout_paid, Failing())
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
+
+
+@pytest.mark.parametrize("signal", [checkout_paid, payment_success])
+def test_success_of_a_reversed_payment_is_superseded(
+    listen: Listening, checkout_deliver: Deliver, settings: Any, signal: Any
+) -> None:
+    """Goods must not be granted on money that went back meanwhile."""
+    heard = listen(signal)
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    checkout = CheckoutFactory()
+    paid(checkout)
+    refund(checkout_deliver, checkout)
+    flows.run_deliveries()
+    assert (heard, states()) == ([], ["superseded"])
+
+
+def test_partial_refund_supersedes_nothing(
+    listen: Listening, checkout_deliver: Deliver, settings: Any
+) -> None:
+    """The sale stands; staff look at it."""
+    heard = listen(checkout_paid)
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    checkout = CheckoutFactory()
+    paid(checkout)
+    told = order_document_for(checkout, status="refunded", refund__amount=1)
+    checkout_deliver(notification("payment.refund", told))
+    flows.run_deliveries()
+    assert len(heard) == 1
+
+
+def test_back_off_holds_back_the_same_receiver_only(listen: Listening, checkout_deliver: Deliver) -> None:
+    """A receiver meets the changes of one order in their order; other receivers do not wait for it."""
+    failing = Failing(times=1)
+    slow = listen(order_changed, failing, name="slow")
+    quick = listen(order_changed, name="quick")
+    refunds = listen(payment_refund, name="refunds")
+    checkout = CheckoutFactory()
+    paid(checkout)
+    flows.run_deliveries()
+    refund(checkout_deliver, checkout)
+    assert (len(slow), len(quick), len(refunds)) == (0, 2, 1)
+    make_due()
+    flows.run_deliveries()
+    assert [each["transition"].to_status for each in slow] == ["processed", "refunded"]
+
+
+def test_other_orders_do_not_wait(listen: Listening) -> None:
+    """One order's trouble is its own."""
+    failing = Failing(times=1)
+    heard = listen(checkout_paid, failing)
+    first, second = paid(CheckoutFactory()), paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert [each["order"] for each in heard] == [second]
+    make_due()
+    flows.run_deliveries()
+    assert [each["order"] for each in heard] == [second, first]
+
+
+def die_at_work() -> None:
+    """Leaves every delivery as a process leaves it that died in its receiver, long ago."""
+    fan_out()
+    past = timezone.now() - timedelta(seconds=1)
+    Delivery.objects.update(state=Delivery.State.RUNNING, attempts=1, fence="of-the-dead", due_at=past)
+    Order.objects.update(receivers_lease_until=past, receivers_lease_fence="of-the-dead")
+
+
+def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
+    """Its attempt was counted before it began, so that what always kills its worker is parked in the end."""
+    heard = listen(checkout_paid)
+    paid(CheckoutFactory())
+    die_at_work()
+    flows.run_deliveries()
+    assert [each["attempt"] for each in heard] == [2]
+    assert states() == ["done"]
+
+
+def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
+    """While the lease lasts, nobody else runs receivers of this order."""
+    heard = listen(checkout_paid)
+    paid(CheckoutFactory())
+    die_at_work()
+    Order.objects.update(receivers_lease_until=timezone.now() + timedelta(minutes=1))
+    flows.run_deliveries()
+    assert heard == []
+
+
+def test_receiver_that_vanished_is_a_failure(listen: Listening) -> None:
+    """It may be connected in another process; it is retried, and parked in the end."""
+    listen(checkout_paid)
+    paid(CheckoutFactory())
+    fan_out()
+    listen.end()
+    flows.run_deliveries()
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.error) == ("due", "ReceiverNotConnected")
+
+
+def test_announcement_without_receivers_says_so() -> None:
+    """It is counted, and does not block anything."""
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert set(Announcement.objects.values_list("state", flat=True)) == {"no_receivers"}
+
+
+@in_threads
+def test_async_receiver_runs(listen: Listening) -> None:
+    """It is awaited; a failure of it counts like any other."""
+    heard: list[str] = []
+
+    async def receive(order: Order, **arguments: Any) -> None:
+        heard.append(order.order_id)
+
+    listen.connect(checkout_paid, receive, "async")
+    order = paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert (heard, states()) == ([order.order_id], ["done"])
+
+
+def test_failing_receiver_does_not_change_the_answer(listen: Listening, checkout_deliver: Deliver) -> None:
+    """The service is told that the notification is kept, which is true."""
+    listen(payment_success, Failing())
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
+    assert states() == ["due"]
+
+
+@in_threads
+def test_receivers_run_after_the_answer_was_handed_over(listen: Listening) -> None:
+    """In request mode the server closes the response when its bytes are sent; only then do receivers run."""
+    heard = listen(payment_success)
+    body = body_of()
+    environment = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/checkout/webhook/",
+        "SERVER_NAME": "shop.example.com",
+        "SERVER_PORT": "80",
+        "CONTENT_LENGTH": str(len(body)),
+        "HTTP_AUTHORIZATION": signature(body),
+        "wsgi.input": BytesIO(body),
+        "wsgi.errors": StringIO(),
+        "wsgi.url_scheme": "http",
+    }
+    answered: list[str] = []
+
+    def start_response(status: str, *rest: object) -> Callable[[bytes], object]:
+        answered.append(status)
+        return answered.append  # type: ignore[return-value]
+
+    response = WSGIHandler()(environment, start_response)
+    assert (answered, b"".join(response), heard) == (["200 OK"], b"", [])
+    response.close()
+    assert len(heard) == 1
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    """A process of its own, as far as the database can tell: a thread with a connection of its own."""
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+@in_threads
+@pytest.mark.postgres
+def test_deliveries_of_one_order_run_one_at_a_time(listen: Listening) -> None:
+    """While one process is in a receiver of the order, another runs receivers of other orders only."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait(**arguments: Any) -> None:
+        entered.set()
+        assert leave.wait(20)
+
+    listen(checkout_paid, wait, name="a")
+    later = listen(checkout_reversed, name="b")
+    other = listen(payment_success, name="c")
+    busy, idle = CheckoutFactory(), CheckoutFactory()
+    paid(busy)
+    Announcement.objects.exclude(signal="checkout_paid").delete()
+    first = in_thread(flows.run_deliveries)
+    assert entered.wait(20)
+    try:
+        OrderFactory(checkout=busy, status="refunded")
+        OrderFactory(checkout=idle)
+        Announcement.objects.filter(order__checkout=idle, signal="checkout_paid").delete()
+        flows.run_deliveries()
+        assert (len(later), [each["checkout"] for each in other]) == (0, [idle])
+    finally:
+        leave.set()
+        first.join()
+    flows.run_deliveries()
+    assert len(later) == 1
+
+
+@in_threads
+@pytest.mark.postgres
+def test_slow_process_loses_its_effects_to_the_one_that_took_over(listen: Listening) -> None:
+    """Both ran the receiver, and one effect is left: the fence of the slow one is no longer valid."""
+    runs: list[int] = []
+
+    def grant(attempt: int, **arguments: Any) -> None:
+        runs.append(attempt)
+        Group.objects.create(name=f"goods of {uuid.uuid4()}")
+        if attempt == 1:
+            in_thread(take_over).join()
+
+    def take_over() -> None:
+        past = timezone.now() - timedelta(seconds=1)
+        Delivery.objects.update(due_at=past)
+        Order.objects.update(receivers_lease_until=past)
+        flows.run_deliveries()
+
+    listen(checkout_paid, grant)
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert (runs, owned(), states()) == ([1, 2], 1, ["done"])
+
+
+@in_threads
+@pytest.mark.postgres
+def test_processes_share_what_is_due(listen: Listening) -> None:
+    """Four drains at once run every delivery exactly once."""
+    heard = listen(checkout_paid, own)
+    for _ in range(20):
+        paid(CheckoutFactory())
+    workers = [in_thread(flows.run_deliveries) for _ in range(4)]
+    for worker in workers:
+        worker.join()
+    flows.run_deliveries()
+    assert (owned(), len({each["order"].pk for each in heard}), states()) == (20, 20, ["done"] * 20)
+
+
+def test_nothing_is_granted_for_a_refund_that_came_first(
+    listen: Listening, checkout_deliver: Deliver
+) -> None:
+    """The success that arrives late is a fact about the past."""
+    heard = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    refund(checkout_deliver, checkout)
+    checkout_deliver(notification(order=order_document_for(checkout), at=timezone.now() - timedelta(hours=1)))
+    assert_not_granted(checkout)
+    assert heard == []
