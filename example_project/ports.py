@@ -1,9 +1,8 @@
-"""Ports of this machine: is one free, and which one is."""
+"""Ports of this machine: can one be listened on, and which one can."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
 
 
 class PortInUse(Exception):
@@ -20,37 +19,18 @@ def free_or_raise(*ports: int) -> None:
                 probe.bind(("127.0.0.1", port))
             except (OSError, OverflowError) as error:
                 raise PortInUse(
-                    f"Port {port} cannot be used ({error}). Name another one, for example --port {_free_pair()}."
+                    f"Port {port} cannot be used ({error}). Name another one, for example --port {free_pair()}."
                 ) from None
 
 
-def free_ports(count: int) -> list[int]:
-    """Return so many free ports."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        return [_bound(each) for each in sockets]
-    finally:
-        _close(sockets)
-
-
-def _free_pair() -> int:
-    """Return a port that is free together with the next one."""
-    for port in range(8010, 9000, 10):
+def free_pair() -> int:
+    """Return a free port whose next one is free too."""
+    while True:
         with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
             try:
-                first.bind(("127.0.0.1", port))
                 second.bind(("127.0.0.1", port + 1))
-            except OSError:
+            except (OSError, OverflowError):
                 continue
             return port
-    return free_ports(1)[0]
-
-
-def _bound(probe: socket.socket) -> int:
-    probe.bind(("127.0.0.1", 0))
-    return int(probe.getsockname()[1])
-
-
-def _close(sockets: Iterable[socket.socket]) -> None:
-    for each in sockets:
-        each.close()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from example_project.check.steps import Report, Step
-from example_project.ports import free_ports
+from example_project.ports import free_pair
 from example_project.processes import Places, ProcessDied, running
 
 
@@ -17,8 +17,8 @@ def run(*, as_json: bool) -> int:
     """Return 0 when every journey went well, else 1."""
     report = Report(stream=sys.stderr if as_json else sys.stdout)
     with tempfile.TemporaryDirectory(prefix="checkout-example-") as folder:
-        shop_port, service_port = free_ports(2)
-        _walk(report, Places(folder=Path(folder), shop_port=shop_port, service_port=service_port))
+        port = free_pair()
+        _walk(report, Places(folder=Path(folder), shop_port=port, service_port=port + 1))
     if as_json:
         print(report.as_json())
     else:

@@ -1,0 +1,125 @@
+"""A buyer, a member of staff and the service's operator in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.paths.example import Example, running_example
+
+pytestmark = pytest.mark.browser
+CARD = "4242 4242 4242 4242"
+PATIENCE = 20_000  # milliseconds
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[Example]:
+    """Run the example shop once for all journeys."""
+    with running_example() as running:
+        yield running
+
+
+@pytest.fixture
+def buyer(page: Page, example: Example) -> Page:
+    """Give a browser whose visitor has logged in as the demonstration's buyer."""
+    page.set_default_timeout(PATIENCE)
+    log_in(page, f"{example.shop}/accounts/login/", "robin", "robin-plays")
+    return page
+
+
+def log_in(page: Page, address: str, name: str, password: str) -> None:
+    """Fill in a log-in form."""
+    page.goto(address)
+    page.locator("#id_username").fill(name)
+    page.locator("#id_password").fill(password)
+    page.locator("#id_password").press("Enter")
+    page.wait_for_url(lambda url: "login" not in url)
+
+
+def look(page: Page, name: str) -> None:
+    """Keep a picture for people to look at, where CHECKOUT_SCREENSHOTS names a folder."""
+    folder = os.environ.get("CHECKOUT_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
+
+
+def buy(page: Page, example: Example, product: str) -> None:
+    """Go from the shop to the hosted form, pay there, and press the button that leads back."""
+    page.goto(example.shop)
+    page.get_by_role("link", name=product).click()
+    page.get_by_role("button", name="Buy now").click()
+    page.wait_for_url(f"{example.service}/form/**")
+    page.get_by_label("Card number").fill(CARD)
+    page.get_by_label("Expiry date").fill("12/34")
+    page.get_by_label("Security code").fill("123")
+    page.get_by_label("E-mail for the receipt").fill("robin@example.com")
+    look(page, "form")
+    page.get_by_role("button", name=re.compile("^Pay")).click()
+    look(page, "form-paid")
+    page.get_by_role("link", name="OK").click()
+    page.wait_for_url(f"{example.shop}/**")
+
+
+@pytest.mark.parametrize(
+    ("product", "kind"), [("500 gems", "Gems"), ("Lanternfall", "Game key"), ("Tin raven", "Virtual item")]
+)
+def test_a_buyer_comes_back_to_a_page_that_says_paid(
+    buyer: Page, example: Example, product: str, kind: str
+) -> None:
+    """Each of the three kinds is paid on the hosted form, shown on the page of the purchase, and owned."""
+    buy(buyer, example, product)
+    expect(buyer.get_by_role("heading", name="Paid")).to_be_visible(timeout=PATIENCE)
+    expect(buyer.get_by_role("heading", name=product)).to_be_visible(timeout=PATIENCE)
+    look(buyer, f"return-{kind.lower().replace(' ', '-')}")
+    buyer.get_by_role("link", name="To the inventory").click()
+    expect(buyer.get_by_role("heading", name=product).first).to_be_visible()
+    if kind == "Game key":
+        expect(buyer.locator(".code").first).to_have_text(re.compile(r"(\w{5}-){4}\w{5}"))
+    look(buyer, "inventory")
+
+
+def test_a_refund_takes_the_goods_back_and_staff_see_why(
+    buyer: Page, example: Example, browser: Browser
+) -> None:
+    """The operator presses Refund: the item leaves the inventory, and the admin tells the order's story."""
+    buy(buyer, example, "Cloak of Embers")
+    expect(buyer.get_by_role("heading", name="Cloak of Embers")).to_be_visible(timeout=PATIENCE)
+    returned_to = buyer.url
+
+    operator = browser.new_page()
+    operator.goto(f"{example.service}/_sandbox/")
+    look(operator, "operator")
+    operator.get_by_role("button", name="Refund").first.click()
+
+    buyer.goto(returned_to)
+    expect(buyer.get_by_role("heading", name="Refunded")).to_be_visible(timeout=PATIENCE)
+    look(buyer, "return-refunded")
+    buyer.goto(f"{example.shop}/inventory/")
+    expect(buyer.get_by_role("heading", name="Cloak of Embers")).to_have_count(0)
+    buyer.goto(f"{example.shop}/purchases/")
+    expect(buyer.get_by_text("Refunded").first).to_be_visible()
+    look(buyer, "purchases")
+
+    staff = browser.new_page()
+    log_in(staff, f"{example.shop}/admin/", "sam", "sam-helps")
+    staff.goto(f"{example.shop}/admin/checkout_integration/order/")
+    look(staff, "admin-list")
+    staff.locator("#result_list tbody tr a").first.click()
+    expect(staff.get_by_text("payment.success").first).to_be_visible()
+    expect(staff.get_by_text("payment.refund").first).to_be_visible()
+    look(staff, "admin-order")
+
+
+def test_the_pages_people_see_first(page: Page, example: Example) -> None:
+    """The shop and a product can be looked at without an account; buying asks for one."""
+    page.goto(example.shop)
+    expect(page.get_by_role("heading", level=2)).to_have_count(6)
+    look(page, "shop")
+    page.get_by_role("link", name="Moss & Iron").click()
+    expect(page.get_by_role("link", name="Log in to buy")).to_be_visible()
+    look(page, "product")
