@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
@@ -114,11 +114,12 @@ class Screen(ModelAdmin):
         """The row of a page, None when there is none. Raises ``PermissionDenied`` where the viewer may not see it."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        row = self.get_object(request, unquote(object_id))
-        if row is None:
+        try:
+            key = self.opts.pk.to_python(unquote(object_id))
+        except ValidationError:
             return None
-        # get_object reads through the list's queryset; the page wants the whole row.
-        return self.model._default_manager.select_related(*self.related).get(pk=row.pk)
+        rows = self.model._default_manager.filter(pk=key)
+        return (rows.select_related(*self.related) if self.related else rows).first()
 
     def not_found(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Back to the start, with a message."""

@@ -68,6 +68,13 @@ def test_the_permission_shows_personal_data(client: Client, text: str) -> None:
     assert text in client.get(page_address("order", order)).content.decode()
 
 
+def test_the_document_of_a_refund_needs_the_permission(client: Client) -> None:
+    """A reversal that waits for its order is a whole Order object, customer included."""
+    refund = rows.make_refund(None, document={"user": {"email": "ada@buyers.example"}})
+    client.force_login(rows.make_staff("view_refund"))
+    assert "ada@buyers.example" not in client.get(page_address("refund", refund)).content.decode()
+
+
 def test_activation_codes_are_masked(client: Client) -> None:
     """A code is worth what was paid for it: neither the table of items nor the document shows it."""
     items = [{"id": "1", "name": "Game", "code": "CODE-1234-ABCD"}]
@@ -107,6 +114,13 @@ def test_links_lead_only_where_the_viewer_may_go(client: Client) -> None:
     html = client.get(page_address("order", order)).content.decode()
     assert checkout.reference in html
     assert page_address("checkout", checkout) not in html
+
+
+@pytest.mark.parametrize("key", ["999999", "nobody", "9" * 40, "_2F"])
+def test_a_page_that_is_not_there_leads_back_with_a_message(admin_client: Client, key: str) -> None:
+    """An old or mistyped address is no server error."""
+    answer = admin_client.get(f"/admin/checkout_integration/order/{key}/change/", follow=True)
+    assert "doesn’t exist" in answer.content.decode()
 
 
 def test_every_screen_is_covered_here() -> None:
