@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Entry, Notice
-from checkout_integration.models import Checkout
+from checkout_integration.models import Announcement, Checkout
 from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus
 
 
@@ -33,16 +34,22 @@ def grant(entry: Entry) -> None:
 
 def take_back(entry: Entry) -> None:
     """Announces ``checkout_reversed`` when a payment that granted goods has been fully refunded or charged back."""
-    if not entry.after.fully_reversed or entry.after.status == entry.before.status:
+    before, after = entry.before, entry.after
+    if not after.fully_reversed or (before.fully_reversed and before.status == after.status):
         return
-    reversed_again = entry.before.fully_reversed and entry.is_payer
-    if not (entry.granted_before or reversed_again):
+    if not _was_granted(entry):
         return
     if entry.checkout and entry.is_payer:
         entry.checkout.status = Checkout.Status.REVERSED
     sale = entry.checkout.reference if entry.checkout and entry.is_payer else entry.order_id
     once = ("reversed", sale, entry.after.status.value)
     entry.notices.append(Notice("checkout_reversed", once, {"renewal": entry.is_renewal}))
+
+
+def _was_granted(entry: Entry) -> bool:
+    """Whether goods were ever announced for this order. A cancel or a conflict since then may have withdrawn the verdict."""
+    granted = Announcement.objects.using(state_database()).filter(order_id=entry.row.pk, signal="checkout_paid")
+    return not entry.is_new and granted.exists()
 
 
 def announce_review(entry: Entry, reason: str) -> None:

@@ -86,9 +86,8 @@ def _resolve(project: Project, entry: Entry) -> None:
     if entry.checkout is None and entry.after.succeeded and entry.before != entry.after:
         named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
         # Against the lock order (checkout before order), which is known only now: a deadlock ends in a repeated transaction.
-        entry.checkout = (
-            locked(Checkout.objects.using(state_database()).filter(pk=named.pk)).get() if named else None
-        )
+        own = Checkout.objects.using(state_database()).filter(project=project.alias)
+        entry.checkout = locked(own.filter(pk=named.pk)).first() if named else None
 
 
 def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> None:

@@ -1,0 +1,392 @@
+"""Which sale a payment pays for, and when goods are granted and taken back (G7, G8)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.models import Announcement, Checkout, Incident, Installation, Order
+from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review, payment_success
+from checkout_integration.testing.assertions import assert_granted, assert_in_review, assert_taken_back
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import Listening, ShopHooks, notification, record_listed
+
+pytestmark = pytest.mark.django_db
+
+
+def settle(settings: Any, **changes: Any) -> None:
+    """Change settings of the app."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **changes}
+
+
+@pytest.mark.parametrize("bound_by", ["order id", "reference", "both"])
+def test_payment_is_bound_to_its_sale(checkout_deliver: Deliver, listen: Listening, bound_by: str) -> None:
+    """By the id that the service gave us, or by our own reference: "try again" makes a new id."""
+    heard = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    told = order_document_for(checkout)
+    if bound_by == "order id":
+        told["metadata"] = {}
+    if bound_by == "reference":
+        told["id"] = "another-try"
+    checkout_deliver(order=told)
+    assert_granted(checkout)
+    assert [each["checkout"] for each in heard] == [checkout]
+
+
+def test_notification_may_come_before_the_creation_answers(checkout_deliver: Deliver) -> None:
+    """The sale is committed first, and has no order id yet (A.16)."""
+    checkout = CheckoutFactory(order_id="", status="new", payment_form_url="")
+    checkout_deliver(order=order_document_for(checkout, id="early"))
+    assert_granted(checkout)
+    assert checkout.order_id == "early"
+
+
+def test_foreign_reference_binds_nothing(checkout_deliver: Deliver, settings: Any) -> None:
+    """A sale of one project is not paid by another project's order (G9)."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
+    settle(settings, PROJECTS={"default": own, "other": other})
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout), project="other")
+    checkout.refresh_from_db()
+    assert (checkout.status, Order.objects.get().verdict_reason) == ("open", "unbound")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"amount": Decimal("9.98")}, "amount"),
+        ({"amount": Decimal("0.01")}, "amount"),
+        ({"amount": Decimal("10.00")}, "amount"),
+        ({"currency": "EUR"}, "currency"),
+        ({"type": "product"}, "type"),
+        ({"is_production": True}, "mode"),
+    ],
+    ids=str,
+)
+def test_other_payment_than_asked_is_reviewed(
+    checkout_deliver: Deliver, listen: Listening, changes: dict[str, Any], reason: str
+) -> None:
+    """Anyone can make an order with our reference: signed does not mean sold (C.2)."""
+    granted, review = listen(checkout_paid), listen(payment_review)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout, **changes))
+    assert_in_review(Order.objects.get(), reason)
+    assert (granted, [each["reason"] for each in review]) == ([], [reason])
+    checkout.refresh_from_db()
+    assert (checkout.status, checkout.paid_order) == ("open", None)
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("is_production", [True, False])
+@pytest.mark.parametrize("test", [True, False])
+def test_mode_of_sale_and_payment_agree(
+    checkout_deliver: Deliver, live: bool, is_production: bool, test: bool
+) -> None:
+    """A live sale takes live production payments, a test sale test payments (C.4)."""
+    checkout = CheckoutFactory(test=test)
+    told = order_document_for(checkout, is_production=is_production)
+    checkout_deliver({**notification(order=told), "live": live})
+    verified = Order.objects.get().verdict == "verified"
+    assert verified is (live is is_production is not test)
+
+
+def test_value_added_tax_for_the_buyer_is_added(checkout_deliver: Deliver) -> None:
+    """The price is in original_amount then; where the seller pays it, in amount."""
+    checkout = CheckoutFactory()
+    told = order_document_for(
+        checkout, amount=Decimal("11.89"), original_amount=Decimal("9.99"), vat_payer="buyer"
+    )
+    checkout_deliver(order=told)
+    assert Order.objects.get().verdict == "verified"
+
+
+@pytest.mark.parametrize(
+    ("products", "verdict"), [(["sword"], "verified"), (["pebble"], "review"), ([], "review")]
+)
+def test_products_are_those_asked_for(checkout_deliver: Deliver, products: list[str], verdict: str) -> None:
+    """Items are compared by id; none at all cannot be compared."""
+    checkout = CheckoutFactory(type="product", products=["sword"])
+    checkout_deliver(order=order_document_for(checkout, products=products))
+    assert Order.objects.get().verdict == verdict
+
+
+def test_second_payment_is_reviewed(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Two tries of one sale were both paid: goods once, and staff look at the second."""
+    granted, review = listen(checkout_paid), listen(payment_review)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    checkout_deliver(order=order_document_for(checkout, id="second"))
+    assert len(granted) == 1
+    assert [each["reason"] for each in review] == ["paid_twice"]
+    assert_in_review(Order.objects.get(order_id="second"), "paid_twice")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_renewal_pays_again(checkout_deliver: Deliver, listen: Listening, same: bool) -> None:
+    """A further payment of the same recurring agreement; of another one it is a second payment."""
+    granted = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    agreement = {"recurring": True, "recurring_id": "agreement-1"}
+    checkout_deliver(order=order_document_for(checkout, **agreement))
+    later = agreement if same else {**agreement, "recurring_id": "agreement-2"}
+    checkout_deliver(order=order_document_for(checkout, id="month-2", **later))
+    assert [each["renewal"] for each in granted] == ([False, True] if same else [False])
+
+
+def test_declined_order_and_a_second_try(checkout_deliver: Deliver, listen: Listening) -> None:
+    """The form's "try again" makes a new order with the same reference; that one pays the sale."""
+    granted = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    checkout_deliver(notification("payment.cancel", order_document_for(checkout, status="rejected")))
+    checkout_deliver(order=order_document_for(checkout, id="second-try"))
+    assert Order.objects.get(order_id=checkout.order_id).status == "rejected"
+    assert [each["order"].order_id for each in granted] == ["second-try"]
+    assert_granted(checkout)
+
+
+@pytest.mark.parametrize(
+    ("setting", "verdict", "granted"), [("review", "review", 0), ("accept", "accepted", 1)]
+)
+def test_unbound_payment(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, setting: str, verdict: str, granted: int
+) -> None:
+    """The setting decides; by default staff do. Its fact is announced either way."""
+    heard, facts = listen(checkout_paid), listen(payment_success)
+    settle(settings, UNBOUND_ORDERS=setting)
+    checkout_deliver(order=OrderDocumentFactory())
+    assert (Order.objects.get().verdict, len(heard), len(facts)) == (verdict, granted, 1)
+    assert all(each["checkout"] is None for each in heard)
+
+
+def test_accepting_unbound_payments_still_checks_the_mode(
+    checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """A shop that takes live payments grants nothing for a test payment."""
+    heard = listen(checkout_paid)
+    settle(settings, UNBOUND_ORDERS="accept", ACCEPT_TEST_PAYMENTS=False)
+    checkout_deliver(order=OrderDocumentFactory(is_production=False))
+    assert_in_review(Order.objects.get(), "mode")
+    assert heard == []
+
+
+def test_hook_names_the_sale(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
+    """An order that was made in the browser is compared like any other."""
+    checkout = CheckoutFactory()
+    hooks.resolve = staticmethod(lambda order: checkout)
+    checkout_deliver(order=OrderDocumentFactory(id="in-browser"))
+    assert_granted(checkout)
+    cheap = OrderDocumentFactory(id="cheap", amount=Decimal("0.01"))
+    other = CheckoutFactory()
+    hooks.resolve = staticmethod(lambda order: other)
+    checkout_deliver(order=cheap)
+    assert_in_review(Order.objects.get(order_id="cheap"), "amount")
+
+
+def test_hook_cannot_name_a_sale_of_another_project(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening
+) -> None:
+    """Verified needs the same project, whoever says so (G9)."""
+    heard = listen(checkout_paid)
+    foreign = CheckoutFactory()
+    Checkout.objects.filter(pk=foreign.pk).update(project="other")
+    hooks.resolve = staticmethod(lambda order: foreign)
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
+    assert_in_review(Order.objects.get(), "unbound")
+    assert heard == []
+
+
+def test_staff_accept_a_payment(checkout_deliver: Deliver, listen: Listening) -> None:
+    """It is granted as if it were verified, once."""
+    heard = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout, amount=Decimal("5")))
+    staff = User.objects.create_user("staff")
+    flows.accept_payment(Order.objects.get(), staff=staff, reason="The rest came by post")
+    with pytest.raises(ValueError, match="in review"):
+        flows.accept_payment(Order.objects.get(), staff=staff, reason="again")
+    flows.run_deliveries()
+    assert len(heard) == 1
+    assert_granted(checkout)
+
+
+def test_reversed_payment_cannot_be_accepted(checkout_deliver: Deliver) -> None:
+    """The money is gone (G7)."""
+    checkout = CheckoutFactory()
+    told = order_document_for(checkout, amount=Decimal("5"))
+    checkout_deliver(order=told)
+    checkout_deliver(
+        notification("payment.refund", order_document_for(checkout, status="refunded", amount=Decimal("5")))
+    )
+    with pytest.raises(ValueError, match="in review"):
+        flows.accept_payment(Order.objects.get(), staff=User.objects.create_user("staff"), reason="")
+
+
+@pytest.mark.spec("EVT-04", "EVT-05", "STA-06", "STA-07")
+@pytest.mark.parametrize(
+    ("event", "status"), [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
+)
+def test_reversal_takes_back(checkout_deliver: Deliver, listen: Listening, event: str, status: str) -> None:
+    """Once per sale and cause."""
+    heard = listen(checkout_reversed)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    for attempt in range(3):
+        told = order_document_for(checkout, status=status)
+        checkout_deliver(notification(event, told), delivery_try=attempt)
+    assert [each["checkout"] for each in heard] == [checkout]
+    assert_taken_back(checkout)
+
+
+def test_reversal_of_an_accepted_unbound_payment_takes_back(
+    checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """Goods were granted without a sale; they go back the same way."""
+    heard = listen(checkout_reversed)
+    settle(settings, UNBOUND_ORDERS="accept")
+    told = OrderDocumentFactory()
+    checkout_deliver(order=told)
+    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
+    assert [each["order"].order_id for each in heard] == [told["id"]]
+
+
+def test_reversal_of_what_was_never_granted_takes_nothing_back(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """A payment in review granted nothing."""
+    heard = listen(checkout_reversed)
+    told = OrderDocumentFactory()
+    checkout_deliver(order=told)
+    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
+    assert heard == []
+
+
+def test_conflict_withdraws_the_verdict(checkout_deliver: Deliver, listen: Listening) -> None:
+    """The amount of a paid order was told in two ways: verified no more, and staff look."""
+    review = listen(payment_review)
+    checkout = CheckoutFactory()
+    told = order_document_for(checkout)
+    checkout_deliver(order=told)
+    assert Order.objects.get().verdict == "verified"
+    checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
+    assert_in_review(Order.objects.get(), "conflict")
+    assert not Order.objects.paid().exists()  # type: ignore[attr-defined]
+    assert {each["reason"] for each in review} == {"conflict", "conflict:amount"}
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_refund_after_a_withdrawn_verdict_takes_back(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
+) -> None:
+    """The goods were granted before the conflict was seen, so the refund takes them back all the same."""
+    heard = listen(checkout_reversed)
+    settle(settings, UNBOUND_ORDERS="accept")
+    told = OrderDocumentFactory() if accepted else order_document_for(CheckoutFactory())
+    checkout_deliver(order=told)
+    checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
+    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
+    assert [each["order"].order_id for each in heard] == [told["id"]]
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_refund_after_a_cancel_takes_back(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
+) -> None:
+    """A cancel after the success takes nothing back by itself; the refund that follows does."""
+    heard = listen(checkout_reversed)
+    settle(settings, UNBOUND_ORDERS="accept")
+    begun = datetime.now(UTC)
+    told = OrderDocumentFactory() if accepted else order_document_for(CheckoutFactory())
+    checkout_deliver(notification(order=told, at=begun))
+    ended = {**told, "status": "canceled"}
+    checkout_deliver(notification("payment.cancel", ended, at=begun + timedelta(minutes=20)))
+    assert (Order.objects.get().status, heard) == ("canceled", [])
+    checkout_deliver(
+        notification("payment.refund", {**told, "status": "refunded"}, at=begun + timedelta(minutes=40))
+    )
+    assert [each["order"].order_id for each in heard] == [told["id"]]
+
+
+def test_full_refund_after_a_partial_one_takes_back(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Both say refunded; only the second leaves nothing with the shop."""
+    heard, review = listen(checkout_reversed), listen(payment_review)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    partial = order_document_for(checkout, status="refunded", refund__amount=Decimal("1"))
+    checkout_deliver(notification("payment.refund", partial))
+    assert (heard, [each["reason"] for each in review]) == ([], ["partial_refund"])
+    full = order_document_for(checkout, status="refunded")
+    checkout_deliver(notification("payment.refund", full), delivery_try=1)
+    assert [each["checkout"] for each in heard] == [checkout]
+    assert_taken_back(checkout)
+
+
+def test_refund_and_chargeback_are_two_causes(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Each is announced once."""
+    heard = listen(checkout_reversed)
+    checkout = CheckoutFactory()
+    begun = datetime.now(UTC)
+    checkout_deliver(notification(order=order_document_for(checkout), at=begun))
+    for minutes, (event, status) in enumerate(
+        [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
+    ):
+        told = {**order_document_for(checkout, status=status), "refunded_at": ""}
+        checkout_deliver(notification(event, told, at=begun + timedelta(minutes=30 * minutes)))
+    assert len(heard) == 2
+
+
+def test_first_sync_announces_nothing_of_the_past(listen: Listening) -> None:
+    """Orders from before this installation are historic: listed, and silent."""
+    heard = listen(payment_success), listen(checkout_paid), listen(payment_review)
+    Installation.objects.create(project="default", installed_at=timezone.now())
+    old = (timezone.now() - timedelta(days=3)).isoformat()
+    record_listed([OrderDocumentFactory(created_at=old)])
+    flows.run_deliveries()
+    assert (Order.objects.get().status, Order.objects.get().verdict) == ("processed", "historic")
+    assert (heard, Announcement.objects.count(), Incident.objects.count()) == (([], [], []), 0, 0)
+
+
+def test_old_sale_of_this_shop_is_not_historic(listen: Listening) -> None:
+    """What was sold here is granted, however old: only unbound orders are."""
+    heard = listen(checkout_paid)
+    Installation.objects.create(project="default", installed_at=timezone.now())
+    old = (timezone.now() - timedelta(days=3)).isoformat()
+    record_listed([order_document_for(CheckoutFactory(), created_at=old)])
+    flows.run_deliveries()
+    assert [each["source"] for each in heard] == ["sync"]
+
+
+def test_listed_rejection_of_a_paid_order_takes_nothing_back(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """A paid order whose receiver failed for 48 h turns rejected in the list although it is paid."""
+    heard = listen(checkout_reversed)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    record_listed([order_document_for(checkout, status="rejected")], at=timezone.now() + timedelta(days=2))
+    flows.run_deliveries()
+    assert (Order.objects.get().status, heard) == ("processed", [])
+    assert "listed_canceled_though_paid" in set(Incident.objects.values_list("kind", flat=True))
+
+
+def test_stale_list_row_never_undoes_a_refund(checkout_deliver: Deliver) -> None:
+    """No silent upgrade: once a refund is known, nothing but staff makes it paid again (G7)."""
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    record_listed([order_document_for(checkout)], at=timezone.now() + timedelta(days=1))
+    checkout_deliver(
+        notification(order=order_document_for(checkout), at=timezone.now() + timedelta(days=1)),
+        delivery_try=1,
+    )
+    assert Order.objects.get().status == "refunded"
+    assert_taken_back(checkout)
