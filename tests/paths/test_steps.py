@@ -15,12 +15,18 @@ from example_project.ports import PortInUse, free_or_raise, free_pair
 def test_a_failed_step_fails_the_report_and_stops_nothing() -> None:
     """The next journey is made all the same, and the exit code is told by `ok`."""
     report = Report(stream=io.StringIO())
-    report.run("first", lambda: expect("the answer", 41, 42) or "")
+    report.run("first", fails)
     report.run("second", lambda: "seen")
     told = json.loads(report.as_json())
     assert told["ok"] is False
     assert [(step["name"], step["ok"]) for step in told["steps"]] == [("first", False), ("second", True)]
     assert told["steps"][0]["detail"] == "Failed: the answer is 41, not 42"
+
+
+def fails() -> str:
+    """A journey that does not see what it expects."""
+    expect("the answer", 41, 42)
+    return "never told"
 
 
 def test_what_never_happens_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
