@@ -50,7 +50,8 @@ class ClientScript:
 
 def form_link(sale: Sale) -> str:
     """Address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02); "" when there is none to link."""
-    return safe_address(sale.payment_form_url, loopback=_project_of(sale).allow_http_loopback)
+    project = app_settings().projects.get(_checkout_of(sale).project)  # None: taken out of the settings since
+    return safe_address(sale.payment_form_url, loopback=project is not None and project.allow_http_loopback)
 
 
 def form_options(checkout: Checkout) -> dict[str, str]:
@@ -139,8 +140,13 @@ def _with_sources(held: object, sources: Iterable[str]) -> list[str]:
 
 
 def _project_of(sale: Sale) -> Project:
-    checkout: Any = getattr(sale, "checkout", sale)
-    return app_settings().project(checkout.project)
+    return app_settings().project(_checkout_of(sale).project)
+
+
+def _checkout_of(sale: Sale) -> Checkout:
+    held: Any = sale
+    checkout: Checkout = getattr(held, "checkout", held)
+    return checkout
 
 
 def _not_set(name: str, project: Project) -> ImproperlyConfigured:

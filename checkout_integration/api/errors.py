@@ -1,0 +1,68 @@
+"""Errors as the service itself writes them: code, message, details (ERR-01 to ERR-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.http import Http404
+from rest_framework import status
+from rest_framework.exceptions import APIException, NotFound, ValidationError
+from rest_framework.response import Response
+from rest_framework.serializers import as_serializer_error
+from rest_framework.views import exception_handler
+
+from checkout_integration.flows import CheckoutError
+from checkout_integration.protocol.creation import CreationError
+
+
+class ServiceFailed(APIException):
+    """502: the service made no order, or did not say so. What it said is on the sale's row, for staff."""
+
+    status_code = status.HTTP_502_BAD_GATEWAY
+    default_code = "service_failed"
+    default_detail = "The payment could not be started. Nothing was charged."
+
+
+def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """The error object for whatever REST framework, the hook or the flow raised; None for a fault in code, which is a 500."""
+    error = _translated(error)
+    response = exception_handler(error, context)
+    if response is not None:
+        response.data = _error_object(error)
+    return response
+
+
+def _translated(error: Exception) -> Exception:
+    if isinstance(error, Http404):
+        return NotFound()  # Django's own text names the model
+    if isinstance(error, DjangoValidationError):
+        return ValidationError(as_serializer_error(error))
+    if isinstance(error, CreationError):
+        return ValidationError(dict(error.problems))
+    if isinstance(error, CheckoutError):
+        return ServiceFailed()
+    return error
+
+
+def _error_object(error: Exception) -> dict[str, str]:
+    if isinstance(error, ValidationError):
+        details = "; ".join(_sentences(error.detail))
+        return {"code": "invalid", "message": "The request is not valid.", "details": details}
+    code = getattr(
+        error, "default_code", "permission_denied"
+    )  # Django's PermissionDenied is the only other error
+    return {"code": code, "message": str(getattr(error, "detail", error)), "details": ""}
+
+
+def _sentences(detail: object, field: str = "") -> Iterator[str]:
+    """Each message with the path of its field in front."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _sentences(inner, f"{field}.{name}" if field else str(name))
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _sentences(inner, field)
+    else:
+        yield f"{field}: {detail}" if field else str(detail)

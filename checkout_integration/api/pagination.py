@@ -1,0 +1,116 @@
+"""The specification's cursor lists: ``limit``, ``starting_after``, ``ending_before``, the list envelope (EP4-01 to 04)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import GenericAPIView
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from checkout_integration.protocol.vocabulary import CURSOR_LIMIT_MAX, CURSOR_LIMIT_MIN, OBJECT_LIST
+
+DEFAULT_LIMIT = 20
+MOST_COUNTED = 10_000
+CURSORS = {
+    "starting_after": "Identifier of the last object of the previous page.",
+    "ending_before": "Identifier of the first object of the next page.",
+}
+
+
+class ListEnvelope(BasePagination):
+    """Pages of a buyer's rows, the latest recorded first.
+
+    Cursors are identifiers (the view's ``lookup_field``) of the buyer's own rows; one whose status has left the filter since
+    still marks its place. ``total_count``, which the specification lists as boolean and describes as a count (LST-05), is a
+    number. Only the buyer's own rows are counted, by index, and no further than MOST_COUNTED: that number means "or more".
+    """
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+        """The rows of the page. Raises ``ValidationError`` for a bad limit, an unknown cursor, or two cursors."""
+        limit = _limit(request.query_params.get("limit"))
+        after, before = (_cursor(request, name, view) for name in CURSORS)
+        if after and before:
+            raise ValidationError({"ending_before": "Give one of starting_after and ending_before."})
+        self.total_count = queryset.order_by().values("pk")[:MOST_COUNTED].count()
+        if before:
+            found = list(queryset.filter(pk__gt=before).order_by("pk")[: limit + 1])
+            self.has_before = len(found) > limit
+            self.has_more = queryset.filter(pk__lte=before).exists()
+            return found[:limit][::-1]
+        rows = queryset.filter(pk__lt=after) if after else queryset
+        found = list(rows.order_by("-pk")[: limit + 1])
+        self.has_before = after is not None and queryset.filter(pk__gte=after).exists()
+        self.has_more = len(found) > limit
+        return found[:limit]
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """The envelope (LST-01 to LST-05)."""
+        return Response(
+            {
+                "object": OBJECT_LIST,
+                "data": data,
+                "has_more": self.has_more,
+                "has_before": self.has_before,
+                "total_count": self.total_count,
+            }
+        )
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The envelope as OpenAPI describes it."""
+        properties = {
+            "object": {"type": "string", "enum": [OBJECT_LIST]},
+            "data": schema,
+            "has_more": {"type": "boolean"},
+            "has_before": {"type": "boolean"},
+            "total_count": {"type": "integer", "minimum": 0, "maximum": MOST_COUNTED},
+        }
+        return {"type": "object", "required": list(properties), "properties": properties}
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """The parameters as OpenAPI describes them."""
+        limit = {
+            "type": "integer",
+            "minimum": CURSOR_LIMIT_MIN,
+            "maximum": CURSOR_LIMIT_MAX,
+            "default": DEFAULT_LIMIT,
+        }
+        described = {"limit": ("Objects on a page.", limit)} | {
+            name: (words, {"type": "string"}) for name, words in CURSORS.items()
+        }
+        return [
+            {"name": name, "in": "query", "required": False, "description": words, "schema": schema}
+            for name, (words, schema) in described.items()
+        ]
+
+
+def _limit(asked: str | None) -> int:
+    """EP4-01, LIM-01."""
+    if asked is None:
+        return DEFAULT_LIMIT
+    plain = asked.isascii() and asked.isdigit() and len(asked) <= len(str(CURSOR_LIMIT_MAX))
+    if not plain or not CURSOR_LIMIT_MIN <= int(asked) <= CURSOR_LIMIT_MAX:
+        raise ValidationError({"limit": f"Use a whole number from {CURSOR_LIMIT_MIN} to {CURSOR_LIMIT_MAX}."})
+    return int(asked)
+
+
+def _cursor(request: Request, name: str, view: GenericAPIView[Any]) -> int | None:
+    """Primary key of the row that a cursor names; a row of somebody else is as unknown as any (EP4-02, EP4-03)."""
+    identifier = request.query_params.get(name)
+    if identifier is None:
+        return None
+    row = find_row(view.get_queryset(), view.lookup_field, identifier)
+    if row is None:
+        raise ValidationError({name: "There is no such object."})
+    primary_key: int = row.pk
+    return primary_key
+
+
+def find_row(rows: QuerySet[Any], field: str, identifier: str) -> Any:
+    """The row with an identifier, or None; of two projects' orders with one identifier the latest recorded."""
+    if "\0" in identifier:  # PostgreSQL takes no such text, not even to look for it
+        return None
+    return rows.filter(**{field: identifier}).order_by("-pk").first()

@@ -1,0 +1,123 @@
+"""What a buyer may see of a checkout and an order.
+
+Left out are facts, verdicts, the shop's metadata, fees and revenue, and everything personal: whoever paid may be another
+person than the account that the sale belongs to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from checkout_integration.api.fields import (
+    ActivationCodeField,
+    AddressesField,
+    AddressField,
+    AmountField,
+    FormAddressField,
+)
+from checkout_integration.models import Checkout, Order, OrderItem
+
+
+class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
+    """A sale of the shop. ``payment_form_url`` is null once there is nothing left to pay."""
+
+    expected_amount = AmountField("currency")
+    virtual_currency_amount = AmountField()
+    products = serializers.ListField(child=serializers.CharField(), read_only=True)
+    payment_form_url = FormAddressField()
+    paid_order = serializers.SlugRelatedField[Order](slug_field="order_id", read_only=True)
+
+    class Meta:
+        model = Checkout
+        fields = [
+            "reference",
+            "status",
+            "type",
+            "expected_amount",
+            "currency",
+            "products",
+            "virtual_currency_amount",
+            "platform_id",
+            "description",
+            "test",
+            "payment_form_url",
+            "order_id",
+            "paid_order",
+            "recorded_at",
+            "paid_at",
+        ]
+        read_only_fields = fields
+
+
+class ItemSerializer(serializers.ModelSerializer[OrderItem]):
+    """An item of an order. ``code`` is told while the order pays for something."""
+
+    images = AddressesField()
+    code = ActivationCodeField()
+
+    class Meta:
+        model = OrderItem
+        fields = ["item_id", "sku", "name", "description", "images", "code", "platform"]
+        read_only_fields = fields
+
+
+class TaxSerializer(serializers.Serializer[Any]):
+    """Tax of an order."""
+
+    type = serializers.CharField(read_only=True, allow_null=True)
+    rate = AmountField()
+    amount = AmountField("currency")
+    currency = serializers.CharField(read_only=True, allow_null=True)
+
+
+class RefundSerializer(serializers.Serializer[Any]):
+    """Refund of an order, without the reason: that is the operator's note."""
+
+    amount = AmountField("currency")
+    currency = serializers.CharField(read_only=True, allow_null=True)
+    receipt_number = serializers.CharField(read_only=True, allow_null=True)
+    receipt_url = AddressField()
+
+
+class OrderSerializer(serializers.ModelSerializer[Order]):
+    """An order of the service that belongs to a sale. ``paid`` says whether it counts as its payment."""
+
+    checkout = serializers.SlugRelatedField[Checkout](slug_field="reference", read_only=True)
+    paid = serializers.BooleanField(source="is_paid", read_only=True)
+    description = serializers.CharField(read_only=True, allow_null=True)
+    amount = AmountField("currency")
+    charge_amount = AmountField("charge_currency")
+    virtual_currency_amount = AmountField()
+    tax = TaxSerializer(read_only=True, allow_null=True)
+    method = serializers.CharField(source="method.title", default=None, read_only=True, allow_null=True)
+    receipt_url = AddressField()
+    refund = RefundSerializer(read_only=True, allow_null=True)
+    items = ItemSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Order
+        fields = [
+            "order_id",
+            "checkout",
+            "status",
+            "paid",
+            "type",
+            "description",
+            "amount",
+            "currency",
+            "charge_amount",
+            "charge_currency",
+            "virtual_currency_amount",
+            "tax",
+            "method",
+            "receipt_number",
+            "receipt_url",
+            "refund",
+            "items",
+            "created_at",
+            "canceled_at",
+            "refunded_at",
+        ]
+        read_only_fields = fields

@@ -1,0 +1,19 @@
+"""Addresses of the buyer's REST interface, for ``path("api/checkout/", include("checkout_integration.api.urls"))``.
+
+A shop with several projects names the one that sells here: ``path(…, include(…), {"project": "eu"})``; default is "default".
+"""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from checkout_integration.api.views import CheckoutDetail, CheckoutList, OrderDetail, OrderList
+
+app_name = "checkout_api"
+
+urlpatterns = [
+    path("checkouts/", CheckoutList.as_view(), name="checkout-list"),
+    path("checkouts/<str:reference>/", CheckoutDetail.as_view(), name="checkout-detail"),
+    path("orders/", OrderList.as_view(), name="order-list"),
+    path("orders/<str:order_id>/", OrderDetail.as_view(), name="order-detail"),
+]

@@ -1,0 +1,84 @@
+"""What tools that describe an interface find in the views."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+ADDRESSES = {
+    "/api/checkouts/": {"get", "post"},
+    "/api/checkouts/{reference}/": {"get"},
+    "/api/orders/": {"get"},
+    "/api/orders/{order_id}/": {"get"},
+}
+
+
+@pytest.fixture
+def description(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The OpenAPI document that drf-spectacular, an extra, makes of the views."""
+    generators = pytest.importorskip("drf_spectacular.generators")
+    openapi = pytest.importorskip("drf_spectacular.openapi")
+    from checkout_integration.api import views
+
+    monkeypatch.setattr(views.BuyerView, "schema", openapi.AutoSchema())
+    return generators.SchemaGenerator(urlconf="tests.api.urls").get_schema(request=None, public=True)
+
+
+@pytest.mark.filterwarnings("default")
+def test_every_view_is_described(description: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Addresses and verbs, without a complaint."""
+    found = {path: set(verbs) for path, verbs in description["paths"].items()}
+    assert found == ADDRESSES
+    assert "warning" not in capsys.readouterr().err.lower()
+
+
+def test_the_envelope_and_the_parameters_are_described(description: Any) -> None:
+    """Cursors, limit and the filter, and the total as a number."""
+    listing = description["paths"]["/api/orders/"]["get"]
+    assert {each["name"] for each in listing["parameters"]} == {
+        "limit",
+        "starting_after",
+        "ending_before",
+        "status",
+    }
+    envelope = description["components"]["schemas"]["PaginatedOrderList"]
+    assert envelope["properties"]["total_count"]["type"] == "integer"
+    assert envelope["properties"]["data"]["items"] == {"$ref": "#/components/schemas/Order"}
+
+
+def test_amounts_are_described_as_text_that_may_be_missing(description: Any) -> None:
+    """As they are sent."""
+    amount = description["components"]["schemas"]["Order"]["properties"]["amount"]
+    assert (amount["type"], amount.get("nullable"), amount["readOnly"]) == ("string", True, True)
+
+
+def test_rest_framework_need_not_be_installed_as_an_app() -> None:
+    """The README's five steps do not name it; drf-spectacular is not imported either."""
+    code = """
+import sys, django
+from django.conf import settings
+settings.configure(
+    SECRET_KEY="x", ROOT_URLCONF="tests.api.urls", ALLOWED_HOSTS=["*"], USE_TZ=True,
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "checkout_integration"],
+    MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware"],
+    CHECKOUT_INTEGRATION={"PROJECTS": {"default": {"PROJECT_ID": "p", "SECRET_KEY": "sandbox_test_secret"}},
+        "BASE_URL": "https://service.invalid", "CHECKOUT_URL": "https://service.invalid"},
+)
+django.setup()
+from django.core.management import call_command
+from django.test import Client
+from django.contrib.auth.models import User
+call_command("migrate", verbosity=0)
+client = Client(headers={"accept": "text/html"})
+anonymous = client.get("/api/orders/").status_code
+client.force_login(User.objects.create_user("buyer"))
+answer = client.get("/api/orders/", headers={"accept": "application/json"})
+print(anonymous in (401, 403, 406), answer.status_code, answer.json()["object"], "drf_spectacular" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "200", "list", "False"]

@@ -1,0 +1,261 @@
+"""What a buyer reads: their own rows, nothing that is internal, nothing of anybody else."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from checkout_integration.models import Checkout, Order
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+
+pytestmark = pytest.mark.django_db
+LISTS = ["/api/checkouts/", "/api/orders/"]
+
+
+def make_order(account: User | None, /, **changes: Any) -> Order:
+    """An order for a sale of this account."""
+    order: Order = OrderFactory(checkout=CheckoutFactory(user=account), **changes)
+    return order
+
+
+def snapshot() -> list[tuple[str, str, str]]:
+    """Sales and orders with their statuses."""
+    rows = Order.objects.values_list("order_id", "status", "checkout__status")
+    return sorted((number, status, paid or "") for number, status, paid in rows)
+
+
+def test_a_checkout_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
+    """Every field, compared with a document written by hand."""
+    sale = CheckoutFactory(user=buyer, order_id="o-1", description="500 gems", metadata={"margin": "90 %"})
+    answer = api.get(f"/api/checkouts/{sale.reference}/")
+    assert answer.status_code == 200
+    told = answer.json()
+    assert told.pop("recorded_at")
+    assert told == {
+        "reference": sale.reference,
+        "status": "open",
+        "type": "simple",
+        "expected_amount": "9.99",
+        "currency": "USD",
+        "products": [],
+        "virtual_currency_amount": None,
+        "platform_id": "",
+        "description": "500 gems",
+        "test": True,
+        "payment_form_url": "https://service.example.com/form/?order_id=o-1",
+        "order_id": "o-1",
+        "paid_order": None,
+        "paid_at": None,
+    }
+
+
+def test_an_order_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
+    """Names of fields: what is not listed here is not told."""
+    order = make_order(buyer)
+    told = api.get(f"/api/orders/{order.order_id}/").json()
+    assert set(told) == {
+        *("order_id", "checkout", "status", "paid", "type", "description", "amount", "currency"),
+        *("charge_amount", "charge_currency", "virtual_currency_amount", "tax", "method"),
+        *("receipt_number", "receipt_url", "refund", "items", "created_at", "canceled_at", "refunded_at"),
+    }
+    assert (told["status"], told["paid"], told["amount"], told["currency"]) == (
+        "processed",
+        True,
+        "9.99",
+        "USD",
+    )
+    assert order.checkout is not None and told["checkout"] == order.checkout.reference
+
+
+def test_nothing_personal_and_nothing_internal_is_told(api: APIClient, buyer: User) -> None:
+    """Whoever paid may be another person than the account."""
+    private = "private@person.example"
+    user = {"external_id": str(buyer.pk), "name": private, "email": private, "phone": private}
+    order = make_order(buyer, receipt_email=private, user=user)
+    text = (
+        api.get("/api/orders/").content.decode() + api.get(f"/api/orders/{order.order_id}/").content.decode()
+    )
+    assert private not in text
+    for word in ("verdict", "facts", "stamps", "metadata", "net_revenue", "fee", "card", "email", "reason"):
+        assert f'"{word}' not in text
+
+
+def test_amounts_have_the_places_of_their_currency(api: APIClient, buyer: User) -> None:
+    """As text, never as a JSON number."""
+    for amount, currency in (
+        ("1200", "JPY"),
+        ("9.5", "USD"),
+        ("1.234", "KWD"),
+        ("9.995", "USD"),
+        ("7.1", "XXX"),
+    ):
+        CheckoutFactory(user=buyer, expected_amount=Decimal(amount), currency=currency)
+    told = [(row["expected_amount"], row["currency"]) for row in api.get("/api/checkouts/").json()["data"]]
+    assert told == [("7.1", "XXX"), ("9.995", "USD"), ("1.234", "KWD"), ("9.50", "USD"), ("1200", "JPY")]
+
+
+def test_a_code_is_told_only_while_it_is_paid_for(api: APIClient, buyer: User) -> None:
+    """Not for a payment that is in review or was taken back."""
+    key = {"type": "key", "products": ["key-1"]}
+    for status in ("processed", "refunded"):
+        OrderFactory(checkout=CheckoutFactory(user=buyer, **key), status=status)
+    short = make_order(buyer, amount=Decimal("0.01"))
+    Order.objects.get(pk=short.pk).items.create(position=7, code="SECRET-CODE")
+    rows = {row["status"] + str(row["paid"]): row for row in api.get("/api/orders/").json()["data"]}
+    codes = {name: [item["code"] for item in row["items"]] for name, row in rows.items()}
+    assert all(codes["processedTrue"]) and codes["processedTrue"]
+    assert codes["refundedFalse"] == [None]
+    assert codes["processedFalse"][-1] is None
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "http://service.example.com/", "data:text/html,x"]
+)
+def test_an_unsafe_address_is_not_told(api: APIClient, buyer: User, address: str) -> None:
+    """A client may make a link of it."""
+    order = make_order(buyer, receipt_url=address)
+    order.items.create(position=9, images=[address, "https://cdn.example/a.png", 7])
+    Checkout.objects.update(payment_form_url=address, status="open")
+    told = api.get(f"/api/orders/{order.order_id}/").json()
+    assert told["receipt_url"] is None and told["items"][-1]["images"] == ["https://cdn.example/a.png"]
+    assert api.get("/api/checkouts/").json()["data"][0]["payment_form_url"] is None
+
+
+def test_a_paid_sale_has_no_form_and_names_the_order(api: APIClient, buyer: User) -> None:
+    """Nobody should pay twice."""
+    order = make_order(buyer)
+    told = api.get("/api/checkouts/").json()["data"][0]
+    assert (told["status"], told["paid_order"], told["payment_form_url"]) == ("paid", order.order_id, None)
+
+
+def test_a_sale_of_a_project_that_is_gone_is_still_listed(api: APIClient, buyer: User) -> None:
+    """Settings change, rows stay."""
+    sale = CheckoutFactory(user=buyer)
+    Checkout.objects.filter(pk=sale.pk).update(project="former")
+    assert api.get("/api/checkouts/").status_code == 200
+
+
+class TestOwnership:
+    """The buyer, a stranger, nobody."""
+
+    def details(self, user: User | None) -> list[str]:
+        """Addresses of a checkout and of an order of this account."""
+        order = make_order(user)
+        assert order.checkout is not None
+        return [f"/api/checkouts/{order.checkout.reference}/", f"/api/orders/{order.order_id}/"]
+
+    @pytest.mark.parametrize("verb", ["get", "head", "options", "post", "put", "patch", "delete"])
+    def test_a_strangers_rows_are_unknown(self, api: APIClient, stranger: User, verb: str) -> None:
+        """Every address and verb: 404, or 405 for what nobody may do; the same as for what does not exist."""
+        for address in self.details(stranger):
+            answer = getattr(api, verb)(address)
+            missing = getattr(api, verb)(address[:-2] + "x/")
+            assert answer.status_code == missing.status_code
+            assert verb == "options" or answer.status_code in (404, 405)
+            assert answer.content == missing.content
+
+    @pytest.mark.parametrize("verb", ["get", "head", "options", "post", "put", "patch", "delete"])
+    def test_who_is_not_signed_in_gets_nothing(self, buyer: User, verb: str) -> None:
+        """Every address and verb: 401 or 403, before anything is looked up."""
+        for address in (*LISTS, *self.details(buyer)):
+            answer = getattr(APIClient(), verb)(address)
+            assert answer.status_code in (401, 403)
+
+    @pytest.mark.parametrize("verb", ["put", "patch", "delete"])
+    def test_nothing_can_be_changed(self, api: APIClient, buyer: User, verb: str) -> None:
+        """State is written by the flows only."""
+        addresses = (*LISTS, *self.details(buyer))
+        before = snapshot()
+        for address in addresses:
+            assert getattr(api, verb)(address, {"status": "paid"}, format="json").status_code == 405
+        assert snapshot() == before
+
+    def test_lists_hold_the_buyers_rows_only(self, api: APIClient, buyer: User, stranger: User) -> None:
+        """Neither those of another account nor those of none."""
+        for user in (stranger, None, buyer):
+            self.details(user)
+        for address in LISTS:
+            answer = api.get(address).json()
+            assert (len(answer["data"]), answer["total_count"]) == (1, 1)
+
+    def test_an_account_without_a_key_owns_nothing(self, buyer: User) -> None:
+        """A token may stand for a user that has no row: it is not the owner of the sales of nobody."""
+        make_order(None)
+        client = APIClient()
+        client.force_authenticate(User(username="token"))
+        assert [client.get(address).json()["total_count"] for address in LISTS] == [0, 0]
+
+    def test_two_orders_with_one_id_are_no_error(self, api: APIClient, buyer: User, stranger: User) -> None:
+        """Identifiers are unique within a project only."""
+        order = make_order(buyer)
+        twin = make_order(buyer)
+        Order.objects.filter(pk=twin.pk).update(project="other", order_id=order.order_id)
+        assert api.get(f"/api/orders/{order.order_id}/").status_code == 200
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_the_number_of_statements_is_constant(api: APIClient, buyer: User, address: str) -> None:
+    """For any number of rows, with their items."""
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert api.get(address, {"limit": "50"}).status_code == 200
+        return len(captured)
+
+    make_order(buyer)
+    few = statements()
+    for _ in range(4):
+        make_order(buyer)
+    assert statements() == few <= 5  # session, account, count, page, items
+
+
+@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03")
+def test_errors_have_the_services_shape(api: APIClient) -> None:
+    """Code, message and details, as text."""
+    assert api.get("/api/orders/unknown/").json() == {
+        "code": "not_found",
+        "message": "Not found.",
+        "details": "",
+    }
+    assert api.get("/api/orders/", {"status": "gone"}).json() == {
+        "code": "invalid",
+        "message": "The request is not valid.",
+        "details": "status: Use one of: created, processed, rejected, canceled, refunded, chargeback, pending.",
+    }
+    assert APIClient().get("/api/orders/").json()["code"] == "not_authenticated"
+    assert api.delete("/api/orders/").json()["code"] == "method_not_allowed"
+
+
+@pytest.mark.parametrize("address", [*LISTS, "/api/orders/x%00y/", "/api/checkouts/%00/"])
+@pytest.mark.parametrize(
+    "query", ["", "?starting_after=%00", "?status=%00", "?limit=%00", "?ending_before=%ff"]
+)
+def test_nul_and_broken_text_are_no_error_of_ours(api: APIClient, address: str, query: str) -> None:
+    """PostgreSQL refuses NUL even to look for it."""
+    assert api.get(address + query).status_code in (200, 400, 404)
+
+
+def test_unknown_parameters_reach_nothing(api: APIClient, buyer: User) -> None:
+    """No lookup of the ORM is open to the query string."""
+    CheckoutFactory(user=buyer)
+    asked = {"user__password__startswith": "x", "failure": "x", "ordering": "failure", "search": "x"}
+    assert len(api.get("/api/checkouts/", asked).json()["data"]) == 1
+
+
+def test_answers_are_not_cached(api: APIClient) -> None:
+    """They are one person's."""
+    assert "no-store" in api.get("/api/orders/")["Cache-Control"]
+
+
+def test_a_page_in_the_shops_middleware_does_not_redirect(settings: Any, buyer: User) -> None:
+    """With Django's LoginRequiredMiddleware the answer is still JSON."""
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
+    answer = APIClient().get("/api/orders/")
+    assert answer.status_code in (401, 403) and json.loads(answer.content)["code"] == "not_authenticated"
