@@ -64,7 +64,8 @@ def _owners(
 ) -> dict[str, str]:
     """For each candidate's id the id of the order that it tells of.
 
-    That is itself where it is known as an order, else the order with the same transaction that was created first.
+    That is itself where it is known as an order, else the order with the same transaction that was created first; itself too
+    where all others that share its transaction are younger, those that wait included.
     """
     ids = [each.order.id or "" for each in candidates]
     transactions = [each.order.transaction or "" for each in candidates]
@@ -73,14 +74,19 @@ def _owners(
         "order_id", "transaction", "created_at"
     )
     orders = [parse_order(_identity(row)) for row in rows]
-    orders_here = [each.order for each in observations]
     known_ids = {order.id for order in orders}
+    waiting = Refund.objects.using(state_database()).filter(
+        project=project.alias, order=None, transaction__in=transactions
+    )
+    orders += [each.order for each in observations] + [parse_order(each.document) for each in waiting]
     owners = {}
     for candidate in candidates:
         if candidate.order.id in known_ids:
             owners[candidate.order.id or ""] = candidate.order.id or ""
-        elif older := _earliest(candidate.order, [*orders, *orders_here]):
+        elif older := _earliest(candidate.order, orders):
             owners[candidate.order.id or ""] = older
+        elif _has_younger(candidate.order, orders):
+            owners[candidate.order.id or ""] = candidate.order.id or ""
     return owners
 
 
@@ -93,6 +99,10 @@ def _earliest(reversal: documents.Order, orders: Sequence[documents.Order]) -> s
     older = [each for each in orders if each.transaction == reversal.transaction and is_older(each, reversal)]
     first = min(older, key=lambda each: (each.created_at is not None, each.created_at, each.id), default=None)
     return first.id if first else None
+
+
+def _has_younger(order: documents.Order, others: Sequence[documents.Order]) -> bool:
+    return any(each.transaction == order.transaction and is_older(order, each) for each in others)
 
 
 def _keep_waiting(project: Project, observation: Observation) -> None:

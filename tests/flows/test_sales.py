@@ -279,7 +279,7 @@ def test_conflict_withdraws_the_verdict(checkout_deliver: Deliver, listen: Liste
     assert Order.objects.get().verdict == "verified"
     checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
     assert_in_review(Order.objects.get(), "conflict")
-    assert not Order.objects.paid().exists()  # type: ignore[attr-defined]
+    assert not Order.objects.paid().exists()
     assert {each["reason"] for each in review} == {"conflict", "conflict:amount"}
 
 
