@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
 from django.db import connections
+from django.utils.module_loading import import_string
 
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
+from checkout_integration.conf.problems import bad_hooks
 from checkout_integration.flows.database import state_database
+from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 from checkout_integration.signals import SIGNALS, checkout_paid, payment_success
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E001 to E008: the setting cannot be used as it is written."""
-    found = conf.problems(getattr(settings, SETTING, None))
+    """E001 to E008, E011: the setting cannot be used as it is written."""
+    found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
     return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
+
+
+def _foreign_hooks() -> Iterator[conf.Problem]:
+    for project in conf.app_settings().projects.values():
+        if not issubclass(import_string(project.hooks), Hooks):
+            place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
+            yield bad_hooks(f"HOOKS of {place} is {project.hooks!r}, which is no subclass of Hooks.")
 
 
 def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -73,14 +83,7 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
     messages: list[CheckMessage] = []
     for project in app.projects.values():
         place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
-        if any(secret.reveal().startswith(SANDBOX_SECRET_PREFIX) for secret in project.secrets):
-            messages.append(
-                Error(
-                    f"SECRET_KEY of {place} is a secret of the sandbox, which anyone can know.",
-                    hint="Set SECRET_KEY to the project's own Secret key.",
-                    id="checkout_integration.E010",
-                )
-            )
+        messages.extend(_check_secrets(project, place))
         if project.accept_test_payments:
             messages.append(
                 Warning(
@@ -107,6 +110,24 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
             )
         )
     return messages
+
+
+def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
+    try:
+        secrets = [secret.reveal() for secret in project.secrets]
+    except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
+        yield Error(
+            f"A secret of {place} could not be asked for: {type(error).__name__}.",
+            hint="Make the callables in SECRET_KEY and PREVIOUS_SECRET_KEYS return text where the checks run, too.",
+            id="checkout_integration.E005",
+        )
+        return
+    if any(secret.startswith(SANDBOX_SECRET_PREFIX) for secret in secrets):
+        yield Error(
+            f"SECRET_KEY of {place} is a secret of the sandbox, which anyone can know.",
+            hint="Set SECRET_KEY to the project's own Secret key.",
+            id="checkout_integration.E010",
+        )
 
 
 def register_checks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 from django.utils.module_loading import import_string
 
 from checkout_integration.conf.project import Project
-from checkout_integration.protocol.signature import Encoding
+from checkout_integration.conf.shapes import SHAPES
 
 SETTING = "CHECKOUT_INTEGRATION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -32,13 +33,11 @@ PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALI
 OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
 """Names that only a project can set; every other name of a project may also stand beside PROJECTS, for all of them."""
 REQUIRED_URLS = ("BASE_URL", "CHECKOUT_URL")
-URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL")
-CHOICES: Mapping[str, tuple[Any, ...]] = {
-    "UNBOUND_ORDERS": ("review", "accept"),
-    "LIST_ARRAY_STYLE": ("brackets", "plain"),
-    "RECEIVERS_RUN": ("request", "celery", "worker"),
-    "VALIDATE_REFUSE_STATUS": tuple(range(400, 500)),
-}
+EXTENDED_URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL")
+"""Addresses that a path is appended to."""
+URLS = (*EXTENDED_URLS, "CLIENT_SCRIPT_URL")
+ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
+"""An alias stands in the webhook's address and in a column of 64 characters."""
 
 
 def problems(raw: object) -> Iterator[Problem]:
@@ -52,9 +51,15 @@ def problems(raw: object) -> Iterator[Problem]:
         return
     shared = {name: value for name, value in raw.items() if name != "PROJECTS"}
     yield from _unknown(shared, APP_NAMES | (PROJECT_NAMES - OWN_NAMES), SETTING)
-    yield from _choices(shared, SETTING)
+    yield from _shapes(shared, SETTING)
     for alias, own in raw["PROJECTS"].items():
         place = f'{SETTING}["PROJECTS"][{alias!r}]'
+        if not isinstance(alias, str) or not ALIAS.fullmatch(alias):
+            yield Problem(
+                id="checkout_integration.E011",
+                message=f'The alias {alias!r} in {SETTING}["PROJECTS"] cannot stand in the webhook\'s address.',
+                hint="Make the alias of letters, digits and . _ ~ -, at most 64, beginning with a letter or a digit.",
+            )
         if not isinstance(own, Mapping):
             yield Problem(
                 id="checkout_integration.E001",
@@ -63,7 +68,7 @@ def problems(raw: object) -> Iterator[Problem]:
             )
             continue
         yield from _unknown(own, PROJECT_NAMES, place)
-        yield from _choices(own, place)
+        yield from _shapes(own, place)
         yield from _project_problems(shared | dict(own), place)
     yield from _shared_secrets(raw["PROJECTS"])
 
@@ -92,38 +97,30 @@ def _project_problems(values: Mapping[str, Any], place: str) -> Iterator[Problem
 def _unknown(values: Mapping[str, Any], known: frozenset[str], place: str) -> Iterator[Problem]:
     for name in values:
         if name not in known:
-            close = difflib.get_close_matches(str(name), sorted(known), n=1)
-            hint = (
-                f"Did you mean {close[0]}?" if close else f"Remove it. Known are: {', '.join(sorted(known))}."
-            )
             yield Problem(
-                id="checkout_integration.E003", message=f"{place} has an unknown key {name!r}.", hint=hint
+                id="checkout_integration.E003",
+                message=f"{place} has an unknown key {name!r}.",
+                hint=_instead(str(name), known),
             )
 
 
-def _choices(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
-    for name, allowed in CHOICES.items():
-        if name in values and values[name] not in allowed:
-            said = f"{allowed[0]} to {allowed[-1]}" if len(allowed) > 5 else ", ".join(map(repr, allowed))
+def _instead(name: str, known: frozenset[str]) -> str:
+    if name in OWN_NAMES:
+        return f"Set {name} in each project of PROJECTS: it is the project's own."
+    if name in APP_NAMES:
+        return f"Set {name} beside PROJECTS: it is for all of them."
+    close = difflib.get_close_matches(name.upper(), sorted(known), n=1)
+    return f"Did you mean {close[0]}?" if close else f"Remove it. Known are: {', '.join(sorted(known))}."
+
+
+def _shapes(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
+    for name, shape in SHAPES.items():
+        if name in values and not shape.fits(values[name]):
             yield Problem(
                 id="checkout_integration.E004",
                 message=f"{name} of {place} is {values[name]!r}.",
-                hint=f"Set {name} to one of: {said}.",
+                hint=f"Set {name} to {shape.mend}.",
             )
-    encodings = values.get("SIGNATURE_ENCODINGS", ("hex",))
-    if isinstance(encodings, str) or not encodings or not set(encodings) <= set(Encoding):
-        yield Problem(
-            id="checkout_integration.E004",
-            message=f"SIGNATURE_ENCODINGS of {place} is {encodings!r}.",
-            hint=f"Set SIGNATURE_ENCODINGS to a list with one or more of: {', '.join(Encoding)}.",
-        )
-    page_size = values.get("LIST_PAGE_SIZE", 100)
-    if not isinstance(page_size, int) or not 2 <= page_size <= 1000:
-        yield Problem(
-            id="checkout_integration.E004",
-            message=f"LIST_PAGE_SIZE of {place} is {page_size!r}.",
-            hint="Set LIST_PAGE_SIZE to a whole number from 2 to 1000 (chained paging needs two rows a page).",
-        )
 
 
 def _secrets(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
@@ -168,11 +165,9 @@ def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:
 def _texts(own: object) -> set[str]:
     if not isinstance(own, Mapping):
         return set()
-    return {
-        each
-        for each in (own.get("SECRET_KEY"), *(own.get("PREVIOUS_SECRET_KEYS") or ()))
-        if isinstance(each, str)
-    }
+    previous = own.get("PREVIOUS_SECRET_KEYS")
+    sources = (own.get("SECRET_KEY"), *(previous if isinstance(previous, (list, tuple)) else ()))
+    return {each for each in sources if isinstance(each, str)}
 
 
 def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
@@ -181,43 +176,55 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
         address = values.get(name)
         if not address and name not in REQUIRED_URLS:
             continue
-        if name in values and not _is_secure(address, loopback_allowed=loopback_allowed):
+        if name not in values:
+            continue
+        if not _is_secure(address, loopback_allowed=loopback_allowed):
             yield Problem(
                 id="checkout_integration.E007",
                 message=f"{name} of {place} is not an https:// address.",
                 hint=f"Set {name} to an https:// address. (http:// is for a sandbox on this machine only, "
                 "with ALLOW_HTTP_LOOPBACK = True.)",
             )
+        elif name in EXTENDED_URLS and not {"?", "#"}.isdisjoint(str(address)):
+            yield Problem(
+                id="checkout_integration.E007",
+                message=f"{name} of {place} has a query or a fragment.",
+                hint=f"Set {name} to the address without ? and #: a path is appended to it.",
+            )
 
 
 def _is_secure(address: object, *, loopback_allowed: bool) -> bool:
     """All requests go over HTTPS (AUT-01); a sandbox on the loopback may be allowed without."""
+    # urlsplit drops line breaks and leading blanks by itself; what is called later may not.
+    if not isinstance(address, str) or not address.isprintable() or " " in address:
+        return False
     try:
-        parts = urlsplit(address) if isinstance(address, str) else None
-        host = parts.hostname if parts else None
+        parts = urlsplit(address)
+        readable = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         return False
-    if not parts or not host or parts.username or parts.password:
-        return False
-    return parts.scheme == "https" or (loopback_allowed and parts.scheme == "http" and host in LOOPBACK)
+    allowed = loopback_allowed is True and parts.scheme == "http" and parts.hostname in LOOPBACK
+    return readable and (parts.scheme == "https" or allowed)
 
 
 def _hooks(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
-    path = values.get("HOOKS")
-    if path is None:
+    if "HOOKS" not in values:
         return
+    path = values["HOOKS"]
     try:
         found = import_string(path) if isinstance(path, str) else None
-    except ImportError as error:
-        yield Problem(
-            id="checkout_integration.E008",
-            message=f"HOOKS of {place} is {path!r}, which cannot be imported: {error}.",
-            hint="Set HOOKS to the dotted path of a subclass of checkout_integration.hooks.Hooks.",
-        )
+    except Exception as error:  # noqa: BLE001  # the shop's module may raise anything when it is imported
+        why = error if isinstance(error, ImportError) else type(error).__name__
+        yield bad_hooks(f"HOOKS of {place} is {path!r}, which cannot be imported: {why}.")
         return
     if not isinstance(found, type):
-        yield Problem(
-            id="checkout_integration.E008",
-            message=f"HOOKS of {place} is {path!r}, which is not a class.",
-            hint="Set HOOKS to the dotted path of a subclass of checkout_integration.hooks.Hooks.",
-        )
+        yield bad_hooks(f"HOOKS of {place} is {path!r}, which is not a class.")
+
+
+def bad_hooks(message: str) -> Problem:
+    """The problem that HOOKS names something else than the shop's class of hooks."""
+    return Problem(
+        id="checkout_integration.E008",
+        message=message,
+        hint="Set HOOKS to the dotted path of a subclass of checkout_integration.hooks.Hooks.",
+    )

@@ -1,0 +1,84 @@
+"""The shape that each setting's value must have, and how to mend another one. Addresses, secrets and hooks: `problems`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from checkout_integration.protocol.signature import Encoding
+
+HOUR: Final = 3600
+WEEK: Final = 7 * 24 * HOUR
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """``fits`` takes any object and raises nothing; ``mend`` completes "Set NAME to …"."""
+
+    fits: Callable[[object], bool]
+    mend: str
+
+
+def _one_of(*words: str) -> Shape:
+    return Shape(
+        fits=lambda value: isinstance(value, str) and value in words,
+        mend=f"one of: {', '.join(map(repr, words))}",
+    )
+
+
+def _whole(least: int, most: int, mend: str) -> Shape:
+    return Shape(fits=lambda value: type(value) is int and least <= value <= most, mend=mend)
+
+
+def _text(pattern: str, mend: str) -> Shape:
+    form = re.compile(pattern, re.ASCII)
+    return Shape(fits=lambda value: isinstance(value, str) and bool(form.fullmatch(value)), mend=mend)
+
+
+def _are_encodings(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(each in tuple(Encoding) for each in value)
+
+
+def _is_time_limit(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= HOUR
+
+
+def _is_web_address_or_empty(value: object) -> bool:
+    if not isinstance(value, str) or not value.isprintable():
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return not value or (parts.scheme in ("http", "https") and bool(parts.hostname))
+
+
+_ON_OR_OFF: Final = Shape(fits=lambda value: isinstance(value, bool), mend="True or False (not to text)")
+_SECONDS: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
+_PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: letters, digits, _ . - [ ]")
+
+SHAPES: Final[Mapping[str, Shape]] = {
+    "RECEIVERS_RUN": _one_of("request", "celery", "worker"),
+    "UNBOUND_ORDERS": _one_of("review", "accept"),
+    "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),
+    "SIGNATURE_ENCODINGS": Shape(
+        fits=_are_encodings, mend=f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}"
+    ),
+    "VALIDATE_REFUSE_STATUS": _whole(400, 499, "a whole number from 400 to 499"),
+    "LIST_PAGE_SIZE": _whole(2, 1000, "a whole number from 2 to 1000 (chained paging needs two rows a page)"),
+    "RETRY_INTERVAL": _SECONDS,
+    "LIST_MARGIN": _SECONDS,
+    "TIMEOUT": Shape(fits=_is_time_limit, mend=f"a number of seconds, more than 0 and at most {HOUR}"),
+    "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
+    "DYNAMIC_URLS": _ON_OR_OFF,
+    "ALLOW_HTTP_LOOPBACK": _ON_OR_OFF,
+    "LIST_END_PARAMETER": _PARAMETER,
+    "CLIENT_CLASS": _text(r"[A-Za-z_$][\w$.]*", "the name of a JavaScript class"),
+    "VERSION_HEADER": _text(r"[!#$%&'*+.^`|~\w-]+", "the name of a header"),
+    "API_VERSION": _text(r"[!-~]+", 'a version as text, such as "1.0"'),
+    "REFERENCE_KEY": _text(r"[ -~]{1,255}", "text of 1 to 255 printable characters"),
+    "RETURN_URL": Shape(fits=_is_web_address_or_empty, mend='a complete web address, or to ""'),
+}

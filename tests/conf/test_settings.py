@@ -1,0 +1,154 @@
+"""Reading the setting: several projects, secrets, overriding, and what never shows a secret."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import override_settings
+
+from checkout_integration.conf import AppSettings, Project, app_settings
+from checkout_integration.protocol.values import Secret
+
+CANARY = "canary-secret-key-0123456789"
+OLDER = "canary-older-key-0123456789"
+SHARED = {
+    "BASE_URL": "https://service.invalid",
+    "CHECKOUT_URL": "https://checkout.invalid",
+    "ORDER_FORM_URL": "https://form.invalid",
+}
+
+
+def configured(settings: Any, **projects: dict[str, Any]) -> AppSettings:
+    """The settings with these projects."""
+    settings.CHECKOUT_INTEGRATION = {**SHARED, "PROJECTS": projects}
+    return app_settings()
+
+
+def project(settings: Any, **own: Any) -> Project:
+    """The project "default" with these settings of its own."""
+    return configured(settings, default={"PROJECT_ID": "p", "SECRET_KEY": CANARY, **own}).project()
+
+
+def test_a_project_has_the_defaults(settings: Any) -> None:
+    """The safe ones: nothing unbound, no test payment, no plain HTTP; times as the field notes say."""
+    told = project(settings)
+    assert (told.alias, told.project_id, told.unbound_orders) == ("default", "p", "review")
+    assert (told.accept_test_payments, told.allow_http_loopback, told.dynamic_urls) == (False, False, False)
+    assert (told.retry_delta, told.list_delta) == (timedelta(minutes=10), timedelta(minutes=15))
+    assert told.list_url == told.base_url == "https://service.invalid"
+    assert app_settings().receivers_run == "request"
+
+
+def test_a_project_overrides_what_stands_beside_it(settings: Any) -> None:
+    """A name beside PROJECTS is for all of them, until one says otherwise."""
+    settings.CHECKOUT_INTEGRATION = {
+        **SHARED,
+        "UNBOUND_ORDERS": "accept",
+        "RETRY_INTERVAL": 0,
+        "PROJECTS": {
+            "games": {"PROJECT_ID": "g", "SECRET_KEY": CANARY},
+            "books": {
+                "PROJECT_ID": "b",
+                "SECRET_KEY": OLDER,
+                "BASE_URL": "https://books.invalid",
+                "UNBOUND_ORDERS": "review",
+            },
+        },
+    }
+    games, books = (app_settings().project(alias) for alias in ("games", "books"))
+    assert (games.base_url, games.unbound_orders) == ("https://service.invalid", "accept")
+    assert (books.base_url, books.unbound_orders) == ("https://books.invalid", "review")
+    assert games.retry_delta == books.retry_delta == timedelta(0)
+    assert books.list_url == "https://books.invalid"
+
+
+def test_an_unknown_alias_is_a_key_error(settings: Any) -> None:
+    """The receiver answers 404 for it."""
+    settings_now = configured(settings, default={"PROJECT_ID": "p", "SECRET_KEY": CANARY})
+    with pytest.raises(KeyError):
+        settings_now.project("other")
+
+
+def test_lists_become_tuples(settings: Any) -> None:
+    """Nobody changes a setting by accident."""
+    told = project(settings, SIGNATURE_ENCODINGS=["hex", "base64"], PREVIOUS_SECRET_KEYS=[OLDER])
+    assert told.signature_encodings == ("hex", "base64")
+    assert told.previous_secret_keys == (OLDER,)
+
+
+def test_secrets_are_given_with_the_current_one_first(settings: Any) -> None:
+    """Requests are made with the first; notifications are accepted with any."""
+    assert project(settings, PREVIOUS_SECRET_KEYS=[OLDER]).secrets == (Secret(CANARY), Secret(OLDER))
+
+
+def test_callable_secrets_are_asked_each_time(settings: Any) -> None:
+    """A rotation needs no restart."""
+    current = [CANARY]
+    told = project(settings, SECRET_KEY=lambda: current[0], PREVIOUS_SECRET_KEYS=(lambda: OLDER,))
+    assert told.secrets == (Secret(CANARY), Secret(OLDER))
+    current[0] = "rotated-secret-key-0123456789"
+    assert told.secrets[0] == Secret("rotated-secret-key-0123456789")
+
+
+def test_no_callable_is_asked_while_the_settings_are_read(settings: Any) -> None:
+    """A vault that is away must not stop the start."""
+
+    def away() -> str:
+        raise AssertionError("asked too early")
+
+    assert project(settings, SECRET_KEY=away, PREVIOUS_SECRET_KEYS=[away]).project_id == "p"
+
+
+@pytest.mark.parametrize("show", [repr, str, "{}".format, "{0!r}".format])
+def test_a_secret_is_never_shown(settings: Any, show: Any) -> None:
+    """Settings and projects end in logs and error pages."""
+    told = project(settings, PREVIOUS_SECRET_KEYS=[OLDER])
+    for each in (told, app_settings(), told.secrets):
+        assert "canary" not in show(each)
+
+
+def test_a_secret_is_not_written_anywhere(settings: Any) -> None:
+    """A queue or a cache would keep it."""
+    with pytest.raises(TypeError):
+        pickle.dumps(project(settings).secrets[0])
+
+
+def test_settings_are_read_once(settings: Any) -> None:
+    """They are asked for with each request."""
+    project(settings)
+    assert app_settings() is app_settings()
+
+
+def test_settings_are_dropped_when_a_test_changes_them(settings: Any) -> None:
+    """By the fixture as well as by ``override_settings``, and again when it ends."""
+    assert project(settings).retry_interval == 600
+    changed = {**settings.CHECKOUT_INTEGRATION, "RETRY_INTERVAL": 5}
+    with override_settings(CHECKOUT_INTEGRATION=changed):
+        assert app_settings().project().retry_interval == 5
+    assert app_settings().project().retry_interval == 600
+
+
+def test_another_setting_drops_nothing(settings: Any) -> None:
+    """Reading them is not free."""
+    project(settings)
+    before = app_settings()
+    settings.LANGUAGE_CODE = "de"
+    assert app_settings() is before
+
+
+def test_settings_that_cannot_be_used_are_refused_by_name(settings: Any) -> None:
+    """With the sentences of the system check, and without the secret."""
+    with pytest.raises(ImproperlyConfigured, match=r"BASE_URL.*https://") as refused:
+        project(settings, BASE_URL="http://service.invalid")
+    assert "canary" not in str(refused.value)
+
+
+def test_settings_that_are_mended_are_used(settings: Any) -> None:
+    """A refusal is not remembered."""
+    with pytest.raises(ImproperlyConfigured):
+        project(settings, TIMEOUT="fast")
+    assert project(settings, TIMEOUT=5).timeout == 5
