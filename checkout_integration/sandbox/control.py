@@ -13,11 +13,9 @@ from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.documents import Context
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.json_text import NotJsonError, read_json
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.project import SandboxProject
-from checkout_integration.sandbox.wire import json_answer, read_body
+from checkout_integration.sandbox.wire import json_answer, read_asked
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
@@ -75,16 +73,16 @@ class Control:
         """Do something with an order; answers the order, for `pay` with its `outcome`."""
         if action not in self._actions:
             raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}")
-        outcome = self._actions[action](order_id, _asked(request))
+        outcome = self._actions[action](order_id, read_asked(request))
         told = self._told_fully(order_id)
         return json_answer(told if outcome is None else {"outcome": outcome, **told})
 
-    def project(self, request: Request, project_id: str | None = None) -> Response:
+    def project(self, request: Request, project_id: str = "") -> Response:
         """Tell a project, or change its settings; without an id the first one. Secrets are never told."""
-        project = self._project(project_id)
+        project = self._sandbox.projects.named(project_id)
         if request.method == "PATCH":
             try:
-                project = self._sandbox.projects.update(project.project_id, **_asked(request))
+                project = self._sandbox.projects.update(project.project_id, **read_asked(request))
             except (ValueError, TypeError) as error:
                 raise RefusedError(400, "sb000002", "the project refuses this", str(error)) from None
         return json_answer({name: _plain(getattr(project, name)) for name in _TOLD})
@@ -93,7 +91,7 @@ class Control:
         """Tell the virtual time; POST {"advance": seconds} moves it, {"running": bool} lets it run or stand."""
         clock = self._sandbox.clock
         if request.method == "POST":
-            asked = _asked(request)
+            asked = read_asked(request)
             if isinstance(asked.get("running"), bool):
                 clock.set_running(asked["running"])
             clock.advance(float(_decimal(asked.get("advance")) or 0))
@@ -103,7 +101,7 @@ class Control:
         """Tell the fault switchboard; PUT {"seed", "rules"} replaces it."""
         if request.method == "PUT":
             try:
-                self._sandbox.faults.set_from(_asked(request))
+                self._sandbox.faults.set_from(read_asked(request))
             except ValueError as error:
                 raise RefusedError(400, "sb000003", "not a fault", str(error)) from None
         return json_answer(_plain(self._sandbox.faults.document()))
@@ -114,7 +112,7 @@ class Control:
 
     def deliver(self, request: Request) -> Response:
         """Deliver what is due now, and answer when that is done: {"idle"}."""
-        timeout = float(_decimal(_asked(request).get("timeout")) or 10)
+        timeout = float(_decimal(read_asked(request).get("timeout")) or 10)
         self._sandbox.deliveries.wake()
         return json_answer({"idle": self._sandbox.wait_idle(timeout)})
 
@@ -132,13 +130,6 @@ class Control:
         if name is not None and name not in set(Event):
             raise RefusedError(400, "sb000004", "no such event")
         self._sandbox.payments.resend(order_id, Event(name) if name else None)
-
-    def _project(self, project_id: str | None) -> SandboxProject:
-        projects = self._sandbox.projects
-        project = projects.find(project_id) if project_id else next(iter(projects.all()), None)
-        if project is None:
-            raise RefusedError(404, "sb000005", "no such project")
-        return project
 
     def _told(self, order: Order) -> dict[str, Any]:
         deliveries = self._sandbox.outgoing.of_order(order.id)
@@ -163,17 +154,6 @@ class Control:
         if order is None:
             raise RefusedError(404, "fm000004", "order not found")
         return {**self._told(order), "document": self._sandbox.documents.order(order, Context.LIST)}
-
-
-def _asked(request: Request) -> dict[str, Any]:
-    body = read_body(request)
-    try:
-        document = read_json(body) if body else {}
-    except NotJsonError as error:
-        raise RefusedError(400, "sb000006", str(error)) from None
-    if not isinstance(document, dict):
-        raise RefusedError(400, "sb000006", "the body must be an object")
-    return document
 
 
 def _decimal(value: Any) -> Decimal | None:

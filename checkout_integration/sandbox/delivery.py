@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from checkout_integration.protocol import vocabulary
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.documents import Documents
@@ -21,11 +20,11 @@ from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.sending import Answer, send_notification
+from checkout_integration.sandbox.signing import WRONG_KEY
 from checkout_integration.sandbox.store import Store
 
 _TAKEN: Final = {200, 204}
 _THREADS: Final = 4
-_WRONG_KEY: Final = vocabulary.SANDBOX_SECRET_PREFIX + "wrong_on_purpose"
 _LONGEST_NAP: Final = 60.0
 
 
@@ -140,7 +139,7 @@ class DeliveryThreads:
         kind = fault.kind if fault else None
         if fault is not None and kind is FaultKind.SLOW:
             time.sleep(fault.seconds)
-        secret_key = _WRONG_KEY if kind is FaultKind.BAD_SIGNATURE else order.secret_key
+        secret_key = WRONG_KEY if kind is FaultKind.BAD_SIGNATURE else order.secret_key
         answer = Answer(status=0)
         for _ in range(2 if kind is FaultKind.DUPLICATE else 1):
             body = self._body(order, delivery)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.pages import fill, joined, line, page, price_lines
+from checkout_integration.sandbox.pages import choices, fill, joined, line, page, price_lines
 from checkout_integration.sandbox.tax import COUNTRIES
 
 # WHY: an empty caption reads OK (EP1-21).
@@ -80,14 +80,8 @@ def _field(
 
 
 def _country_form(order_id: str, chosen: str) -> Markup:
-    choices = {"": "Choose a country", **COUNTRIES}
-    options = [
-        Markup('<option value="{}"{}>{}</option>').format(
-            code, Markup(" selected") if code == chosen else "", name
-        )
-        for code, name in choices.items()
-    ]
-    return fill("country", order_id=order_id, options=joined(options))
+    options = choices({"": "Choose a country", **COUNTRIES}, chosen)
+    return fill("country", order_id=order_id, options=options)
 
 
 def _us_address(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:

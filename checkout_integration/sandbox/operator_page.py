@@ -15,6 +15,7 @@ from checkout_integration.sandbox.form_pages import message_page
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_parts import log_part, orders_part, project_part
 from checkout_integration.sandbox.pages import fill, joined, page
+from checkout_integration.sandbox.testing_door import testing_part
 from checkout_integration.sandbox.wire import page_answer
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class OperatorPage:
             profile=sandbox.profile.name,
             now=write_moment(sandbox.clock.now().replace(microsecond=0)),
             projects=joined([project_part(project) for project in sandbox.projects.all()]),
+            testing=testing_part(sandbox.projects.all(), sandbox.testing.trials()),
             orders=orders_part(count, [(order, sandbox.outgoing.of_order(order.id)) for order in orders]),
             log=log_part(sandbox.log.entries()[-_SHOWN:][::-1]),
         )

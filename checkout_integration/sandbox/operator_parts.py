@@ -11,7 +11,7 @@ from checkout_integration.protocol.vocabulary import OrderStatus, WebhookMode
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.outgoing import Delivery
-from checkout_integration.sandbox.pages import fill, joined
+from checkout_integration.sandbox.pages import choices, fill, joined
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.run_log import Entry
 
@@ -26,17 +26,11 @@ _BUTTONS: Final = {
 
 def project_part(project: SandboxProject) -> Markup:
     """Return a project with its mode switch; its secret is never shown."""
-    options = [
-        Markup('<option value="{}"{}>{}</option>').format(
-            mode, Markup(" selected") if mode == project.mode else "", mode.replace("_", "-")
-        )
-        for mode in WebhookMode
-    ]
     return fill(
         "project",
         project_id=project.project_id,
         webhook_url=project.webhook_url or "nowhere",
-        modes=joined(options),
+        modes=choices({mode: mode.replace("_", "-") for mode in WebhookMode}, project.mode),
     )
 
 

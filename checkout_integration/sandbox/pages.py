@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -30,6 +31,18 @@ def page(title: str, content: Markup, *, width: str = "", event: str = "") -> Ma
 def joined(parts: list[Markup]) -> Markup:
     """Return the parts one after the other."""
     return Markup().join(parts)
+
+
+def choices(texts: Mapping[str, str], chosen: str = "") -> Markup:
+    """Return the options of a select: value to text, one of them chosen."""
+    return joined(
+        [
+            Markup('<option value="{}"{}>{}</option>').format(
+                value, Markup(" selected") if value == chosen else "", text
+            )
+            for value, text in texts.items()
+        ]
+    )
 
 
 def line(left: str, right: str, kind: str = "") -> Markup:

@@ -34,6 +34,7 @@ class Profile:
         platform_key: what an item calls the platform of its activation code.
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
+        test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Profile:
     platform_key: str
     item_extras: bool
     whole_seconds: bool
+    test_object_bare: bool
 
 
 FIELD: Final = Profile(
@@ -79,6 +81,7 @@ FIELD: Final = Profile(
     platform_key="platform_id",
     item_extras=True,
     whole_seconds=False,
+    test_object_bare=True,
 )
 
 SPEC: Final = Profile(
@@ -102,6 +105,7 @@ SPEC: Final = Profile(
     platform_key="platform",
     item_extras=False,
     whole_seconds=True,
+    test_object_bare=False,
 )
 
 _PROFILES: Final = {FIELD.name: FIELD, SPEC.name: SPEC}

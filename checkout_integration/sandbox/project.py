@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from checkout_integration.protocol import vocabulary
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.catalogue import Product
+from checkout_integration.sandbox.failure import RefusedError
 
 _NUMBERS: Final = (int, float, Decimal)
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
@@ -118,6 +119,17 @@ class Projects:
     def find(self, project_id: str) -> SandboxProject | None:
         """Return the project, or None."""
         return self._by_id.get(project_id)
+
+    def named(self, project_id: str) -> SandboxProject:
+        """Return the project of that name, the first one for "".
+
+        Raises:
+            RefusedError: 404, there is none.
+        """
+        project = self.find(project_id) if project_id else next(iter(self.all()), None)
+        if project is None:
+            raise RefusedError(404, "sb000005", "no such project")
+        return project
 
     def all(self) -> list[SandboxProject]:
         """Return every project."""

@@ -23,6 +23,7 @@ from checkout_integration.sandbox.profile import profile_named
 from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.store import Store
+from checkout_integration.sandbox.testing_cases import TestingCases
 
 _CLOCK = "clock"
 
@@ -36,6 +37,7 @@ class Sandbox:
         ledger: the orders themselves.
         clock: virtual time; `clock.advance(seconds)`.
         faults: the fault switchboard.
+        testing: the four testing cases.
         log: every exchange.
     """
 
@@ -79,6 +81,7 @@ class Sandbox:
             self.profile,
             self.deliveries.wake,
         )
+        self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
         self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
         self.listing = Listing(self.ledger, self.projects, self.documents, self.profile)
 

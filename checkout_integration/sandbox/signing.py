@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Final
 
 from checkout_integration.protocol import vocabulary
+
+WRONG_KEY: Final = vocabulary.SANDBOX_SECRET_PREFIX + "wrong_on_purpose"
 
 
 def signature_of(body: bytes, secret_key: str) -> str:

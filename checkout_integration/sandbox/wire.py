@@ -71,6 +71,22 @@ def read_document(request: Request, not_json_status: int) -> dict[str, Any]:
     return document
 
 
+def read_asked(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a control request; no body is an empty one.
+
+    Raises:
+        RefusedError: 400, the body is something else.
+    """
+    body = read_body(request)
+    try:
+        document = read_json(body) if body else {}
+    except NotJsonError as error:
+        raise RefusedError(400, "sb000006", str(error)) from None
+    if not isinstance(document, dict):
+        raise RefusedError(400, "sb000006", "the body must be an object")
+    return document
+
+
 def json_answer(document: Any, status: int = 200) -> Response:
     """Return a JSON answer."""
     return Response(write_json(document), status, mimetype="application/json")

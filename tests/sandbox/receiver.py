@@ -41,13 +41,15 @@ class Receiver:
         answers: statuses to answer next; 200 when there is none left.
         location: `Location` header of redirects.
         meanwhile: called before each answer, for what happens while the service waits.
-        promised: `Content-Length` of the answers, whose body is always empty.
+        body: body of the answers.
+        promised: `Content-Length` of the answers, when it is not the body's.
     """
 
     def __init__(self) -> None:
         self.received: list[Received] = []
         self.answers: list[int] = []
         self.location = ""
+        self.body = b""
         self.promised = 0
         self.meanwhile: Callable[[], None] = lambda: None
         receiver = self
@@ -68,8 +70,9 @@ class Receiver:
                 self.send_response(status)
                 if receiver.location and 300 <= status < 400:
                     self.send_header("Location", receiver.location)
-                self.send_header("Content-Length", str(receiver.promised))
+                self.send_header("Content-Length", str(receiver.promised or len(receiver.body)))
                 self.end_headers()
+                self.wfile.write(receiver.body)
 
             do_POST = do_GET = _take  # noqa: N815 -- the names that the standard library asks for
 

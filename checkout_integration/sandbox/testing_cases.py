@@ -1,0 +1,201 @@
+"""The four testing cases: what the service sends to try a merchant's receiver, and whether the answer is right.
+
+Nothing of them is ever stored as an order (field notes, testing cases).
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from checkout_integration.protocol.vocabulary import (
+    INVALID_SIGNATURE_CODE,
+    INVALID_USER_CODE,
+    Event,
+    OrderStatus,
+    OrderType,
+    TestingCase,
+    WebhookMode,
+)
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.documents import Context, Documents
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.json_text import NotJsonError, read_json, write_json
+from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.order import NO_USER, Order
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.run_log import RunLog
+from checkout_integration.sandbox.sending import Answer, send_notification
+from checkout_integration.sandbox.signing import WRONG_KEY
+
+_KEPT: Final = 20
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CODES: Final = {
+    TestingCase.NON_EXISTING_USER: INVALID_USER_CODE,
+    TestingCase.INVALID_SIGNATURE: INVALID_SIGNATURE_CODE,
+}
+_ABOUT_USERS: Final = {TestingCase.EXISTING_USER, TestingCase.NON_EXISTING_USER}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One run of a testing case.
+
+    Attributes:
+        at: virtual time, RFC 3339.
+        expected: the right answer in words: `200`, or `4xx INVALID_USER`.
+        status, code: the answer; status 0 when there was none, code "" when its body named none.
+        passed: whether the answer was the right one.
+    """
+
+    case: TestingCase
+    project_id: str
+    external_id: str
+    event: Event
+    at: str
+    expected: str
+    status: int
+    code: str
+    passed: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return what the control API tells about it."""
+        return asdict(self)
+
+
+class TestingCases:
+    """Runs testing cases and keeps the newest results; thread-safe."""
+
+    __test__ = False  # not a test class, whatever its name says to pytest
+
+    def __init__(self, documents: Documents, clock: VirtualClock, log: RunLog, profile: Profile) -> None:
+        """Work on the sandbox's parts."""
+        self._documents = documents
+        self._clock = clock
+        self._log = log
+        self._profile = profile
+        self._lock = threading.Lock()
+        self._trials: deque[Trial] = deque(maxlen=_KEPT)
+
+    def trials(self) -> list[Trial]:
+        """Return the newest results, newest first."""
+        with self._lock:
+            return list(self._trials)
+
+    def run(self, project: SandboxProject, case: TestingCase, external_id: str) -> Trial:
+        """Send what the case sends for the tester named `external_id`, once, and judge the answer (ORD-43).
+
+        Raises:
+            RefusedError: 409, the project has no webhook URL.
+        """
+        if not project.webhook_url:
+            raise RefusedError(409, "sb000008", "the project has no webhook URL")
+        event = _event_of(project, case)
+        if event is Event.USER_VALIDATE and case is TestingCase.NON_EXISTING_USER:
+            external_id = f"nobody-{uuid.uuid4().hex[:12]}"
+        answer = self._send(project, case, event, external_id)
+        trial = _judged(project, case, external_id, event, write_moment(self._clock.now()), answer)
+        with self._lock:
+            self._trials.appendleft(trial)
+        return trial
+
+    def _send(self, project: SandboxProject, case: TestingCase, event: Event, external_id: str) -> Answer:
+        now = self._clock.now()
+        order = self._order(project, external_id, now)
+        about_user = event is Event.USER_VALIDATE
+        message = self._documents.notification(
+            id=str(uuid.uuid4()),
+            event=event,
+            live=project.live,
+            now=now,
+            delivery_try=1 if about_user else 0,
+            payload=self._documents.user(order) if about_user else self._payload(order, case),
+        )
+        body = write_json(message).encode()
+        answer = send_notification(
+            project.webhook_url,
+            body,
+            WRONG_KEY if case is TestingCase.INVALID_SIGNATURE else project.secret_key,
+            timeout=project.attempt_timeout,
+            anywhere=project.unsafe_allow_any_webhook,
+        )
+        self._log.record(
+            at=write_moment(now),
+            direction="out",
+            method="POST",
+            url=project.webhook_url,
+            status=answer.status,
+            request=body,
+            answer=answer.body,
+            note=", ".join(filter(None, [event, f"testing case {case}", answer.note])),
+        )
+        return answer
+
+    def _order(self, project: SandboxProject, external_id: str, now: datetime) -> Order:
+        """Return the order of the test object, with an identifier that no other order has."""
+        return Order(
+            id=str(uuid.uuid4()),
+            project_id=project.project_id,
+            secret_key=project.secret_key,
+            webhook_url=project.webhook_url,
+            live=project.live,
+            type=OrderType.SIMPLE,
+            status=OrderStatus.PROCESSED,
+            created_at=_EPOCH if self._profile.test_object_bare else now,
+            description="Testing case",
+            amount=Decimal(10),
+            original_amount=Decimal(10),
+            currency=project.currency,
+            charge_amount=Decimal(10),
+            charge_currency=project.currency,
+            user={**NO_USER, "id": uuid.uuid4().hex, "external_id": external_id},
+            vat_payer=project.vat_payer,
+            company_name=project.title,
+            agreement_number=project.agreement_number,
+        )
+
+    def _payload(self, order: Order, case: TestingCase) -> dict[str, Any]:
+        payload = self._documents.order(order, Context.WEBHOOK) | {"testing_case": case}
+        if self._profile.test_object_bare:
+            never = write_moment(_EPOCH)
+            payload |= {"status": "", "object": "", "canceled_at": never, "refunded_at": never}
+        return payload
+
+
+def _event_of(project: SandboxProject, case: TestingCase) -> Event:
+    if project.mode is WebhookMode.PRE_APPROVAL and case in _ABOUT_USERS:
+        return Event.USER_VALIDATE
+    return Event.PAYMENT_SUCCESS
+
+
+def _judged(
+    project: SandboxProject, case: TestingCase, external_id: str, event: Event, at: str, answer: Answer
+) -> Trial:
+    wanted, code = _CODES.get(case, ""), _code_of(answer.body)
+    return Trial(
+        case=case,
+        project_id=project.project_id,
+        external_id=external_id,
+        event=event,
+        at=at,
+        expected=f"4xx {wanted}" if wanted else "200",
+        status=answer.status,
+        code=code,
+        passed=400 <= answer.status < 500 and code == wanted if wanted else answer.status == 200,
+    )
+
+
+def _code_of(body: bytes) -> str:
+    """Return the `code` of an error object (ERR-01), "" when the body is none."""
+    try:
+        document = read_json(body)
+    except NotJsonError:
+        return ""
+    code = document.get("code") if isinstance(document, dict) else None
+    return code[:64] if isinstance(code, str) else ""
