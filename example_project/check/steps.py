@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TextIO, TypeVar
 
 Value = TypeVar("Value")
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Seconds within which what is awaited must happen."""
 
 

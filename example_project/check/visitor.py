@@ -68,7 +68,7 @@ class Visitor:
             seen = self.get(page.url)
             return seen if words in seen.text else None
 
-        return await_value(f"{words!r} on {page.url.split('?')[0]}", look)
+        return await_value(f"{words!r} on the page", look)
 
     def _page(self, method: str, address: str, values: dict[str, str] | None = None) -> Page:
         answer = self._session.request(method, address, data=values, timeout=TIMEOUT)
