@@ -47,7 +47,7 @@ class IssuedToken:
 
     checkout: Checkout
     token: str = field(repr=False)
-    payment_form_url: str
+    payment_form_url: str = field(repr=False)  # the token is in it
 
 
 def create_checkout(
@@ -261,7 +261,8 @@ def _record_failure(sale: Checkout, error: CheckoutError) -> None:
 
 def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> None:
     """The order's id and form, and the order itself as the ledger's first news of it."""
-    document = {"id": sale.order_id, "type": sale.type, "metadata": dict(request.metadata or {})}
+    asked = {"amount": request.amount, "currency": request.currency, "description": request.description}
+    document = {"id": sale.order_id, "type": sale.type, "metadata": dict(request.metadata or {}), **asked}
     if request.user and request.user.external_id:
         document["user"] = {"external_id": request.user.external_id}
     with transaction.atomic(using=state_database()):
