@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from django.contrib.auth.decorators import login_not_required
 from django.db import connections, transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import Http404
@@ -41,9 +40,6 @@ def _outside_transactions(view: View) -> View:
     return view
 
 
-@method_decorator(
-    login_not_required, name="dispatch"
-)  # REST framework asks who it is; a redirect to a page would not help
 @method_decorator(never_cache, name="dispatch")
 class BuyerView(generics.GenericAPIView[Row]):
     """What all views share. Authentication and throttling are left to the shop's settings of REST framework."""

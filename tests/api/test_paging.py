@@ -40,6 +40,7 @@ def page(api: APIClient, **query: Any) -> tuple[str, bool, bool, int]:
     [
         ({}, ("edcba", False, False, 5)),
         ({"limit": 2}, ("ed", True, False, 5)),
+        ({"limit": 2, "starting_after": "e"}, ("dc", True, True, 5)),
         ({"limit": 2, "starting_after": "d"}, ("cb", True, True, 5)),
         ({"limit": 2, "starting_after": "b"}, ("a", False, True, 5)),
         ({"limit": 2, "starting_after": "c"}, ("ba", False, True, 5)),
