@@ -13,7 +13,6 @@ from requests.auth import AuthBase
 from urllib3 import BaseHTTPResponse, PoolManager
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 
-from checkout_integration.client.body import BodyRefused, read_body
 from checkout_integration.client.deadline import Deadline, DeadlineTimeout, watching_pool
 from checkout_integration.client.errors import (
     AnswerUnreadable,
@@ -23,6 +22,7 @@ from checkout_integration.client.errors import (
 )
 from checkout_integration.client.logs import cut_queries
 from checkout_integration.client.retry import JitteredRetry
+from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.endpoints import Endpoint
 
 _CHUNK_BYTES: Final = 64 * 1024

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from checkout_integration.client.body import BodyRefused, read_body
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox, validation
 from checkout_integration.flows.answer import (
@@ -32,6 +31,7 @@ from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, rep
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import notification as documents
+from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.signature import Encoding, verify
 from checkout_integration.protocol.strict_json import JsonRefused, NotJson, loads

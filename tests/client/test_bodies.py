@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.client import Client, errors
-from checkout_integration.client.body import BodyRefused, read_body
+from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.listing import TransactionFilter
 from tests.client.calls import CALLS, PAGE, every_call, failure
 from tests.client.conftest import MakeClient

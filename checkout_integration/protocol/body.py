@@ -1,4 +1,4 @@
-"""Reading an answer's body with bounds on its size, before and after decompression, and to its real end."""
+"""Reading a compressed or plain body with bounds on its size, before and after decompression, to its real end (SVC-07)."""
 
 from __future__ import annotations
 
