@@ -1,4 +1,4 @@
-"""The service's API over HTTP: tokens, orders, transactions list."""
+"""The service's API over HTTP: tokens, orders, transactions list, cursor list."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol import vocabulary
+from checkout_integration.sandbox.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
 from checkout_integration.sandbox.unreliable import drop_connection, strike
 from checkout_integration.sandbox.wire import json_answer, read_document
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Api:
-    """The three operations, each behind the fault switchboard."""
+    """The operations, each behind the fault switchboard."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         """Answer for `sandbox`."""
@@ -34,6 +35,7 @@ class Api:
                 methods=["GET"],
                 endpoint=self._behind("transactions", self.transactions),
             ),
+            Rule(ORDERS_PATH, methods=["GET"], endpoint=self._behind("orders", self.orders)),
         ]
 
     def tokens(self, request: Request) -> Response:
@@ -56,6 +58,11 @@ class Api:
         """List transactions (EP3-01)."""
         authorization = request.headers.get("Authorization")
         return json_answer(self._sandbox.listing.page(authorization, request.args))
+
+    def orders(self, request: Request) -> Response:
+        """List orders by cursors (EP4-04)."""
+        authorization = request.headers.get("Authorization")
+        return json_answer(self._sandbox.cursor_list.page(authorization, request.args))
 
     def _behind(self, subject: str, handler: Callable[[Request], Response]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:

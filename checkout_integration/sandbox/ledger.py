@@ -6,12 +6,15 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.moments import to_microseconds
 from checkout_integration.sandbox.order import Order, read_sheet, write_sheet
-from checkout_integration.sandbox.page_marks import Filter, PageMarks
+from checkout_integration.sandbox.page_marks import Filter, PageMarks, Place
 from checkout_integration.sandbox.store import Store
+
+_BEFORE_ALL: Final = -(2**62)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +30,16 @@ class Search:
     date_to: datetime | None = None
     limit: int = 100
     offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """A stretch of a list: how many match in all, and whether there are others on either side of `orders`."""
+
+    count: int
+    orders: list[Order]
+    has_before: bool
+    has_more: bool
 
 
 def _marks(values: Sequence[object]) -> str:
@@ -145,6 +158,31 @@ class Ledger:
             " ORDER BY created_at, seq LIMIT ? OFFSET ?"
         )
         return connection.execute(statement, [*values, *(place or ()), search.limit, offset]).fetchall()
+
+    def window(self, search: Search, *, after: str | None = None, before: str | None = None) -> Window:
+        """Return the orders of `search` next to a cursor, or the first ones; at most `search.limit`, oldest first."""
+        condition, values = _conditions(search)
+        with self._store.transaction() as connection:
+            count = self._count(connection, (condition, tuple(values)))
+            place = self._cursor_place(connection, before or after)
+            sign, order = ("<", "DESC") if before else (">", "ASC")
+            statement = (
+                f"SELECT * FROM orders WHERE {condition} AND (created_at, seq) {sign} (?, ?)"  # noqa: S608
+                f" ORDER BY created_at {order}, seq {order} LIMIT ?"
+            )
+            rows = connection.execute(statement, [*values, *place, search.limit + 1]).fetchall()
+        # WHY one more than asked for: whether it is there tells whether the list goes on.
+        further = len(rows) > search.limit
+        orders = [_order_of(row) for row in rows[: search.limit]]
+        if before:
+            return Window(count=count, orders=orders[::-1], has_before=further, has_more=True)
+        return Window(count=count, orders=orders, has_before=after is not None, has_more=further)
+
+    def _cursor_place(self, connection: sqlite3.Connection, order_id: str | None) -> Place:
+        """Return where an order stands in the list; without one, the place before all."""
+        statement = "SELECT created_at, seq FROM orders WHERE id = ?"
+        row = connection.execute(statement, (order_id,)).fetchone() if order_id else None
+        return (row["created_at"], row["seq"]) if row else (_BEFORE_ALL, 0)
 
     def newest(self, limit: int) -> tuple[int, list[Order]]:
         """Return the number of all orders, and the newest ones first, for the operator."""

@@ -38,22 +38,30 @@ class Listing:
         Raises:
             RefusedError: bad credentials, or a filter that cannot be read.
         """
-        project = self._authenticate(authorization)
+        project = self.authenticate(authorization)
         search = self._search(project, query)
         count, orders = self._ledger.search(search)
         items = [self._documents.order(order, Context.LIST) for order in orders]
         return {"count": count, "items": items or None}
 
-    def _authenticate(self, authorization: str | None) -> SandboxProject:
-        """Check HTTP Basic: login is a project id, password its secret (AUT-03)."""
+    def authenticate(self, authorization: str | None) -> SandboxProject:
+        """Return the project whose id and secret are HTTP Basic's login and password (AUT-03).
+
+        Raises:
+            RefusedError: bad credentials.
+        """
         login, password = _basic_credentials(authorization)
         project = self._projects.find(login)
         if project is None:
-            status = self._profile.list_unknown_project_status if login else 401
-            raise RefusedError(status, "", "Internal Server Error" if status >= 500 else "Unauthorized")
+            raise self._refusal(self._profile.list_unknown_project_status if login else 401)
         if not same_secret(password, project.secret_key):
-            raise RefusedError(401, "", "Unauthorized")
+            raise self._refusal(401)
         return project
+
+    def _refusal(self, status: int) -> RefusedError:
+        """Return the refusal of bad credentials; in the field it has a message alone (ERR-01)."""
+        code = "" if self._profile.framework_errors_short else f"fm000{status}"
+        return RefusedError(status, code, "Internal Server Error" if status >= 500 else "Unauthorized")
 
     def _search(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
         visible = self._projects.of_merchant(project.merchant)
@@ -67,8 +75,8 @@ class Listing:
             invoice_id=query.get("invoice_id") or None,
             date_from=date_from,
             date_to=date_to,
-            limit=_whole_number(query, "limit", TRANSACTIONS_LIMIT_DEFAULT, 1, LIMIT_MAX),
-            offset=_whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
+            limit=whole_number(query, "limit", TRANSACTIONS_LIMIT_DEFAULT, 1, LIMIT_MAX),
+            offset=whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
         )
 
     def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
@@ -87,9 +95,11 @@ class Listing:
 
     def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
         """Return both ends; a second `project_date_from` is the end too, as the specification lists it (EP3-08)."""
-        starts = query.getlist("project_date_from")
-        end = query.get("project_date_to") or (starts[1] if len(starts) > 1 else None)
-        return _moment(starts[0] if starts else None), _moment(end)
+        starts = [_moment(text) for text in query.getlist("project_date_from")]
+        if len(starts) > 2:
+            raise RefusedError(400, "fm000002", "invalid request data", "project_date_from: given too often")
+        start, second = (*starts, None, None)[:2]
+        return start, _moment(query.get("project_date_to")) or second
 
 
 def _basic_credentials(authorization: str | None) -> tuple[str, str]:
@@ -114,7 +124,8 @@ def _moment(text: str | None) -> datetime | None:
         ) from None
 
 
-def _whole_number(query: MultiDict[str, str], name: str, default: int, least: int, most: int) -> int:
+def whole_number(query: MultiDict[str, str], name: str, default: int, least: int, most: int) -> int:
+    """Return a whole number of the query, or refuse it with 400."""
     text = query.get(name) or ""
     if not text:
         return default

@@ -34,6 +34,7 @@ class Profile:
         platform_key: what an item calls the platform of its activation code.
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
+        total_count_is_boolean: `total_count` of a cursor list is a boolean, as it is listed (LST-05).
         test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
 
@@ -57,6 +58,7 @@ class Profile:
     platform_key: str
     item_extras: bool
     whole_seconds: bool
+    total_count_is_boolean: bool
     test_object_bare: bool
 
 
@@ -81,6 +83,7 @@ FIELD: Final = Profile(
     platform_key="platform_id",
     item_extras=True,
     whole_seconds=False,
+    total_count_is_boolean=False,
     test_object_bare=True,
 )
 
@@ -105,6 +108,7 @@ SPEC: Final = Profile(
     platform_key="platform",
     item_extras=False,
     whole_seconds=True,
+    total_count_is_boolean=True,
     test_object_bare=False,
 )
 

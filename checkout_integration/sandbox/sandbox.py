@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from checkout_integration.sandbox.approval import Approval
 from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.creation import Creation
+from checkout_integration.sandbox.cursor_list import CursorList
 from checkout_integration.sandbox.delivery import DeliveryThreads
 from checkout_integration.sandbox.documents import Documents
 from checkout_integration.sandbox.faults import FaultSwitchboard
@@ -84,6 +85,7 @@ class Sandbox:
         self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
         self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
         self.listing = Listing(self.ledger, self.projects, self.documents, self.profile)
+        self.cursor_list = CursorList(self.ledger, self.projects, self.documents, self.listing, self.profile)
 
     @property
     def public_url(self) -> str:
