@@ -35,11 +35,11 @@ def _foreign_hooks() -> Iterator[conf.Problem]:
 
 
 def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E009: a receiver whose deliveries could not be kept by name. W001: nobody grants goods."""
+    """E009: a receiver that could not be found and run later. W001: nobody grants goods."""
     messages: list[CheckMessage] = [
         Error(
-            f"The receiver {name} of {signal.name} cannot be named: {why}.",
-            hint="Connect a function at module level, or give a text dispatch_uid of its own.",
+            f"The receiver {name} of {signal.name} could not be run later: {why}.",
+            hint="Connect a function at module level that accepts **kwargs, or give a text dispatch_uid of its own.",
             id="checkout_integration.E009",
         )
         for signal in SIGNALS.values()

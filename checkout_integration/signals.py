@@ -14,6 +14,7 @@ run by another process, hours later. Lambdas and nested functions have no such n
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -39,17 +40,13 @@ class DurableSignal(Signal):
     def connect(
         self, receiver: Receiver, sender: object = None, weak: bool = True, dispatch_uid: object = None
     ) -> None:
-        """Connects a receiver; ``weak`` as in Django. What cannot be named is kept for the system check to refuse."""
+        """Connects a receiver; ``weak`` as in Django. What cannot be run later is kept for the system check to refuse."""
         name = receiver_name(receiver, dispatch_uid)
+        named = isinstance(dispatch_uid, str)
+        problem = uncallable(receiver) or (None if named else unnameable(receiver))
         with self._registry_lock:
-            problem = None if isinstance(dispatch_uid, str) else unnameable(receiver)
             held = self._held(name)
-            if (
-                problem is None
-                and held is not None
-                and held != receiver
-                and not isinstance(dispatch_uid, str)
-            ):
+            if problem is None and held is not None and held != receiver and not named:
                 problem = "another receiver has the same name"
             if problem:
                 self.problems[name] = problem
@@ -59,17 +56,15 @@ class DurableSignal(Signal):
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
     ) -> bool:
-        """Disconnects a receiver, by itself or by its ``dispatch_uid``; True when it was connected."""
-        name = (
-            dispatch_uid
-            if isinstance(dispatch_uid, str)
-            else receiver_name(receiver, None)
-            if receiver
-            else ""
-        )
+        """Disconnects a receiver, by itself or by its ``dispatch_uid``; True when it was connected for this sender."""
+        name = receiver_name(receiver, dispatch_uid)
         with self._registry_lock:
             self.problems.pop(name, None)
-            return self._registry.pop(name, None) is not None
+            held = self._held(name)
+            if held is None or self._registry[name][1] is not sender:
+                return False
+            del self._registry[name]
+            return True
 
     def connected(self, sender: object = None) -> dict[str, Receiver]:
         """Living receivers for this sender, by name."""
@@ -98,12 +93,21 @@ class DurableSignal(Signal):
         return reference()
 
 
-def receiver_name(receiver: Receiver, dispatch_uid: object) -> str:
+def receiver_name(receiver: Receiver | None, dispatch_uid: object) -> str:
     """The name by which a receiver's deliveries are kept."""
     if isinstance(dispatch_uid, str):
         return dispatch_uid
     module = getattr(receiver, "__module__", None) or type(receiver).__module__
     return f"{module}.{getattr(receiver, '__qualname__', None) or type(receiver).__qualname__}"
+
+
+def uncallable(receiver: object) -> str | None:
+    """Why a receiver could not be called as signals are, None when it can; Django itself asks this only with DEBUG."""
+    if not callable(receiver):
+        return "it cannot be called"
+    # Not django.utils.inspect, whose cache would hold the receiver: it is referenced weakly.
+    kinds = [each.kind for each in inspect.signature(receiver).parameters.values()]
+    return None if inspect.Parameter.VAR_KEYWORD in kinds else "it does not accept **kwargs"
 
 
 def unnameable(receiver: Receiver) -> str | None:

@@ -1,0 +1,276 @@
+"""System checks, run by Django's own machinery: every message names the setting and the mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.checks import CheckMessage, run_checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+
+from checkout_integration.hooks import Hooks
+from checkout_integration.signals import checkout_paid, payment_refund, payment_success
+
+CANARY = "canary-secret-key-0123456789"
+OWN: dict[str, Any] = {"PROJECT_ID": "p", "SECRET_KEY": CANARY}
+GOOD: dict[str, Any] = {
+    "PROJECTS": {"default": OWN},
+    "BASE_URL": "https://service.invalid",
+    "CHECKOUT_URL": "https://service.invalid",
+    "RECEIVERS_RUN": "worker",
+}
+
+
+class ShopHooks(Hooks):
+    """The shop's decisions."""
+
+
+class NoHooks:
+    """A class that forgot its parent."""
+
+
+def grant(**kwargs: Any) -> None:
+    """Is a receiver as the README writes it."""
+
+
+@pytest.fixture
+def _granting() -> Iterator[None]:
+    """Connect a receiver, as a shop does."""
+    checkout_paid.connect(grant)
+    yield
+    checkout_paid.disconnect(grant)
+
+
+@pytest.fixture
+def check(settings: Any) -> Callable[..., list[CheckMessage]]:
+    """Runs all checks of Django with this setting, and gives the messages of this app."""
+
+    def run(raw: object = GOOD, *, deploy: bool = False) -> list[CheckMessage]:
+        settings.CHECKOUT_INTEGRATION = raw
+        messages = run_checks(include_deployment_checks=deploy)
+        return [each for each in messages if (each.id or "").startswith("checkout_integration.")]
+
+    return run
+
+
+Check = Callable[..., list[CheckMessage]]
+pytestmark = pytest.mark.usefixtures("_granting")
+
+
+def test_good_settings_pass(check: Check) -> None:
+    """Without a message, for deployment too."""
+    assert check() == check(deploy=True) == []
+
+
+WRONG: list[tuple[object, str, str, str]] = [
+    ({**GOOD, "PROJECTS": {}}, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
+    (None, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
+    ({**GOOD, "PROJECTS": {"default": {"PROJECT_ID": "p"}}}, "E002", "SECRET_KEY", "Set SECRET_KEY there."),
+    (
+        {name: value for name, value in GOOD.items() if name != "BASE_URL"},
+        "E002",
+        "BASE_URL",
+        "Set BASE_URL there or in CHECKOUT_INTEGRATION.",
+    ),
+    ({**GOOD, "BASE_ULR": "x"}, "E003", "BASE_ULR", "Did you mean BASE_URL?"),
+    ({**GOOD, "TIMEOUT": "fast"}, "E004", "TIMEOUT", "Set TIMEOUT to a number of seconds"),
+    (
+        {**GOOD, "RETRY_INTERVAL": -1},
+        "E004",
+        "RETRY_INTERVAL",
+        "Set RETRY_INTERVAL to a whole number of seconds",
+    ),
+    ({**GOOD, "DYNAMIC_URLS": "False"}, "E004", "DYNAMIC_URLS", "Set DYNAMIC_URLS to True or False"),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": ""}}},
+        "E005",
+        "SECRET_KEY",
+        "Set SECRET_KEY to the Secret key",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": "short"}}},
+        "E005",
+        "SECRET_KEY",
+        "Set SECRET_KEY to the Secret key",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "PREVIOUS_SECRET_KEYS": CANARY}}},
+        "E005",
+        "PREVIOUS_SECRET_KEYS",
+        "Set PREVIOUS_SECRET_KEYS to a list",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"a": OWN, "b": OWN}},
+        "E006",
+        "SECRET_KEY",
+        "Give each project its own SECRET_KEY",
+    ),
+    (
+        {**GOOD, "BASE_URL": "http://service.invalid"},
+        "E007",
+        "BASE_URL",
+        "Set BASE_URL to an https:// address",
+    ),
+    ({**GOOD, "HOOKS": "shop.checkout.Hooks"}, "E008", "HOOKS", "Set HOOKS to the dotted path of a subclass"),
+    (
+        {**GOOD, "HOOKS": "tests.test_checks.NoHooks"},
+        "E008",
+        "HOOKS",
+        "Set HOOKS to the dotted path of a subclass",
+    ),
+    ({**GOOD, "PROJECTS": {"a/b": OWN}}, "E011", "'a/b'", "Make the alias of letters"),
+]
+
+
+@pytest.mark.parametrize(("raw", "id_", "name", "mend"), WRONG)
+def test_a_wrong_setting_is_named_with_its_mend(
+    check: Check, raw: object, id_: str, name: str, mend: str
+) -> None:
+    """As an error, which stops the start."""
+    (message,) = check(raw)
+    assert message.id == f"checkout_integration.{id_}"
+    assert message.is_serious()
+    assert name in message.msg and (message.hint or "").startswith(mend)
+    assert "canary" not in str(message)
+
+
+@pytest.mark.parametrize("raw", [each[0] for each in WRONG])
+def test_wrong_settings_do_not_break_the_deployment_checks(check: Check, raw: object) -> None:
+    """One error, and no traceback."""
+    assert len(check(raw, deploy=True)) == 1
+
+
+def test_all_that_is_wrong_is_told_at_once(check: Check) -> None:
+    """Nobody should mend one line after the other, with a start between."""
+    raw = {**GOOD, "BASE_URL": "http://service.invalid", "TIMEOUT": "fast", "UNHEARD": 1}
+    assert {each.id for each in check(raw)} == {
+        f"checkout_integration.{id_}" for id_ in ("E003", "E004", "E007")
+    }
+
+
+def test_the_command_fails_and_says_why(settings: Any) -> None:
+    """``manage.py check``, as a person sees it."""
+    settings.CHECKOUT_INTEGRATION = {**GOOD, "BASE_URL": "http://service.invalid"}
+    with pytest.raises(SystemCheckError) as failed:
+        call_command("check")
+    assert "(checkout_integration.E007) BASE_URL of" in str(failed.value)
+    assert "HINT: Set BASE_URL to an https:// address." in str(failed.value)
+
+
+def test_hooks_of_the_shop_pass(check: Check) -> None:
+    """A subclass, by its dotted path."""
+    assert check({**GOOD, "HOOKS": "tests.test_checks.ShopHooks"}) == []
+
+
+def test_callables_pass_without_being_asked(check: Check) -> None:
+    """A vault that is away must not stop the start; the deployment check asks."""
+
+    def away() -> str:
+        raise ConnectionError(CANARY)
+
+    raw = {**GOOD, "PROJECTS": {"default": {**OWN, "PREVIOUS_SECRET_KEYS": [away]}}}
+    assert check(raw) == []
+    (message,) = check(raw, deploy=True)
+    assert message.id == "checkout_integration.E005"
+    assert "ConnectionError" in message.msg and "PREVIOUS_SECRET_KEYS" in (message.hint or "")
+    assert "canary" not in str(message)
+
+
+def outer() -> Callable[..., None]:
+    """Return a receiver that is defined inside a function."""
+
+    def inner(**kwargs: Any) -> None:
+        """Receives."""
+
+    return inner
+
+
+def twin() -> Callable[..., None]:
+    """Return another receiver of the name of `grant`."""
+    other = outer()
+    other.__qualname__ = "grant"
+    return other
+
+
+def without_kwargs(order: object) -> None:
+    """Lacks what Django asks of receivers."""
+
+
+@pytest.mark.parametrize(
+    ("nameless", "why"),
+    [
+        (lambda **kwargs: None, "it is a lambda"),
+        (outer(), "it is defined inside a function"),
+        (partial(grant, x=1), "it is a partial"),
+        (ShopHooks(), "it cannot be called"),
+        (without_kwargs, "it does not accept **kwargs"),
+        (twin(), "another receiver has the same name"),
+    ],
+)
+def test_a_receiver_that_could_not_be_found_again_is_refused(check: Check, nameless: Any, why: str) -> None:
+    """Its deliveries are kept by name, and run hours later by another process."""
+    checkout_paid.connect(nameless)
+    try:
+        (message,) = check()
+    finally:
+        checkout_paid.problems.clear()
+    assert message.id == "checkout_integration.E009"
+    assert "checkout_paid" in message.msg and why in message.msg
+    assert message.hint == (
+        "Connect a function at module level that accepts **kwargs, or give a text dispatch_uid of its own."
+    )
+
+
+@pytest.mark.parametrize(
+    ("signal", "enough"), [(checkout_paid, True), (payment_success, True), (payment_refund, False)]
+)
+def test_somebody_is_told_of_money(check: Check, signal: Any, enough: bool) -> None:
+    """The commonest support case of its kind: the money arrives, no receiver is connected, nobody is told."""
+    checkout_paid.disconnect(grant)
+    signal.connect(grant)
+    try:
+        found = [each.id for each in check()]
+    finally:
+        signal.disconnect(grant)
+    assert found == ([] if enough else ["checkout_integration.W001"])
+
+
+def test_sqlite_needs_immediate_transactions(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else concurrent notifications fail with "database is locked"."""
+    from django.db import connection
+
+    if connection.vendor != "sqlite":
+        pytest.skip("looks at SQLite only")
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", {})
+    (message,) = check()
+    assert message.id == "checkout_integration.W002"
+    assert "'default'" in message.msg and '"transaction_mode": "IMMEDIATE"' in (message.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "id_", "name"),
+    [
+        ({"PROJECTS": {"default": {**OWN, "SECRET_KEY": "sandbox_canary_secret"}}}, "E010", "SECRET_KEY"),
+        (
+            {"PROJECTS": {"default": {**OWN, "PREVIOUS_SECRET_KEYS": ["sandbox_canary_secret"]}}},
+            "E010",
+            "SECRET_KEY",
+        ),
+        ({"ACCEPT_TEST_PAYMENTS": True}, "W003", "ACCEPT_TEST_PAYMENTS"),
+        ({"ALLOW_HTTP_LOOPBACK": True}, "W004", "ALLOW_HTTP_LOOPBACK"),
+        ({"RECEIVERS_RUN": "request"}, "W005", "RECEIVERS_RUN"),
+    ],
+)
+def test_what_is_meant_for_development_is_named_before_deployment(
+    check: Check, changes: dict[str, Any], id_: str, name: str
+) -> None:
+    """By ``check --deploy`` only."""
+    raw = {**GOOD, **changes}
+    assert check(raw) == []
+    (message,) = check(raw, deploy=True)
+    assert message.id == f"checkout_integration.{id_}"
+    assert name in message.msg and name in (message.hint or "")
+    assert "canary" not in str(message)

@@ -1,0 +1,324 @@
+"""Durable signals: connected as in Django, remembered by name, sent by nobody but the app."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import Any
+
+import pytest
+from asgiref.sync import iscoroutinefunction
+from django.dispatch import Signal, receiver
+
+from checkout_integration import signals
+from checkout_integration.signals import SIGNALS, DurableSignal, receiver_name
+
+
+class Sender:
+    """Stands for the model that sends."""
+
+
+class Other:
+    """Stands for another one."""
+
+
+def grant(**kwargs: Any) -> str:
+    """Is a receiver as the README writes it."""
+    return "granted"
+
+
+async def grant_later(**kwargs: Any) -> str:
+    """Is one that awaits."""
+    return "granted"
+
+
+class Shop:
+    """Has a method that receives."""
+
+    def grant(self, **kwargs: Any) -> str:
+        """Is a bound method when connected."""
+        return "granted"
+
+    def __call__(self, **kwargs: Any) -> str:
+        """Makes an instance a receiver."""
+        return "granted"
+
+
+SHOP = Shop()
+HERE = "tests.test_signals"
+
+
+@pytest.fixture
+def signal() -> DurableSignal:
+    """A signal of the test's own."""
+    return DurableSignal("checkout_paid")
+
+
+def test_a_connected_receiver_is_known_by_its_name(signal: DurableSignal) -> None:
+    """Another process finds it again by module and name."""
+    signal.connect(grant)
+    assert signal.connected() == {f"{HERE}.grant": grant}
+    assert signal.has_listeners()
+
+
+def test_djangos_decorator_connects(signal: DurableSignal) -> None:
+    """As its documentation shows, with its arguments."""
+    assert receiver(signal, sender=Sender, dispatch_uid="grant", weak=False)(grant) is grant
+    assert signal.connected(Sender) == {"grant": grant}
+
+
+def test_djangos_decorator_connects_to_several_signals(signal: DurableSignal) -> None:
+    """A list of signals is decorated at once."""
+    second = DurableSignal("payment_success")
+    receiver([signal, second])(grant)
+    assert signal.connected() == second.connected() == {f"{HERE}.grant": grant}
+
+
+@pytest.mark.parametrize("method", ["connect", "disconnect"])
+def test_the_arguments_are_those_of_django(method: str) -> None:
+    """The same names, order and defaults as in the Django at hand."""
+    ours, theirs = (inspect.signature(getattr(each, method)).parameters for each in (DurableSignal, Signal))
+    assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
+
+
+def test_a_receiver_is_connected_once(signal: DurableSignal) -> None:
+    """A module that is imported twice does not grant twice."""
+    signal.connect(grant)
+    signal.connect(grant)
+    assert list(signal.connected().values()) == [grant]
+    assert signal.problems == {}
+
+
+def test_disconnect(signal: DurableSignal) -> None:
+    """True when it was connected."""
+    signal.connect(grant)
+    assert signal.disconnect(grant) is True
+    assert signal.disconnect(grant) is False
+    assert not signal.has_listeners()
+
+
+def test_disconnect_by_uid(signal: DurableSignal) -> None:
+    """With or without the receiver; without the uid it is another name."""
+    signal.connect(grant, dispatch_uid="one")
+    assert signal.disconnect(grant) is False
+    assert signal.disconnect(dispatch_uid="one") is True
+    signal.connect(grant, dispatch_uid="one")
+    assert signal.disconnect(grant, dispatch_uid="one") is True
+
+
+def test_disconnect_asks_for_the_sender(signal: DurableSignal) -> None:
+    """As in Django: what was connected for a sender is disconnected for it."""
+    signal.connect(grant, sender=Sender)
+    assert signal.disconnect(grant) is False
+    assert signal.disconnect(grant, sender=Sender) is True
+
+
+def test_disconnecting_nothing_is_no_error(signal: DurableSignal) -> None:
+    """As in Django."""
+    assert signal.disconnect() is False
+    assert signal.disconnect(dispatch_uid="unheard of") is False
+
+
+def test_a_uid_is_the_name(signal: DurableSignal) -> None:
+    """The name that deliveries are kept by survives a move of the code."""
+    signal.connect(grant, dispatch_uid="grant-goods")
+    assert signal.connected() == {"grant-goods": grant}
+
+
+def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal) -> None:
+    """As in Django."""
+    signal.connect(grant, dispatch_uid="one")
+    signal.connect(grant_later, dispatch_uid="one")
+    assert signal.connected() == {"one": grant}
+    assert signal.problems == {}
+
+
+def test_a_uid_that_is_no_text_is_no_name(signal: DurableSignal) -> None:
+    """A number or an object could not be told by another process."""
+    signal.connect(grant, dispatch_uid=5)
+    assert signal.connected() == {f"{HERE}.grant": grant}
+
+
+def nested(result: str = "granted") -> Callable[..., str]:
+    """Return a receiver that lives no longer than its caller wants."""
+
+    def inner(**kwargs: Any) -> str:
+        return result
+
+    return inner
+
+
+def test_receivers_are_held_weakly(signal: DurableSignal) -> None:
+    """As in Django: a receiver that nobody holds is gone."""
+    held = nested()
+    signal.connect(held, dispatch_uid="held")
+    assert signal.connected() == {"held": held}
+    del held
+    gc.collect()
+    assert signal.connected() == {}
+    assert signal.disconnect(dispatch_uid="held") is False
+
+
+def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal) -> None:
+    """The next receiver of a uid whose receiver is gone is connected."""
+    signal.connect(nested(), dispatch_uid="one")
+    gc.collect()
+    signal.connect(grant, dispatch_uid="one")
+    assert signal.connected() == {"one": grant}
+
+
+def test_weak_may_be_turned_off(signal: DurableSignal) -> None:
+    """As in Django: the signal keeps the receiver."""
+    signal.connect(nested("kept"), weak=False, dispatch_uid="one")
+    gc.collect()
+    assert signal.connected()["one"]() == "kept"
+
+
+def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal) -> None:
+    """Although the bound method itself is made anew at each look."""
+    shop = Shop()
+    signal.connect(shop.grant)
+    gc.collect()
+    assert signal.connected() == {f"{HERE}.Shop.grant": shop.grant}
+    del shop
+    gc.collect()
+    assert signal.connected() == {}
+
+
+def test_receivers_are_chosen_by_sender(signal: DurableSignal) -> None:
+    """No sender means every sender."""
+    signal.connect(grant, dispatch_uid="all")
+    signal.connect(grant, sender=Sender, dispatch_uid="one")
+    signal.connect(grant, sender=Other, dispatch_uid="other")
+    assert set(signal.connected(Sender)) == {"all", "one"}
+    assert set(signal.connected(Other)) == {"all", "other"}
+    assert set(signal.connected()) == {"all"}
+
+
+def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal) -> None:
+    """The system check asks this for the model that sends."""
+    signal.connect(grant, sender=Other)
+    assert signal.has_listeners(Other)
+    assert not signal.has_listeners(Sender)
+    assert not signal.has_listeners()
+
+
+@pytest.mark.parametrize("method", ["send", "send_robust", "asend", "asend_robust"])
+def test_nobody_else_sends(signal: DurableSignal, method: str) -> None:
+    """A signal sent by hand would grant goods that nobody paid for, and only once in memory."""
+    signal.connect(grant)
+    with pytest.raises(TypeError, match="checkout_paid is announced by checkout_integration itself"):
+        getattr(signal, method)(sender=Sender, order=None)
+
+
+def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal) -> None:
+    """Whoever runs it asks the receiver itself."""
+    signal.connect(grant_later)
+    signal.connect(grant)
+    connected = signal.connected()
+    assert iscoroutinefunction(connected[f"{HERE}.grant_later"])
+    assert not iscoroutinefunction(connected[f"{HERE}.grant"])
+    assert asyncio.run(connected[f"{HERE}.grant_later"]()) == "granted"
+
+
+@wraps(grant)
+def wrapped(*args: Any, **kwargs: Any) -> str:
+    """Is a decorated receiver, which keeps the name of the function it wraps."""
+    return grant(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("connected", "name"),
+    [
+        (grant, f"{HERE}.grant"),
+        (wrapped, f"{HERE}.grant"),
+        (Shop.grant, f"{HERE}.Shop.grant"),
+        (SHOP.grant, f"{HERE}.Shop.grant"),
+        (SHOP, f"{HERE}.Shop"),
+    ],
+)
+def test_names(connected: Any, name: str) -> None:
+    """Module and qualified name."""
+    assert receiver_name(connected, None) == name
+    assert receiver_name(connected, "uid") == "uid"
+
+
+def without_kwargs(order: object) -> None:
+    """Lacks what Django asks of receivers."""
+
+
+LATER: list[tuple[Any, str]] = [
+    (lambda **kwargs: None, "it is a lambda"),
+    (nested(), "it is defined inside a function"),
+    (partial(grant, x=1), "it is a partial or an instance"),
+    (SHOP, "it is a partial or an instance"),
+]
+
+
+@pytest.mark.parametrize(("nameless", "why"), LATER)
+def test_a_receiver_without_a_lasting_name_is_not_connected(
+    signal: DurableSignal, nameless: Any, why: str
+) -> None:
+    """It is kept for the system check to refuse, and could not be found by another process."""
+    signal.connect(nameless)
+    assert signal.connected() == {}
+    (problem,) = signal.problems.values()
+    assert problem.startswith(why)
+
+
+@pytest.mark.parametrize("nameless", [each for each, _ in LATER])
+def test_a_uid_gives_a_lasting_name(signal: DurableSignal, nameless: Any) -> None:
+    """The text is the shop's promise."""
+    signal.connect(nameless, dispatch_uid="mine")
+    assert signal.connected() == {"mine": nameless}
+    assert signal.problems == {}
+
+
+@pytest.mark.parametrize("uid", [None, "mine"])
+@pytest.mark.parametrize(
+    ("useless", "why"), [(without_kwargs, "it does not accept **kwargs"), ("text", "it cannot be called")]
+)
+def test_what_could_not_be_called_is_not_connected(
+    signal: DurableSignal, useless: Any, why: str, uid: str | None
+) -> None:
+    """It would fail ten times, and be parked."""
+    signal.connect(useless, dispatch_uid=uid)
+    assert signal.connected() == {}
+    assert list(signal.problems.values()) == [why]
+
+
+def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal) -> None:
+    """Which of them a delivery means could not be told; the first stays connected."""
+    signal.connect(grant)
+    signal.connect(wrapped)
+    assert signal.connected() == {f"{HERE}.grant": grant}
+    assert signal.problems == {f"{HERE}.grant": "another receiver has the same name"}
+
+
+def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal) -> None:
+    """Methods of two instances, for example."""
+    first, second = Shop(), Shop()
+    signal.connect(first.grant, dispatch_uid="first")
+    signal.connect(second.grant, dispatch_uid="second")
+    assert signal.connected() == {"first": first.grant, "second": second.grant}
+
+
+def test_disconnecting_takes_the_problem_away(signal: DurableSignal) -> None:
+    """A test that connected a lambda leaves nothing behind."""
+    nameless = LATER[0][0]
+    signal.connect(nameless)
+    signal.disconnect(nameless)
+    assert signal.problems == {}
+
+
+def documented() -> Iterator[str]:
+    """The signals of the module, by their variable names."""
+    yield from (name for name, value in vars(signals).items() if isinstance(value, DurableSignal))
+
+
+def test_every_signal_is_found_by_its_name() -> None:
+    """The name is what the outbox keeps."""
+    assert {name: SIGNALS[name].name for name in documented()} == {name: name for name in SIGNALS}
