@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import Map, RequestRedirect
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
@@ -55,7 +55,10 @@ class SandboxApp:
         except RequestRedirect as error:
             return redirect(error.new_url, 308)
         except HTTPException as error:
-            return self._framework_error(error.code or 500, error.name)
+            refused = self._framework_error(error.code or 500, error.name)
+            if isinstance(error, MethodNotAllowed):
+                refused.allow.update(error.valid_methods or ())  # RFC 9110: a 405 names the methods
+            return refused
         except Exception as error:  # noqa: BLE001 -- WHY: the service answers JSON even when it breaks (SVC-05)
             note = f"{type(error).__name__}: {error}"
             self._sandbox.log.record(

@@ -1,4 +1,4 @@
-"""The static files: the pages' style and script, and the client-side object at /client.js."""
+"""The static files: the pages' style and script, the client-side object, and the description of the API."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
-_TYPES: Final = {"css": "text/css", "js": "text/javascript"}
+_TYPES: Final = {"css": "text/css", "js": "text/javascript", "yaml": "application/yaml"}
 
 
 @cache
 def _content(name: str) -> bytes:
-    return files(__package__).joinpath("assets", name).read_bytes()
+    return files(__package__).joinpath(name).read_bytes()
 
 
 def _answer(name: str) -> Response:
@@ -25,16 +25,20 @@ def asset_rules() -> list[Rule]:
     """Return the routes; each endpoint is a callable of the request."""
 
     def style(request: Request) -> Response:
-        return _answer("style.css")
+        return _answer("assets/style.css")
 
     def form_script(request: Request) -> Response:
-        return _answer("form.js")
+        return _answer("assets/form.js")
 
     def client_script(request: Request) -> Response:
-        return _answer("client.js")
+        return _answer("assets/client.js")
+
+    def description(request: Request) -> Response:
+        return _answer("openapi.yaml")
 
     return [
         Rule("/assets/style.css", methods=["GET"], endpoint=style),
         Rule("/assets/form.js", methods=["GET"], endpoint=form_script),
         Rule("/client.js", methods=["GET"], endpoint=client_script),
+        Rule("/openapi.yaml", methods=["GET"], endpoint=description),
     ]

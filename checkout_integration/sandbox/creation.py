@@ -94,6 +94,9 @@ class Creation:
         _refuse_problems(checked)
         _check_activated(project)
         order = open_order(purchase, project, self._now())
+        if order.amount <= 0:
+            # WHY: units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
+            raise RefusedError(400, "fm000002", "invalid request data", "amount: is worth nothing")
         self._ledger.add(order)
         return order
 

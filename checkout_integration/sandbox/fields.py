@@ -7,11 +7,13 @@ import re
 from collections.abc import Collection
 from decimal import Decimal
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 FIELD_LIMIT: Final = 255  # field notes: description, metadata keys and values
 _COUNTRY: Final = re.compile(r"[A-Z]{2}")
 _STATE: Final = re.compile(r"([A-Z]{2}-)?[A-Z0-9]{1,3}")
+_URL: Final = re.compile(
+    r"https?://([0-9a-z_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?([/?#][^\x00-\x20]*)?", re.ASCII | re.IGNORECASE
+)
 _LARGEST_AMOUNT: Final = Decimal(10) ** 12
 
 
@@ -121,12 +123,7 @@ class Fields:
         value = self.text(name, longest=2048) or None
         if value is None:
             return None
-        try:
-            parts = urlsplit(value)
-            usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            usable = False
-        if not usable:
+        if not _URL.fullmatch(value):
             # WHY: the form links to it, so `javascript:` and the like must never pass.
             self.wrong(name, "must be an http or https URL")
             return None

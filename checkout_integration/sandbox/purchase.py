@@ -11,15 +11,15 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OrderType, Platform
-from checkout_integration.sandbox.currencies import is_currency
+from checkout_integration.sandbox.currencies import is_currency, round_money
 from checkout_integration.sandbox.fields import Fields
 from checkout_integration.sandbox.project import SandboxProject
 
 _CAPTION_LIMIT: Final = 18  # field notes
 _LOCALE_SHORTEST: Final = 5  # field notes: en-US
 _LOCALE: Final = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
-_RANGE: Final = r"(\*|[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*)(\s*;\s*q=(0(\.\d{0,3})?|1(\.0{0,3})?))?"
-_ACCEPT_LANGUAGE: Final = re.compile(rf"{_RANGE}(\s*,\s*{_RANGE})*")  # RFC 7231, section 5.3.5
+_RANGE: Final = r"(\*|[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*)([ \t]*;[ \t]*q=(0(\.[0-9]{0,3})?|1(\.0{0,3})?))?"
+_ACCEPT_LANGUAGE: Final = re.compile(rf"{_RANGE}([ \t]*,[ \t]*{_RANGE})*")  # RFC 7231, section 5.3.5
 _PRODUCT_TYPES: Final = {OrderType.KEY, OrderType.PRODUCT}
 
 
@@ -168,6 +168,8 @@ def _check_simple(purchase: Purchase, problems: Fields) -> None:
         problems.wrong("amount", "is required for type simple")
     if purchase.currency is None:
         problems.wrong("currency", "is required for type simple")
+    elif purchase.amount is not None and round_money(purchase.amount, purchase.currency) != purchase.amount:
+        problems.wrong("amount", f"must be whole in {purchase.currency}")
     if purchase.products:
         problems.wrong("products", "must not be given for type simple")
 

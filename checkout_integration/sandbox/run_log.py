@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -37,6 +38,18 @@ class Entry:
     note: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    """One exchange as watchers see it: named as in `Entry`, with both bodies whole."""
+
+    direction: str
+    method: str
+    url: str
+    status: int
+    request: bytes
+    answer: bytes
+
+
 class RunLog:
     """The last exchanges, oldest first; thread-safe and bounded."""
 
@@ -45,6 +58,11 @@ class RunLog:
         self._lock = threading.Lock()
         self._entries: deque[Entry] = deque(maxlen=_ENTRIES)
         self._count = 0
+        self._watchers: list[Callable[[Exchange], None]] = []
+
+    def subscribe(self, watcher: Callable[[Exchange], None]) -> None:
+        """Call `watcher` with every exchange from now on, bodies whole, in the thread that records it."""
+        self._watchers.append(watcher)
 
     def record(
         self,
@@ -59,6 +77,12 @@ class RunLog:
         note: str = "",
     ) -> None:
         """Add one exchange; long bodies are cut."""
+        for watcher in self._watchers:
+            watcher(
+                Exchange(
+                    direction=direction, method=method, url=url, status=status, request=request, answer=answer
+                )
+            )
         with self._lock:
             self._count += 1
             self._entries.append(
