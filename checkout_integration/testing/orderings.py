@@ -54,9 +54,8 @@ class Orderings:
                 answer = self._deliver(document)
                 assert answer.status_code == 200, f"a notification was answered {answer.status_code}"
             ended = outcome()
-            transaction.set_rollback(
-                True, using=state_database()
-            )  # the next order begins where this one began
+            # The next order begins where this one began.
+            transaction.set_rollback(True, using=state_database())
         return ended
 
 

@@ -170,7 +170,7 @@ class TestSandbox:
         real = {
             "PROJECT_ID": "p-1",
             "SECRET_KEY": "the-secret-of-a-real-project",
-            "BASE_URL": "https://x.invalid",
+            "CHECKOUT_URL": "https://service.invalid",
         }
         settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": real}}
         sandbox = request.getfixturevalue("checkout_sandbox")
