@@ -19,7 +19,7 @@ from checkout_integration.flows.database import locked, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
-from checkout_integration.flows.locking import load_entries, lock_checkouts, lock_orders
+from checkout_integration.flows.locking import load_entries, lock_bound, lock_checkouts, lock_orders
 from checkout_integration.flows.reversals import absorb, retarget
 from checkout_integration.flows.writing import write
 from checkout_integration.hooks import load_hooks
@@ -42,6 +42,7 @@ def record(project: Project, observations: Sequence[Observation], cause: Cause) 
         observations = retarget(project, observations)
         checkouts = lock_checkouts(project, observations)
         orders = lock_orders(project, [each.order.id or "" for each in observations])
+        checkouts += lock_bound(orders.values(), checkouts)
         entries = load_entries(project, observations, checkouts, orders)
         absorb(project, entries)
         historic_before = installed_at(project) if cause.source is Source.LIST else None
@@ -65,6 +66,7 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
         held = Observation(source=Source.STAFF, order=order.snapshot)
         checkouts = lock_checkouts(project, [held])
         orders = lock_orders(project, [order.order_id])
+        checkouts += lock_bound(orders.values(), checkouts)
         (entry,) = load_entries(project, [held], checkouts, orders)
         if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
             raise ValueError("Only a paid order that is in review can be accepted.")

@@ -2,6 +2,9 @@
 
 Lock order, everywhere: checkout → order → user → refund, rows sorted by primary key (A.11). Child rows are written only under
 their order's lock.
+
+Related rows are read by statements of their own, after the lock: a statement that waited for its lock brings the locked row
+up to date, but not what it joins (PostgreSQL, READ COMMITTED), so a join would show the rows from before the wait.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ def lock_checkouts(project: Project, observations: Sequence[Observation]) -> lis
     )
     wanted = candidates[0].union(*candidates[1:])
     found = Checkout.objects.using(alias).filter(pk__in=wanted)
-    return list(locked(found).select_related("paid_order").order_by("pk"))
+    return list(locked(found).order_by("pk").prefetch_related("paid_order"))
 
 
 def lock_orders(project: Project, order_ids: Iterable[str]) -> dict[str, Order]:
@@ -40,8 +43,21 @@ def lock_orders(project: Project, order_ids: Iterable[str]) -> dict[str, Order]:
     known = Order.objects.using(state_database()).filter(
         project=project.alias, order_id__in=sorted(set(order_ids))
     )
-    rows = locked(known).select_related("personal_data", "user").order_by("pk")
+    rows = locked(known).order_by("pk").prefetch_related("personal_data", "user")
     return {row.order_id: row for row in rows}
+
+
+def lock_bound(orders: Iterable[Order], held: Sequence[Checkout]) -> list[Checkout]:
+    """The sales that these locked orders were bound to while we waited for their locks, locked too.
+
+    Against the lock order, since only the orders could tell: a deadlock ends in a repeated transaction.
+    """
+    bound = {order.checkout_id for order in orders if order.checkout_id is not None}
+    missing = bound - {checkout.pk for checkout in held}
+    if not missing:
+        return []
+    found = Checkout.objects.using(state_database()).filter(pk__in=missing)
+    return list(locked(found).order_by("pk").prefetch_related("paid_order"))
 
 
 def load_entries(

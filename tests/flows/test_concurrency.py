@@ -1,0 +1,273 @@
+"""Many deliveries at the same time, on PostgreSQL (A.10, A.11)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from threading import Barrier, Event, Thread
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from checkout_integration import flows
+from checkout_integration.flows.repeating import repeated
+from checkout_integration.models import Announcement, Checkout, Incident, Notification, Order, PersonalData
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import Listening, ShopHooks, disown, notification, own, owned, record_listed
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+THREADS = 8
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
+    """Run receivers when the test says so."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+
+
+def at_once(works: Sequence[Callable[[], int]]) -> list[int]:
+    """Runs the works in as many threads, which begin together; each thread gives its connection back."""
+    together = Barrier(len(works))
+
+    def run(work: Callable[[], int]) -> int:
+        try:
+            together.wait(20)
+            return work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
+
+
+def answered(deliver: Deliver, document: Mapping[str, Any] | None = None, **arguments: Any) -> int:
+    """The status of one delivery."""
+    return deliver(document, **arguments).status_code
+
+
+def deadlocks() -> int:
+    """How many deadlocks PostgreSQL has counted in this database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("same_attempt", [True, False])
+def test_same_notification_from_many_threads(checkout_deliver: Deliver, same_attempt: bool) -> None:
+    """One row and one announcement of each kind; every answer is 200."""
+    for _ in range(10):
+        document = notification(order=OrderDocumentFactory())
+        attempts = [0] * THREADS if same_attempt else range(THREADS)
+        works = [partial(answered, checkout_deliver, document, delivery_try=attempt) for attempt in attempts]
+        answers = at_once(works)
+        assert answers == [200] * THREADS
+    assert (Notification.objects.count(), Order.objects.count()) == (10, 10)
+    assert set(Notification.objects.values_list("receipts", flat=True)) == {THREADS}
+    assert Announcement.objects.filter(signal="payment_success").count() == 10
+    assert not Incident.objects.filter(kind="not_applied").exists()
+
+
+def test_different_events_of_a_new_order_at_once(checkout_deliver: Deliver) -> None:
+    """None knows the order yet, one inserts it first: the others repeat their whole transaction."""
+    for _ in range(10):
+        order = OrderDocumentFactory()
+        begun = datetime.now(UTC)
+        events = ["payment.success", "payment.cancel", "payment.refund", "payment.chargeback"]
+        told = [
+            notification(event, {**order, "status": ""}, at=begun + timedelta(minutes=minutes))
+            for minutes, event in enumerate(events)
+        ]
+        answers = at_once([partial(answered, checkout_deliver, document) for document in told])
+        assert answers == [200] * 4
+    assert set(Order.objects.values_list("status", flat=True)) == {"chargeback"}
+    assert set(Notification.objects.values_list("state", flat=True)) == {"applied"}
+
+
+def test_orders_of_one_new_customer_at_once(checkout_deliver: Deliver) -> None:
+    """The customer's row is inserted by one of them."""
+    for number in range(10):
+        customer = {"user__external_id": f"player-of-round-{number}"}
+        orders = [OrderDocumentFactory(**customer) for _ in range(THREADS)]
+        answers = at_once([partial(answered, checkout_deliver, order=order) for order in orders])
+        assert answers == [200] * THREADS
+    assert Order.objects.filter(user=None).count() == 0
+    assert Order.objects.values("user").distinct().count() == 10
+
+
+def test_mixed_events_and_list_pages_end_right(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Shuffled events of twenty orders and pages of the list, from eight threads: no deadlock, the right ends."""
+    listen(checkout_paid, own)
+    listen(checkout_reversed, disown)
+    before, chance = deadlocks(), random.Random(7)
+    begun = datetime.now(UTC) - timedelta(hours=2)
+    checkouts = CheckoutFactory.create_batch(20)
+    paid, refunded = checkouts[:10], checkouts[10:]
+    told: list[dict[str, Any]] = []
+    rows = []
+    for checkout in checkouts:
+        order = order_document_for(checkout)
+        told += [notification(order=order, at=begun)] * 3
+        rows.append(order)
+        if checkout in refunded:
+            back = {
+                **order,
+                **order_document_for(checkout, status="refunded"),
+                "created_at": order["created_at"],
+            }
+            told += [notification("payment.refund", back, at=begun + timedelta(hours=1))] * 2
+    chance.shuffle(told)
+
+    def deliver(documents: Sequence[dict[str, Any]]) -> int:
+        return max(checkout_deliver(document).status_code for document in documents)
+
+    def read_list() -> int:
+        for _ in range(4):
+            page = chance.sample(rows, 10)
+            repeated(partial(record_listed, page))
+            flows.run_deliveries()
+        return 200
+
+    shares = [told[number :: THREADS - 1] for number in range(THREADS - 1)]
+    works = [partial(deliver, share) for share in shares]
+    assert at_once([*works, read_list]) == [200] * THREADS
+    flows.run_deliveries()
+    assert deadlocks() == before
+    ends = dict(Order.objects.values_list("checkout", "status"))
+    assert ends == {each.pk: "processed" for each in paid} | {each.pk: "refunded" for each in refunded}
+    assert owned() == len(paid)
+    assert not Incident.objects.filter(kind="not_applied").exists()
+
+
+def test_one_sale_is_paid_once(checkout_deliver: Deliver) -> None:
+    """Eight tries of one sale succeed at the same time: one pays it, seven are reviewed."""
+    for _ in range(5):
+        checkout = CheckoutFactory()
+        tries = [order_document_for(checkout, id=f"{checkout.pk}-{number}") for number in range(THREADS)]
+        answers = at_once([partial(answered, checkout_deliver, order=order) for order in tries])
+        assert answers == [200] * THREADS
+        verdicts = sorted(Order.objects.filter(checkout=checkout).values_list("verdict", "verdict_reason"))
+        assert verdicts == [("review", "paid_twice")] * (THREADS - 1) + [("verified", "")]
+        assert Announcement.objects.filter(signal="checkout_paid", checkout=checkout).count() == 1
+
+
+def in_background(work: Callable[[], object]) -> Thread:
+    """Runs the work in a thread with a connection of its own."""
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = Thread(target=run)
+    thread.start()
+    return thread
+
+
+def await_a_waiting_lock() -> None:
+    """Returns when some transaction of this database waits for another one."""
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    for _ in range(1000):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(asked)
+            if cursor.fetchone()[0]:
+                return
+        Event().wait(0.02)
+    raise AssertionError("nobody waits")
+
+
+def meeting_at_the_order(
+    first: Callable[[], object],
+    second: Callable[[], object],
+    hooks: type[ShopHooks],
+    checkout: Checkout | None,
+) -> None:
+    """The first stands inside its transaction, in the hook, until the second waits for its lock."""
+    entered, leave = Event(), Event()
+
+    def resolve(order: object) -> Checkout | None:
+        if not entered.is_set():
+            entered.set()
+            assert leave.wait(20)
+        return checkout
+
+    hooks.resolve = staticmethod(resolve)
+    threads = [in_background(first)]
+    assert entered.wait(20)
+    try:
+        threads.append(in_background(second))
+        await_a_waiting_lock()
+        hooks.resolve = staticmethod(lambda order: None)
+    finally:
+        leave.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_sale_that_was_bound_meanwhile_stays_bound(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
+    """The refund looked for the sale before the success named it, and got the order's lock after that."""
+    checkout, order = CheckoutFactory(), OrderDocumentFactory()
+    checkout_deliver(notification("payment.cancel", {**order, "status": "canceled"}, at=LONG_AGO))
+    meeting_at_the_order(
+        lambda: checkout_deliver(order=order),
+        lambda: checkout_deliver(notification("payment.refund", {**order, "status": "refunded"})),
+        hooks,
+        checkout,
+    )
+    kept = Order.objects.get()
+    assert (kept.status, kept.checkout, kept.verdict) == ("refunded", checkout, "verified")
+    assert Announcement.objects.filter(signal="checkout_reversed", checkout=checkout).count() == 1
+
+
+def test_personal_data_of_the_first_is_kept_by_the_second(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """What another transaction wrote while this one waited is merged, not overwritten."""
+    order = OrderDocumentFactory()
+    bare = {
+        name: value for name, value in order.items() if name not in ("receipt_email", "receipt_phone", "user")
+    }
+    checkout_deliver(notification("payment.cancel", {**bare, "status": "canceled"}, at=LONG_AGO))
+    meeting_at_the_order(
+        lambda: checkout_deliver(order={**bare, "receipt_email": "ada@example.com"}),
+        lambda: checkout_deliver(
+            notification("payment.refund", {**bare, "status": "refunded", "receipt_phone": "+4930901820"})
+        ),
+        hooks,
+        None,
+    )
+    kept = Order.objects.get()
+    assert (kept.status, kept.receipt_email, kept.receipt_phone) == (
+        "refunded",
+        "ada@example.com",
+        "+4930901820",
+    )
+
+
+def test_erasure_meanwhile_wins(checkout_deliver: Deliver) -> None:
+    """A tombstone that was written while a notification waited for the order stands (A.47)."""
+    order = OrderDocumentFactory(receipt_email="ada@example.com")
+    checkout_deliver(order=order)
+    with transaction.atomic():
+        held = Order.objects.select_for_update().get()
+        waiting = in_background(
+            lambda: checkout_deliver(notification("payment.refund", {**order, "status": "refunded"}))
+        )
+        try:
+            await_a_waiting_lock()
+            personal = PersonalData.objects.filter(order=held)
+            personal.update(document={}, email="", last4="", erased_at=LONG_AGO)
+        finally:
+            transaction.on_commit(waiting.join)
+    kept = PersonalData.objects.get()
+    assert (Order.objects.get().status, kept.document, kept.email) == ("refunded", {}, "")
