@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.entry import Cause, Entry
+from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.ledger import record
-from checkout_integration.flows.repeating import Unavailable, repeated
+from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.support import observations_of
-from checkout_integration.models import SyncCursor, SyncRun
-from checkout_integration.policy.observation import Source
+from checkout_integration.models import Incident, SyncCursor, SyncRun
+from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.protocol.vocabulary import OrderStatus
+
+logger = logging.getLogger("checkout_integration.sync")
 
 OVERLAP = timedelta(hours=48, minutes=30)
 """How far before the watermark a recent pass begins: retries go on for 48 h, and the filter's time zone is not shown."""
@@ -63,6 +69,9 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
                 _record_page(configured, page, run)
     except (CheckoutError, Unavailable) as error:
         return _end(run, SyncRun.State.FAILED, failure=str(error))
+    except Exception as error:
+        _end(run, SyncRun.State.FAILED, failure=type(error).__name__)
+        raise
     if chosen.follows_watermark:
         _advance(cursor, first_answer or run.started_at)
     return _end(run, SyncRun.State.COMPLETE)
@@ -90,19 +99,50 @@ def _start(project: Project, lane: Lane, cursor: SyncCursor) -> SyncRun:
 def _record_page(project: Project, page: TransactionPage, run: SyncRun) -> None:
     observations = observations_of(page)
     cause = Cause(source=Source.LIST, sync_run=run)
-    entries = repeated(lambda: record(project, observations, cause)) if observations else []
+    entries = _recorded(project, observations, cause) if observations else []
     run.pages += 1
     run.rows += len(page.items)
     run.changed += sum(entry.moved or entry.verdict != entry.verdict_before for entry in entries)
     run.save(using=state_database(), update_fields=["pages", "rows", "changed"])
 
 
+def _recorded(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
+    """Records a page as a whole; where our rules fail on it, row by row, so that one order never stops the others."""
+    try:
+        return repeated(lambda: record(project, observations, cause))
+    except DATABASE_AWAY:
+        raise
+    except Exception as error:
+        reason = error.__cause__ if isinstance(error, Unavailable) else error
+        if isinstance(error, Unavailable) and not isinstance(reason, IntegrityError):
+            raise
+        if len(observations) > 1:
+            return [entry for each in observations for entry in _recorded(project, [each], cause)]
+        _open_incident(project, observations[0], reason or error)
+        return []
+
+
+def _open_incident(project: Project, observation: Observation, error: BaseException) -> None:
+    order_id, kind = observation.order.id or "", "not_applied"
+    logger.error("Order %s of the list could not be recorded: %s", order_id, place_of(error))
+    incident = Incident(
+        key=key_of("order", project.alias, order_id, kind),
+        kind=kind,
+        project=project.alias,
+        detail=f"{type(error).__name__} at order {order_id}",
+    )
+    insert_once([incident], "key")
+
+
 def _take_cursor(project: Project, lane: Lane) -> SyncCursor:
     """The lane's cursor with a new fence number: a pass that was paused longer than we waited cannot move it any more."""
     cursors = SyncCursor.objects.using(state_database())
     cursor, _ = cursors.get_or_create(project=project.alias, lane=lane.name)
-    cursors.filter(pk=cursor.pk).update(fence=F("fence") + 1)
-    cursor.refresh_from_db()
+    with transaction.atomic(
+        using=state_database()
+    ):  # the row is locked between the two: no other pass reads this fence
+        cursors.filter(pk=cursor.pk).update(fence=F("fence") + 1)
+        cursor.refresh_from_db()
     return cursor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import permutations
 from typing import Any
@@ -106,7 +107,7 @@ def test_any_order_of_arrival_ends_alike(
 ) -> None:
     """Success by notification, the order's own row, the reversal's row."""
     paid, reversed_one, document = sale_and_reversal(status)
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: checkout_deliver(notification(order=paid, at=PAID_AT)),
         lambda: record_listed([reversed_one]),
         lambda: record_listed([document]),

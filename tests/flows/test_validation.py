@@ -19,7 +19,7 @@ from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocu
 from tests.flows.shop import Listening, ShopHooks
 
 pytestmark = pytest.mark.django_db
-ASKED = {"event": "user.validate", "user": UserDocumentFactory(external_id="player-1")}
+ASKED: dict[str, Any] = {"event": "user.validate", "user": UserDocumentFactory(external_id="player-1")}
 
 
 def refuses(answer: Callable[[User], Any], hooks: type[ShopHooks], deliver: Deliver) -> dict[str, Any]:
@@ -36,7 +36,12 @@ def refuses(answer: Callable[[User], Any], hooks: type[ShopHooks], deliver: Deli
 def test_approved_customer_may_pay(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """An empty 200, and the hook was asked about the very customer."""
     asked: list[User] = []
-    hooks.user = staticmethod(lambda user: asked.append(user) is None)
+
+    def approve(user: User) -> bool:
+        asked.append(user)
+        return True
+
+    hooks.user = staticmethod(approve)
     assert_acknowledged(checkout_deliver(**ASKED))
     assert [user.external_id for user in asked] == ["player-1"]
 
