@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 import requests
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
@@ -16,7 +17,7 @@ from example_project.check.steps import await_value, expect
 from example_project.check.visitor import DECLINED_CARD, Operator, Visitor
 from example_project.processes import Places
 from example_project.shop.demo import BUYER, STAFF
-from example_project.shop.models import InventoryItem
+from example_project.shop.models import InventoryItem, Product
 
 
 class Journeys:
@@ -28,7 +29,7 @@ class Journeys:
         self._staff = Visitor(places)
         self._operator = Operator(places)
 
-    def all(self) -> dict[str, Any]:
+    def all(self) -> dict[str, Callable[[], str]]:
         """Return every journey by name, in the order in which they are made."""
         return {
             "log in": self.log_in,
@@ -177,7 +178,8 @@ class Journeys:
             "currency": "USD",
             "user": {"external_id": "a-stranger"},
         }
-        headers = {"X-API-SIGNATURE": "sandbox_brightwick_secret"}
+        project = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+        headers = {"X-API-SIGNATURE": project["SECRET_KEY"]}
         answer = requests.post(
             f"{self._places.service}/api/v1/order", json=asked, headers=headers, timeout=20
         )
@@ -188,7 +190,5 @@ def _order(checkout: Checkout) -> Order:
     return checkout.orders.latest("pk")
 
 
-def _product(slug: str) -> Any:
-    from example_project.shop.models import Product
-
+def _product(slug: str) -> Product:
     return Product.objects.get(slug=slug)
