@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.contenttypes.fields import GenericForeignKey
@@ -13,6 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import CurrencyField, DocumentField, IdentifierField, MoneyField
 from checkout_integration.policy.binding import Sale
+
+if TYPE_CHECKING:
+    from checkout_integration.models.order import Order
 
 
 def new_reference() -> str:
@@ -76,7 +80,10 @@ class Checkout(models.Model):
     recorded_at = models.DateTimeField(auto_now_add=True)
     paid_at = models.DateTimeField(null=True, blank=True)
     asked_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text=_("When the return page asked the service for the order.")
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When the return page asked the service for the order."),
     )
 
     class Meta:
@@ -106,6 +113,11 @@ class Checkout(models.Model):
             virtual_currency_amount=self.virtual_currency_amount,
             test=self.test,
         )
+
+    @property
+    def latest_order(self) -> Order | None:
+        """The order that paid, else the latest one: "try again" on the form makes a new order of the same sale."""
+        return self.paid_order or self.orders.order_by("pk").last()
 
     @property
     def price(self) -> tuple[Decimal, str] | None:

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 
 from checkout_integration.display import csp_nonce
 from checkout_integration.flows.returning import AWAITED, ask_once, checkout_of
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, Order
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.handing_over import JsonHandingOver
 
 
@@ -36,12 +37,17 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 @never_cache
 @login_not_required
 def status(request: HttpRequest, signed: str) -> JsonResponse:
-    """The sale's status, for the return page to ask: ``{"status": "open"}``. Asks the service once for an open sale."""
+    """How the sale stands, for the return page to ask; asks the service once for an open sale.
+
+    ``{"status": "open", "order_status": "created"}``: the sale's own status, and that of its latest order.
+    """
     checkout = _checkout(signed)
-    if ask_once(checkout):
+    asked = ask_once(checkout)
+    if asked:
         checkout.refresh_from_db()
-        return JsonHandingOver({"status": checkout.status})
-    return JsonResponse({"status": checkout.status})
+    order = checkout.latest_order
+    told = {"status": checkout.status, "order_status": order.status if order else ""}
+    return JsonHandingOver(told) if asked else JsonResponse(told)
 
 
 def _checkout(signed: str) -> Checkout:
@@ -52,27 +58,35 @@ def _checkout(signed: str) -> Checkout:
 
 
 def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str, Any]:
-    heading, message = _words(checkout)
+    order = checkout.latest_order
+    heading, message = _words(checkout, order)
     return {
         "checkout": checkout,
-        "order": checkout.paid_order,
+        "order": order,
         "heading": heading,
         "message": message,
         "price": checkout.price,
-        "is_pending": checkout.status in AWAITED,
+        "is_pending": checkout.status in AWAITED and not _is_over(order),
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": "/",
         "csp_nonce": csp_nonce(request),
     }
 
 
-def _words(checkout: Checkout) -> tuple[str, str]:
+def _is_over(order: Order | None) -> bool:
+    """Whether the customer cancelled or the payment was declined; trying again makes a new order."""
+    return order is not None and order.status in (OrderStatus.CANCELED, OrderStatus.REJECTED)
+
+
+def _words(checkout: Checkout, order: Order | None) -> tuple[str, str]:
     if checkout.status == Checkout.Status.PAID:
         return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
     if checkout.status == Checkout.Status.REVERSED:
         return gettext("Refunded"), gettext("The payment was given back.")
     if checkout.status == Checkout.Status.FAILED:
         return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
+    if _is_over(order):
+        return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
     return gettext("Waiting for the payment"), gettext(
         "The payment is not known yet. This page looks again by itself."
     )
