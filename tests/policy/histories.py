@@ -8,7 +8,7 @@ losses. Everything is a function of the seed.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -21,6 +21,8 @@ from checkout_integration.protocol.vocabulary import Event, OrderStatus
 BEGIN: Final = datetime(2024, 5, 1, 12, tzinfo=UTC)
 RETRY: Final = timedelta(seconds=600)
 LAST_ATTEMPT: Final = 288
+ORDERS: Final = 10
+"""Orders of arrival that `trial` gives of each history."""
 STALE: Final = 600.0
 SKEW: Final = 180.0
 CLEARLY_APART: Final = timedelta(minutes=45)
@@ -215,14 +217,17 @@ def _messages(told: History, happening: Happening, chance: random.Random) -> Ite
         )
 
 
-def orderings(histories: Iterator[History], seed: int) -> Iterator[tuple[History, Sequence[Observation]]]:
-    """Ten orders of arrival of each history's news, some of it told twice, without end."""
-    chance = random.Random(seed)
-    for told in histories:
-        for _ in range(10):
-            arrivals = list(told.news) + [each for each in told.news if chance.random() < 0.2]
-            chance.shuffle(arrivals)
-            yield told, arrivals
+def trial(seed: int) -> Iterator[tuple[History, list[list[Observation]]]]:
+    """Generated histories, each with ten orders of arrival of its news, some of it told twice; without end."""
+    chance = random.Random(f"arrivals {seed}")
+    for told in generated(seed):
+        yield told, [_arrivals(told, chance) for _ in range(ORDERS)]
+
+
+def _arrivals(told: History, chance: random.Random) -> list[Observation]:
+    arrivals = [*told.news, *(each for each in told.news if chance.random() < 0.2)]
+    chance.shuffle(arrivals)
+    return arrivals
 
 
 def _skew(chance: random.Random) -> float:

@@ -2,63 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import product
-from typing import Any
 
 import pytest
 
-from checkout_integration.policy.binding import Sale
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.state import OrderState
-from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic, judge
+from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic
 from tests.policy.news import at, creation, known, message, row, written
-
-VERIFIED = Verdict(VerdictStatus.VERIFIED)
-SIMPLE = Sale(
-    project="shop",
-    reference="r",
-    order_id="order-1",
-    type="simple",
-    expected_amount=Decimal("9.99"),
-    currency="USD",
-)
-PAYS_SIMPLE = {
-    "type": "simple",
-    "amount": Decimal("9.99"),
-    "original_amount": Decimal("9.99"),
-    "currency": "USD",
-    "vat_payer": "nobody",
-    "is_production": True,
-    "testing_case": "",
-}
-GEMS = replace(SIMPLE, type="product", expected_amount=None, currency="", products=("gem", "sword"))
-PAYS_GEMS = {**PAYS_SIMPLE, "type": "products", "items": [{"id": "sword"}, {"id": "gem"}]}
-COINS = replace(
-    SIMPLE, type="virtual_currency", expected_amount=None, currency="", virtual_currency_amount=Decimal(500)
-)
-PAYS_COINS = {**PAYS_SIMPLE, "type": "virtual_currency", "virtual_currency_amount": Decimal(500)}
-
-
-def success(live: bool | None = True, /, **document: Any) -> OrderState:
-    """The state of an order after one signed success."""
-    return known(message("payment.success", **{**document, "live": live}))
-
-
-def verdict(
-    state: OrderState, sale: Sale | None = SIMPLE, *, accept_unbound: bool = False, accept_test: bool = False
-) -> Verdict:
-    """The verdict, with the safe settings unless told otherwise."""
-    return judge(state, sale, accept_unbound=accept_unbound, accept_test=accept_test)
-
-
-def review(reason: Reason) -> Verdict:
-    """A payment for staff to look at."""
-    return Verdict(VerdictStatus.REVIEW, reason)
-
+from tests.policy.sales import PAYS_SIMPLE, SIMPLE, VERIFIED, review, success, verdict
 
 AMOUNTS = {
     "9.99": True,
@@ -120,135 +74,6 @@ def test_only_what_was_sold_is_verified(mode: tuple[bool, bool | None, bool | No
             assert given.status is VerdictStatus.REVIEW and given.reason in reasons, (told, given)
         else:
             assert given == VERIFIED, (told, given)
-
-
-ITEMS: list[tuple[Any, Reason]] = [
-    ([{"id": "gem"}, {"id": "sword"}], Reason.NONE),
-    ([{"id": "sword", "sku": "other"}, {"id": "gem"}], Reason.NONE),
-    ([{"id": "gem"}], Reason.PRODUCTS),
-    ([{"id": "gem"}, {"id": "gem"}], Reason.PRODUCTS),
-    ([{"id": "gem"}, {"id": "sword"}, {"id": "sword"}], Reason.PRODUCTS),
-    ([{"id": "gem"}, {"id": "shield"}], Reason.PRODUCTS),
-    ([{"id": "gem"}, {"sku": "sword"}], Reason.PRODUCTS),
-    ([], Reason.NO_ITEMS),
-    (None, Reason.NO_ITEMS),
-    ("gem,sword", Reason.NO_ITEMS),
-]
-
-
-@pytest.mark.spec("ORD-30", "ORD-35")
-@pytest.mark.parametrize(("asked", "told"), [("product", "product"), ("product", "products"), ("key", "key")])
-@pytest.mark.parametrize(("items", "reason"), ITEMS)
-def test_the_products_are_those_asked(asked: str, told: str, items: object, reason: Reason) -> None:
-    """By id, each as often as asked, in any order; the service sets the price."""
-    state = success(**{**PAYS_GEMS, "type": told, "items": items, "amount": Decimal(1)})
-    expected = review(reason) if reason else VERIFIED
-    assert verdict(state, replace(GEMS, type=asked)) == expected
-
-
-@pytest.mark.parametrize(
-    ("amount", "currency", "expected"),
-    [
-        ("9.99", "USD", VERIFIED),
-        ("9.98", "USD", review(Reason.AMOUNT)),
-        ("9.99", "EUR", review(Reason.CURRENCY)),
-    ],
-)
-def test_a_price_that_the_shop_set_is_compared(amount: str, currency: str, expected: Verdict) -> None:
-    """For products too."""
-    priced = replace(GEMS, expected_amount=Decimal("9.99"), currency="USD")
-    assert verdict(success(**{**PAYS_GEMS, "amount": amount, "currency": currency}), priced) == expected
-
-
-def test_a_key_is_no_product() -> None:
-    """The type is the checkout's, not the one of a like order."""
-    assert verdict(success(**{**PAYS_GEMS, "type": "key"}), GEMS) == review(Reason.TYPE)
-
-
-@pytest.mark.spec("ORD-37")
-@pytest.mark.parametrize(
-    ("told", "expected"),
-    [
-        (Decimal("500.0"), VERIFIED),
-        (499, review(Reason.VIRTUAL_CURRENCY)),
-        (None, review(Reason.VIRTUAL_CURRENCY)),
-    ],
-)
-def test_the_virtual_currency_is_that_asked(told: object, expected: Verdict) -> None:
-    """500 coins are 500 coins."""
-    assert verdict(success(**{**PAYS_COINS, "virtual_currency_amount": told}), COINS) == expected
-
-
-@pytest.mark.parametrize(
-    ("items", "expected"), [([{"id": "coins"}], VERIFIED), (None, review(Reason.NO_ITEMS))]
-)
-def test_virtual_currency_sold_as_a_product(items: object, expected: Verdict) -> None:
-    """Where no amount of it was asked, the products are compared."""
-    asked = replace(COINS, virtual_currency_amount=None, products=("coins",))
-    assert verdict(success(**{**PAYS_COINS, "items": items}), asked) == expected
-
-
-@pytest.mark.parametrize(
-    ("sale", "document", "reason"),
-    [
-        (replace(SIMPLE, expected_amount=None), PAYS_SIMPLE, Reason.AMOUNT),
-        (replace(COINS, virtual_currency_amount=None), PAYS_COINS, Reason.VIRTUAL_CURRENCY),
-        (replace(GEMS, products=()), PAYS_GEMS, Reason.PRODUCTS),
-        (replace(GEMS, products=()), {**PAYS_GEMS, "items": []}, Reason.NO_ITEMS),
-    ],
-)
-def test_a_sale_that_asks_nothing_is_paid_by_nothing(
-    sale: Sale, document: dict[str, Any], reason: Reason
-) -> None:
-    """A checkout without content cannot be compared, so no payment of one cent grants it."""
-    assert verdict(success(**document), sale) == review(reason)
-
-
-VAT: list[tuple[Mapping[str, object], Verdict]] = [
-    ({"vat_payer": "buyer", "original_amount": "9.99", "amount": "11.89"}, VERIFIED),
-    ({"vat_payer": "buyer", "original_amount": "9.98", "amount": "9.99"}, review(Reason.AMOUNT)),
-    ({"vat_payer": "buyer", "original_amount": None, "amount": "9.99"}, review(Reason.AMOUNT)),
-    ({"vat_payer": "seller", "original_amount": "8.39", "amount": "9.99"}, VERIFIED),
-    ({"vat_payer": "seller", "original_amount": "9.99", "amount": "8.39"}, review(Reason.AMOUNT)),
-    ({"vat_payer": "nobody", "original_amount": None, "amount": "9.99"}, VERIFIED),
-    ({"vat_payer": "nobody", "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
-    ({"vat_payer": None, "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
-    ({"vat_payer": "unheard of", "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
-]
-
-
-@pytest.mark.spec("ORD-33", "ORD-41")
-@pytest.mark.parametrize(("told", "expected"), VAT)
-def test_vat_that_is_added_for_the_buyer_is_not_the_shops_price(
-    told: Mapping[str, object], expected: Verdict
-) -> None:
-    """Where the buyer pays it, ``original_amount`` is the price; else ``amount`` is."""
-    assert verdict(success(**{**PAYS_SIMPLE, **told})) == expected
-
-
-@pytest.mark.parametrize(
-    ("currency", "asked", "told", "same"),
-    [
-        ("JPY", "100", "100.0", True),
-        ("JPY", "100", "101", False),
-        ("JPY", "100", "10000", False),
-        ("JPY", "100", "1", False),
-        ("USD", "100", "1", False),
-        ("USD", "9.9", "9.90", True),
-        ("KWD", "1.001", "1.0010", True),
-        ("KWD", "1.001", "1.002", False),
-        ("CLF", "1.0001", "1.0002", False),
-        ("GEM", "1.00001", "1.00002", False),
-        ("GEM", "1.5", "1.50", True),
-    ],
-)
-def test_money_is_compared_to_the_last_place_of_its_currency(
-    currency: str, asked: str, told: str, same: bool
-) -> None:
-    """Yen have no places, dinars three; an unknown currency is compared exactly."""
-    sale = replace(SIMPLE, currency=currency, expected_amount=Decimal(asked))
-    given = verdict(success(**{**PAYS_SIMPLE, "currency": currency, "amount": Decimal(told)}), sale)
-    assert given == (VERIFIED if same else review(Reason.AMOUNT))
 
 
 @pytest.mark.parametrize(
