@@ -33,7 +33,8 @@ class Command(BaseCommand):
             self.stderr.write("Running receivers. Stop with Ctrl-C.")
         total = failed = 0
         while True:
-            close_old_connections()
+            if not options["once"]:
+                close_old_connections()
             ran = flows.run_deliveries()
             total, failed = total + ran.run, failed + ran.failed
             if options["once"] and ran.run == 0:

@@ -1,0 +1,108 @@
+"""The commands as cron and people call them: what they do, what they print, how they end."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from checkout_integration import flows
+from checkout_integration.models import Announcement, Order
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.flows.shop import Failing, Listening
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*words: str) -> tuple[int, str]:
+    """The exit code of a command, and what it printed."""
+    printed = StringIO()
+    try:
+        call_command(*words, stdout=printed)
+    except SystemExit as end:
+        return int(end.code or 0), printed.getvalue()
+    return 0, printed.getvalue()
+
+
+def sold(sandbox: Sandbox) -> None:
+    """A payment whose notification was lost."""
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    sandbox.payments.pay(checkout.order_id)
+
+
+def test_sync_reads_the_list(checkout_sandbox: Sandbox, listen: Listening, settings: Any) -> None:
+    """One line for people; the receivers of what it found run after it."""
+    heard = listen(checkout_paid)
+    sold(checkout_sandbox)
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    code, printed = run("checkout_sync")
+    assert code == 0
+    assert "default recent: complete" in printed
+    assert (Order.objects.get().status, len(heard)) == ("processed", 1)
+
+
+def test_sync_tells_machines(checkout_sandbox: Sandbox) -> None:
+    """The same as JSON, with a step for each pass."""
+    sold(checkout_sandbox)
+    code, printed = run("checkout_sync", "--json", "--lane", "all")
+    told = json.loads(printed)
+    assert (code, told["ok"], len(told["steps"])) == (0, True, 1)
+    assert set(told["steps"][0]) == {"name", "ok", "seconds", "detail"}
+    assert told["steps"][0]["name"] == "default all"
+    assert "1 rows" in told["steps"][0]["detail"]
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_failed_sync_says_so(checkout_sandbox: Sandbox, settings: Any, form: tuple[str, ...]) -> None:
+    """Exit code 1, and the failure in words."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "TIMEOUT": 1}
+    checkout_sandbox.faults.set([Fault(point=FaultPoint.API, kind=FaultKind.SERVER_ERROR)])
+    code, printed = run("checkout_sync", *form)
+    assert code == 1
+    assert "500" in printed
+    if form:
+        assert json.loads(printed)["ok"] is False
+
+
+def test_sync_of_an_unknown_project_is_a_mistake(checkout_sandbox: Sandbox) -> None:
+    """Exit code 2, and the name that is wrong."""
+    with pytest.raises(CommandError, match="nobody") as caught:
+        run("checkout_sync", "--project", "nobody")
+    assert caught.value.returncode == 2
+
+
+def test_sync_takes_chosen_projects(checkout_sandbox: Sandbox, settings: Any) -> None:
+    """All of them when none is named."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    projects = {"default": own, "second": own | {"SECRET_KEY": "sandbox_not_right"}}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    assert run("checkout_sync", "--project", "default")[0] == 0
+    code, printed = run("checkout_sync")
+    assert code == 1
+    assert "default recent: complete" in printed
+    assert "second recent: failed" in printed
+
+
+def test_work_once_runs_what_is_due(listen: Listening) -> None:
+    """For cron: it ends when nothing is due; what failed waits for its time."""
+    failing = Failing()
+    heard = listen(checkout_paid, name="sound")
+    listen(checkout_paid, failing, name="unsound")
+    for _ in range(3):
+        OrderFactory(checkout=CheckoutFactory())
+    code, printed = run("checkout_work", "--once")
+    assert (code, printed) == (0, "6 run, 3 failed\n")
+    assert (len(heard), failing.tries) == (3, 3)
+    assert not Announcement.objects.filter(state="new").exists()
+
+
+def test_work_with_nothing_due_ends(listen: Listening) -> None:
+    """An empty outbox is no error."""
+    assert run("checkout_work", "--once") == (0, "0 run, 0 failed\n")

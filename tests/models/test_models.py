@@ -1,0 +1,154 @@
+"""The tables: questions that a shop asks, exact numbers, and names that a shop relies on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+
+from checkout_integration import models
+from checkout_integration.flows import run_deliveries
+from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
+from checkout_integration.models.columns import as_column_money
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import Failing, Listening
+
+pytestmark = pytest.mark.django_db
+
+
+def test_paid_orders_are_those_that_pay_for_something() -> None:
+    """Processed and verified; not in review, not reversed."""
+    paid = OrderFactory(checkout=CheckoutFactory())
+    OrderFactory()
+    reversed_one = OrderFactory(checkout=CheckoutFactory(), status="refunded")
+    OrderFactory(checkout=CheckoutFactory(), status="created")
+    assert list(Order.objects.paid()) == [paid]
+    assert list(Order.objects.refunded()) == [reversed_one]
+
+
+def test_orders_of_an_account_are_those_of_its_sales() -> None:
+    """Not what a stranger's order says of its buyer."""
+    ada = User.objects.create_user("ada")
+    mine = OrderFactory(checkout=CheckoutFactory(user=ada))
+    OrderFactory(checkout=CheckoutFactory())
+    assert list(Order.objects.for_user(ada)) == [mine]
+
+
+def test_orders_awaiting_receivers(listen: Listening) -> None:
+    """Announced and not delivered, or delivered and not done; not what nobody listens to."""
+    listen(checkout_paid, Failing())
+    waiting = OrderFactory(checkout=CheckoutFactory())
+    assert list(Order.objects.awaiting_receivers()) == [waiting]
+    run_deliveries()
+    assert list(Order.objects.awaiting_receivers()) == [waiting]
+    OrderFactory()
+    run_deliveries()
+    assert list(Order.objects.awaiting_receivers()) == [waiting]
+
+
+def test_references_cannot_be_guessed() -> None:
+    """128 bits as 32 hex digits, each its own."""
+    references = {Checkout().reference for _ in range(100)}
+    assert len(references) == 100
+    assert all(len(each) == 32 and int(each, 16) >= 0 for each in references)
+
+
+@pytest.mark.parametrize(
+    ("amount", "stored"),
+    [
+        ("9.99", "9.99"),
+        ("0.0001", "0.0001"),
+        ("999999999999999.9999", "999999999999999.9999"),
+        ("0.00001", None),
+        ("1000000000000000", None),
+        ("-5", "-5"),
+    ],
+)
+def test_column_holds_money_exactly_or_not_at_all(amount: str, stored: str | None) -> None:
+    """Rounding would be a lie; the exact value stays in the document."""
+    assert as_column_money(Decimal(amount)) == (None if stored is None else Decimal(stored))
+
+
+def test_document_keeps_the_digits_of_numbers(checkout_deliver: Deliver) -> None:
+    """Neither a float nor a rounded decimal: what the service wrote (A.40)."""
+    fine = Decimal("0.1234567890123456789")
+    checkout_deliver(order={**OrderDocumentFactory(), "amount": fine, "rate_of_tomorrow": fine})
+    order = Order.objects.get()
+    assert (order.amount, order.snapshot.amount) == (None, fine)
+    assert order.whole_document["rate_of_tomorrow"] == fine
+
+
+@pytest.mark.spec("ORD-01", "ORD-17", "ORD-18", "ORD-22", "ORD-38", "ORD-45")
+def test_every_field_is_an_attribute(checkout_deliver: Deliver) -> None:
+    """Columns and parts of the document read alike."""
+    told = order_document_for(CheckoutFactory())
+    checkout_deliver(order=told)
+    order = Order.objects.get()
+    for name, value in told.items():
+        if isinstance(value, (str, bool)) and name not in ("object", "id", "created_at"):
+            assert (getattr(order, name) or "") == value or getattr(order, name) is value, name
+    assert (order.amount, order.currency, order.charge_amount) == (Decimal("9.99"), "USD", Decimal("9.99"))
+    assert order.tax is not None and order.merchant_info is not None and order.method is not None
+    assert order.created_at is not None and order.created_at.isoformat()[:19] == told["created_at"][:19]
+
+
+def test_refreshing_forgets_what_was_parsed(checkout_deliver: Deliver) -> None:
+    """An instance that is read again tells the new document."""
+    told = OrderDocumentFactory(receipt_url="https://service.example.com/1")
+    checkout_deliver(order=told)
+    order = Order.objects.get()
+    assert order.receipt_url == "https://service.example.com/1"
+    checkout_deliver(order={**told, "receipt_url": "https://service.example.com/2"})
+    order.refresh_from_db()
+    assert order.receipt_url == "https://service.example.com/2"
+
+
+def test_identity_of_an_order_is_unique() -> None:
+    """Per project, whoever inserts."""
+    order = OrderFactory()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Order.objects.bulk_create([Order(project=order.project, order_id=order.order_id)])
+    Order.objects.bulk_create([Order(project="other", order_id=order.order_id)])
+
+
+def test_user_is_the_specifications_word() -> None:
+    """Importable by both names."""
+    assert models.User is CheckoutUser
+
+
+def test_customer_tells_the_latest_order(checkout_deliver: Deliver) -> None:
+    """Name and e-mail are kept with the orders; a customer without any has none."""
+    checkout_deliver(
+        order=OrderDocumentFactory(user__external_id="p", user__name="Old", created_at="2026-01-01T00:00:00Z")
+    )
+    checkout_deliver(
+        order=OrderDocumentFactory(user__external_id="p", user__name="New", created_at="2026-02-01T00:00:00Z")
+    )
+    assert CheckoutUser.objects.get().name == "New"
+    assert CheckoutUser(project="default", external_id="nobody").external_id == "nobody"
+
+
+def test_names_of_rows_are_short_and_impersonal(checkout_deliver: Deliver) -> None:
+    """They stand in lists, logs and titles."""
+    checkout_deliver(order=OrderDocumentFactory(receipt_email="canary@example.com", user__name="canary"))
+    for model in (
+        Order,
+        Notification,
+        CheckoutUser,
+        models.Transition,
+        models.Announcement,
+        models.PersonalData,
+    ):
+        for row in model._default_manager.all():
+            assert str(row) and "canary" not in str(row)
+
+
+def test_no_migration_is_missing() -> None:
+    """The tables are those that the models describe."""
+    call_command("makemigrations", "checkout_integration", check=True, dry_run=True, verbosity=0)

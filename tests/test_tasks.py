@@ -1,0 +1,110 @@
+"""Celery: tasks that carry ids only, on a real worker and a real Redis."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from celery import Celery, current_app
+from celery.contrib.testing.worker import start_worker
+from celery.schedules import crontab
+
+from checkout_integration import flows, tasks
+from checkout_integration.models import Order, SyncRun
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.signals import checkout_paid, payment_success
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.conftest import _not_installed, listen
+from tests.flows.shop import Listening
+
+__all__ = ["_not_installed", "listen"]
+
+
+@contextmanager
+def as_current(app: Celery) -> Iterator[Celery]:
+    """The app that shared tasks are published by, for as long as the block lasts."""
+    before = current_app._get_current_object()  # type: ignore[attr-defined]
+    app.set_current()
+    try:
+        yield app
+    finally:
+        before.set_current()
+        app.close()
+
+
+@pytest.fixture
+def worker(redis_url: str, transactional_db: None, settings: Any) -> Iterator[Celery]:
+    """A worker in a thread of this process, with a queue of its own on a real Redis."""
+    app = Celery("shop", broker=redis_url, set_as_current=False)
+    app.conf.task_default_queue = f"checkout-test-{uuid.uuid4()}"
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    with as_current(app), start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=20):
+        yield app
+
+
+class Rung:
+    """An effect that another thread can wait for."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def __call__(self, **arguments: Any) -> None:
+        """Rings."""
+        self.event.set()
+
+
+@pytest.mark.redis
+def test_worker_runs_the_receivers(
+    checkout_deliver: Deliver, worker: Celery, listen: Listening, settings: Any
+) -> None:
+    """The request publishes one task; the worker finds what is due by itself."""
+    rung = Rung()
+    heard = listen(payment_success, rung)
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
+    assert rung.event.wait(30)
+    assert len(heard) == 1
+
+
+@pytest.mark.redis
+def test_worker_syncs(checkout_sandbox: Sandbox, worker: Celery, listen: Listening, settings: Any) -> None:
+    """A sync by task finds what was missed, and its receivers run after it."""
+    rung = Rung()
+    heard = listen(checkout_paid, rung)
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    checkout_sandbox.payments.pay(checkout.order_id)
+    tasks.sync_transactions.delay("default", "recent")
+    assert rung.event.wait(30)
+    assert (Order.objects.get().status, SyncRun.objects.get().state) == ("processed", "complete")
+    assert [each["source"] for each in heard] == ["sync"]
+
+
+@pytest.mark.django_db
+def test_failed_sync_is_told_by_its_run(checkout_sandbox: Sandbox) -> None:
+    """A service that is away raises nothing into the worker."""
+    checkout_sandbox.projects.update("test-project", secret_key="sandbox_rotated_secret")
+    tasks.sync_transactions("default", "recent")
+    assert SyncRun.objects.get().state == "failed"
+
+
+def test_schedule_names_every_project_and_lane(settings: Any) -> None:
+    """The drain of receivers, and each lane of each project; each names a task that is registered."""
+    other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
+    projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "other": other}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    schedule = tasks.beat_schedule()
+    lanes = {entry.get("args") for entry in schedule.values()} - {None}
+    assert lanes == {(project, lane) for project in projects for lane in ("recent", "reversals", "all")}
+    app = Celery("shop", set_as_current=False)
+    app.finalize()
+    assert {entry["task"] for entry in schedule.values()} <= set(app.tasks)
+    drain = schedule["checkout_integration.run_deliveries"]["schedule"]
+    assert isinstance(drain, float) and drain <= 60
+    assert all(isinstance(entry["schedule"], (float, crontab)) for entry in schedule.values())
