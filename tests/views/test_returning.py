@@ -1,0 +1,101 @@
+"""Where the customer comes back to: the page says what the ledger knows, and drives nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.flows.returning import signed_reference
+from checkout_integration.models import Checkout
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def page_of(checkout: Checkout) -> str:
+    """The address of the sale's return page."""
+    return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])
+
+
+def status_of(checkout: Checkout) -> str:
+    """The address at which the page asks."""
+    return reverse("checkout_integration:status", args=[signed_reference(checkout.reference)])
+
+
+def test_a_paid_sale_is_called_paid(client: Client) -> None:
+    """The ledger knows the payment, so the page says so."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    assert "<h1>Paid</h1>" in client.get(page_of(checkout)).content.decode()
+
+
+def test_an_open_sale_waits_and_marks_nothing_as_paid(client: Client) -> None:
+    """Coming back proves nothing: anyone can open the address."""
+    checkout = CheckoutFactory(asked_at=timezone.now())
+    assert "Waiting for the payment" in client.get(page_of(checkout)).content.decode()
+    checkout.refresh_from_db()
+    assert checkout.status == Checkout.Status.OPEN
+
+
+@pytest.mark.parametrize("ended", ["canceled", "rejected"])
+def test_a_payment_that_ended_is_not_waited_for(client: Client, ended: str) -> None:
+    """After a cancel or a decline the page says so and does not ask for ever."""
+    checkout = CheckoutFactory(asked_at=timezone.now())
+    OrderFactory(checkout=checkout, status=ended)
+    page = client.get(page_of(checkout)).content.decode()
+    assert "Not paid" in page
+    assert "<script" not in page
+
+
+def test_a_refunded_sale_is_called_refunded(client: Client) -> None:
+    """The page follows the ledger after the refund too."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout, status="refunded")
+    assert "<h1>Refunded</h1>" in client.get(page_of(checkout)).content.decode()
+
+
+def test_the_page_works_inside_the_form(client: Client) -> None:
+    """The form redirects inside its own frame: no session, and no refusal to be framed."""
+    assert "X-Frame-Options" not in client.get(page_of(CheckoutFactory())).headers
+
+
+@pytest.mark.parametrize("name", ["return", "status"])
+def test_a_reference_that_was_made_up_is_not_found(client: Client, name: str) -> None:
+    """A reference without our signature opens nothing."""
+    checkout = CheckoutFactory()
+    forged = f"{checkout.reference}:1abcde:not-our-signature"
+    assert client.get(reverse(f"checkout_integration:{name}", args=[forged])).status_code == 404
+
+
+def test_an_address_expires(client: Client) -> None:
+    """An address from an old browser history shows nobody's purchase."""
+    page = page_of(CheckoutFactory())
+    with time_machine.travel(timezone.now() + timedelta(days=8), tick=False):
+        assert client.get(page).status_code == 404
+
+
+def test_the_status_tells_sale_and_order(client: Client) -> None:
+    """What the page's script compares."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    assert client.get(status_of(checkout)).json() == {"status": "paid", "order_status": "processed"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_service_is_asked_once(client: Client, checkout_sandbox: Sandbox) -> None:
+    """A customer who is back before the notification sees the payment all the same; the service is asked one time."""
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    checkout_sandbox.payments.pay(checkout.order_id)
+    assert client.get(status_of(checkout)).json()["status"] == "paid"
+    other = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    assert client.get(status_of(other)).json()["status"] == "open"
+    checkout_sandbox.payments.pay(other.order_id)
+    assert client.get(status_of(other)).json()["status"] == "open"
