@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import Http404
 from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound, ValidationError
+from rest_framework.exceptions import APIException, NotFound, PermissionDenied, ValidationError
 from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 from rest_framework.views import exception_handler
@@ -29,7 +30,7 @@ def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
     """The error object for whatever REST framework, the hook or the flow raised; None for a fault in code, which is a 500."""
     error = _translated(error)
     response = exception_handler(error, context)
-    if response is not None:
+    if response is not None and isinstance(error, APIException):
         response.data = _error_object(error)
     return response
 
@@ -37,23 +38,22 @@ def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
 def _translated(error: Exception) -> Exception:
     if isinstance(error, Http404):
         return NotFound()  # Django's own text names the model
+    if isinstance(error, DjangoPermissionDenied):
+        return PermissionDenied(str(error) or None)
     if isinstance(error, DjangoValidationError):
         return ValidationError(as_serializer_error(error))
     if isinstance(error, CreationError):
-        return ValidationError(dict(error.problems))
+        return ValidationError([f"{field}: {message}" for field, message in error.problems])
     if isinstance(error, CheckoutError):
         return ServiceFailed()
     return error
 
 
-def _error_object(error: Exception) -> dict[str, str]:
+def _error_object(error: APIException) -> dict[str, str]:
     if isinstance(error, ValidationError):
         details = "; ".join(_sentences(error.detail))
         return {"code": "invalid", "message": "The request is not valid.", "details": details}
-    code = getattr(
-        error, "default_code", "permission_denied"
-    )  # Django's PermissionDenied is the only other error
-    return {"code": code, "message": str(getattr(error, "detail", error)), "details": ""}
+    return {"code": error.default_code, "message": str(error.detail), "details": ""}
 
 
 def _sentences(detail: object, field: str = "") -> Iterator[str]:

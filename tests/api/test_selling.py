@@ -16,7 +16,8 @@ from rest_framework.test import APIClient
 
 from checkout_integration.models import Checkout
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.testing.factories import CheckoutFactory
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
 pytestmark = pytest.mark.django_db
 GEMS = {"amount": Decimal("9.99"), "currency": "USD", "description": "500 gems"}
@@ -73,6 +74,27 @@ def test_the_sale_is_committed_first_also_with_atomic_requests(
     assert client.post(ADDRESS, {}, format="json").status_code == 201
 
 
+def test_what_is_due_is_handed_over(
+    api: APIClient, buyer: User, shop: Any, checkout_sandbox: Sandbox, settings: Any
+) -> None:
+    """A notification that comes before the service's answer is bound only once the sale has its order."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    heard: list[str] = []
+
+    def listen(**kwargs: Any) -> None:
+        heard.append(kwargs["checkout"].reference)
+
+    checkout_paid.connect(listen, dispatch_uid="tests.api.listen")
+    try:
+        paid = OrderFactory(checkout=CheckoutFactory(user=buyer)).checkout
+        assert heard == []
+        shop.answer = GEMS
+        assert api.post(ADDRESS, {}, format="json").status_code == 201
+    finally:
+        checkout_paid.disconnect(dispatch_uid="tests.api.listen")
+    assert heard == [paid.reference]
+
+
 def test_a_shop_that_has_no_hook_sells_nothing(api: APIClient, settings: Any) -> None:
     """403, and no row."""
     settings.CHECKOUT_INTEGRATION = {
@@ -88,6 +110,7 @@ def test_a_shop_that_has_no_hook_sells_nothing(api: APIClient, settings: Any) ->
     ("refusal", "status", "details"),
     [
         (PermissionDenied("Not in your country."), 403, ""),
+        (PermissionDenied(), 403, ""),
         (ValidationError({"product": "Sold out."}), 400, "product: Sold out."),
         (ValidationError("Sold out."), 400, "non_field_errors: Sold out."),
     ],
@@ -97,7 +120,7 @@ def test_a_hook_may_refuse(api: APIClient, shop: Any, refusal: Exception, status
     shop.answer = refusal
     answer = api.post(ADDRESS, {}, format="json")
     assert (answer.status_code, answer.json()["details"]) == (status, details)
-    assert set(answer.json()) == {"code", "message", "details"}
+    assert set(answer.json()) == {"code", "message", "details"} and answer.json()["message"]
 
 
 def test_a_sale_against_the_rules_is_refused_before_anything_is_stored(api: APIClient, shop: Any) -> None:

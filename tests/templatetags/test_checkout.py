@@ -79,7 +79,7 @@ class TestLink:
         assert link.attributes == {"href": FORM, "target": "_blank", "rel": "noopener", "class": "button"}
         assert link.text == "Buy now"
 
-    @pytest.mark.spec("EP6-01", "EP6-05")
+    @pytest.mark.spec("EP6-01")
     def test_it_takes_what_create_token_returned(self) -> None:
         """A token comes with a form of its own."""
         assert render("checkout_link sale", sale=make_token()).one("a").attributes["href"] == FORM
