@@ -12,6 +12,7 @@ from checkout_integration.protocol import vocabulary
 from checkout_integration.sandbox.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
 from checkout_integration.sandbox.unreliable import drop_connection, strike
+from checkout_integration.sandbox.visit import language_of
 from checkout_integration.sandbox.wire import json_answer, read_document
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Api:
         sandbox = self._sandbox
         document = read_document(request, sandbox.profile.not_json_status)
         signature = request.headers.get(vocabulary.API_SIGNATURE_HEADER)
-        order = sandbox.creation.create_order(document, signature)
+        order = sandbox.creation.create_order(document, signature, language_of(request))
         return json_answer({"id": order.id, "payment_form_url": sandbox.form_url(order.id)})
 
     def transactions(self, request: Request) -> Response:

@@ -17,6 +17,7 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_page import OperatorPage
+from checkout_integration.sandbox.paying import Paying
 from checkout_integration.sandbox.testing_door import TestingDoor
 from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, read_body
 
@@ -34,7 +35,14 @@ class SandboxApp:
     def __init__(self, sandbox: Sandbox) -> None:
         """Route every door of `sandbox`."""
         self._sandbox = sandbox
-        parts = (Api(sandbox), Form(sandbox), Control(sandbox), TestingDoor(sandbox), OperatorPage(sandbox))
+        parts = (
+            Api(sandbox),
+            Form(sandbox),
+            Paying(sandbox),
+            Control(sandbox),
+            TestingDoor(sandbox),
+            OperatorPage(sandbox),
+        )
         rules = [rule for part in parts for rule in part.rules()]
         self._routes = Map([*rules, *asset_rules()], strict_slashes=True)
 

@@ -13,6 +13,7 @@ from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.documents import Context
 from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.methods import CryptoCurrency, PaymentMethod, Wallet
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.wire import json_answer, read_asked
@@ -117,9 +118,18 @@ class Control:
         return json_answer({"idle": self._sandbox.wait_idle(timeout)})
 
     def _pay(self, order_id: str, asked: dict[str, Any]) -> str:
-        card = Card(number=str(asked["card"])) if asked.get("card") else None
-        email, country = str(asked.get("receipt_email") or ""), str(asked.get("billing_country") or "")
-        return self._sandbox.payments.pay(order_id, card, receipt_email=email, billing_country=country)
+        def text(name: str) -> str:
+            return str(asked.get(name) or "")[:254]
+
+        return self._sandbox.payments.pay(
+            order_id,
+            _method_of(asked),
+            saved=asked.get("saved") is True,
+            receipt_email=text("receipt_email"),
+            billing_country=text("billing_country"),
+            billing_state=text("billing_state"),
+            billing_zip=text("billing_zip"),
+        )
 
     def _refund(self, order_id: str, asked: dict[str, Any]) -> None:
         amount = _decimal(asked.get("amount"))
@@ -154,6 +164,18 @@ class Control:
         if order is None:
             raise RefusedError(404, "fm000004", "order not found")
         return {**self._told(order), "document": self._sandbox.documents.order(order, Context.LIST)}
+
+
+def _method_of(asked: dict[str, Any]) -> PaymentMethod | None:
+    """Return what is paid with: a card's number, a wallet's account or a crypto currency's address."""
+    if asked.get("wallet"):
+        return Wallet(account=str(asked["wallet"])[:120])
+    if asked.get("crypto_currency"):
+        return CryptoCurrency(address=str(asked["crypto_currency"])[:120])
+    if not asked.get("card"):
+        return None
+    secure3d = asked.get("secure3d")
+    return Card(number=str(asked["card"])[:19], secure3d=secure3d if isinstance(secure3d, bool) else None)
 
 
 def _decimal(value: Any) -> Decimal | None:

@@ -24,6 +24,7 @@ from checkout_integration.sandbox.purchase import (
 )
 from checkout_integration.sandbox.signing import same_secret
 from checkout_integration.sandbox.store import Store
+from checkout_integration.sandbox.visit import with_language
 
 TOKEN_LIFETIME: Final = timedelta(days=30)  # field notes
 
@@ -58,8 +59,10 @@ class Creation:
         _check_activated(project)
         return self._keep_token(document)
 
-    def create_order(self, document: dict[str, Any], signature: str | None) -> Order:
+    def create_order(self, document: dict[str, Any], signature: str | None, language: str = "") -> Order:
         """Check an order request, with or by its token, and store the new order (EP2-17).
+
+        `language` is the customer's locale when the request does not tell one.
 
         Raises:
             RefusedError: project or token unknown, credentials bad, or data wrong.
@@ -73,11 +76,7 @@ class Creation:
         project = self._project(purchase, 400, "project")
         # WHY not for a token's own user data: the token was already created with the signature.
         self._check_signature(project, signature, needed=document.get("user") is not None)
-        return self._store_order(purchase, project)
-
-    def order_from_token(self, token: str) -> Order:
-        """Store the order of a form opened by its token alone (EP6-04)."""
-        return self.create_order({"token": token}, None)
+        return self._store_order(purchase, project, language)
 
     def order_again(self, order: Order) -> Order:
         """Store the new order of a buyer's "try again"."""
@@ -88,12 +87,12 @@ class Creation:
         self._ledger.add(again)
         return again
 
-    def _store_order(self, purchase: Purchase, project: SandboxProject) -> Order:
+    def _store_order(self, purchase: Purchase, project: SandboxProject, language: str) -> Order:
         checked = Fields({})
         check_purchase(purchase, project, checked)
         _refuse_problems(checked)
         _check_activated(project)
-        order = open_order(purchase, project, self._now())
+        order = with_language(open_order(purchase, project, self._now()), language)
         if order.amount <= 0:
             # WHY: units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
             raise RefusedError(400, "fm000002", "invalid request data", "amount: is worth nothing")

@@ -1,93 +1,36 @@
-"""The pages of the hosted form: paying, and how it ended."""
+"""The pages of the hosted form beside paying: the bank's question, how it ended, and the receipt."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from markupsafe import Markup
 
 from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.sandbox.cards import CODE
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.pages import choices, fill, joined, line, page, price_lines
-from checkout_integration.sandbox.tax import COUNTRIES
+from checkout_integration.sandbox.pages import fill, input_field, joined, line, page, price_lines
 
 # WHY: an empty caption reads OK (EP1-21).
 _CAPTION: Final = "OK"
 _REVERSED: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
 
 
-def pay_page(
-    order: Order,
-    *,
-    ask_country: bool,
-    country: str,
-    typed: Mapping[str, str],
-    problems: Mapping[str, str],
-    refused: bool,
-) -> Markup:
-    """Return the page on which the buyer pays; the card's own fields are never filled again."""
-    notice = Markup()
-    if refused:
-        notice = Markup(
-            '<div class="notice" role="alert"><strong>The payment was refused.</strong> '
-            "The seller did not approve this customer. Nothing was charged.</div>"
-        )
-    elif problems:
-        notice = Markup(
-            '<div class="notice" role="alert">Please check the marked fields. Nothing was charged.</div>'
-        )
-    email = typed.get("email", order.user.get("email", ""))
+def code_page(order: Order, step: str) -> Markup:
+    """Return the page on which the buyer's bank asks for a code: the 3-D Secure step (MTH-07)."""
     content = fill(
-        "pay",
+        "code",
+        amount=display_money(order.amount, order.currency),
         seller=order.company_name,
-        description=order.description,
-        total=display_money(order.amount, order.currency),
-        lines=price_lines(order, "Price"),
-        notice=notice,
+        right=CODE,
         order_id=order.id,
-        country=_country_form(order.id, country) if ask_country else "",
-        country_code=country,
-        number=_field("number", "Card number", "4242 4242 4242 4242", "numeric", "", problems),
-        expiry=_field("expiry", "Expiry date", "MM/YY", "text", "", problems),
-        cvc=_field("cvc", "Security code", "123", "numeric", "", problems),
-        address=_us_address(typed, problems) if ask_country and country == "US" else "",
-        email=_field("email", "E-mail for the receipt", "you@example.com", "email", email, problems),
+        step=step,
+        code=input_field("code", "Code from your bank", {}, {}, CODE, "numeric"),
     )
-    return page(f"Pay {order.company_name}", content, event="formRendered")
-
-
-def _field(
-    name: str, label: str, placeholder: str, inputmode: str, value: str, problems: Mapping[str, str]
-) -> Markup:
-    problem = problems.get(name)
-    state, error = Markup("required"), Markup()
-    if problem:
-        state = Markup('required aria-invalid="true" aria-describedby="{}-error"').format(name)
-        error = Markup('<p class="error" id="{}-error">{}</p>').format(name, problem)
-    return fill(
-        "field",
-        name=name,
-        label=label,
-        kind="email" if name == "email" else "text",
-        value=value,
-        inputmode=inputmode,
-        placeholder=placeholder,
-        state=state,
-        error=error,
+    return page(
+        "Confirm the payment", content, width="narrow", event="formRendered", scheme=order.view_scheme
     )
-
-
-def _country_form(order_id: str, chosen: str) -> Markup:
-    options = choices({"": "Choose a country", **COUNTRIES}, chosen)
-    return fill("country", order_id=order_id, options=options)
-
-
-def _us_address(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:
-    state = _field("state", "State", "CA", "text", typed.get("state", ""), problems)
-    code = _field("zip", "ZIP code", "94105", "text", typed.get("zip", ""), problems)
-    return Markup('<div class="pair">{}{}</div>').format(state, code)
 
 
 def end_page(order: Order, *, expired: bool) -> Markup:
@@ -118,7 +61,9 @@ def _paid_page(order: Order) -> Markup:
         lines=joined([price_lines(order), line("Receipt", order.receipt_number)]),
         buttons=_return_button(order.url_success, order.button_caption),
     )
-    return page("Payment successful", content, width="narrow", event="paymentCompleted")
+    return page(
+        "Payment successful", content, width="narrow", event="paymentCompleted", scheme=order.view_scheme
+    )
 
 
 def _failed_page(order: Order, heading: str, text: str, event: str, *, again: bool) -> Markup:
@@ -140,7 +85,7 @@ def _failed_page(order: Order, heading: str, text: str, event: str, *, again: bo
         lines=price_lines(order),
         buttons=joined(buttons),
     )
-    return page(heading, content, width="narrow", event=event)
+    return page(heading, content, width="narrow", event=event, scheme=order.view_scheme)
 
 
 def _return_button(url: str, caption: str, *, primary: bool = True) -> Markup:
@@ -162,6 +107,8 @@ def message_page(heading: str, text: str) -> Markup:
 def receipt_page(order: Order) -> Markup:
     """Return the receipt for online access (ORD-15)."""
     facts = [line("Receipt", order.receipt_number), line("Seller", order.company_name)]
+    if order.receipt_email:
+        facts.append(line("Sent to", order.receipt_email))
     if order.refund:
         facts.append(line("Returned", display_money(order.refund["amount"], order.refund["currency"])))
     content = fill(
@@ -173,4 +120,4 @@ def receipt_page(order: Order) -> Markup:
         lines=joined([price_lines(order), *facts]),
         buttons="",
     )
-    return page("Receipt", content, width="narrow")
+    return page("Receipt", content, width="narrow", scheme=order.view_scheme)

@@ -23,6 +23,7 @@ class Order:
         reversal: this is the list's second item of a refund or chargeback, not a sale.
         items: item documents without code and platform; None for an order without products.
         user: the User document; None without customer data.
+        view_scheme: light or dark when the page that opened the form chose one.
         Everything else is named as in the specification's Order object.
     """
 
@@ -76,6 +77,8 @@ class Order:
     company_name: str = ""
     agreement_number: str = ""
     agreement_accepted: bool = False
+    notify_sale: bool = False
+    view_scheme: str = ""
 
     @property
     def account(self) -> str:

@@ -23,9 +23,12 @@ def fill(template: str, /, **values: Any) -> Markup:
     return _template(template).format(**values)
 
 
-def page(title: str, content: Markup, *, width: str = "", event: str = "") -> Markup:
-    """Return a whole page with the sandbox's banner; `event` is what the page around the frame is told."""
-    return fill("layout", title=title, content=content, width=width, event=event)
+def page(title: str, content: Markup, *, width: str = "", event: str = "", scheme: str = "") -> Markup:
+    """Return a whole page with the sandbox's banner.
+
+    `event` is what the page around the frame is told; `scheme` is light, dark, or "" for the buyer's own.
+    """
+    return fill("layout", title=title, content=content, width=width, event=event, scheme=scheme)
 
 
 def joined(parts: list[Markup]) -> Markup:
@@ -43,6 +46,38 @@ def choices(texts: Mapping[str, str], chosen: str = "") -> Markup:
             for value, text in texts.items()
         ]
     )
+
+
+def input_field(
+    name: str,
+    label: str,
+    typed: Mapping[str, str],
+    problems: Mapping[str, str],
+    placeholder: str = "",
+    inputmode: str = "text",
+) -> Markup:
+    """Return a labelled field with what was typed in it before, and with its problem if it has one."""
+    problem = problems.get(name)
+    state, error = Markup("required"), Markup()
+    if problem:
+        state = Markup('required aria-invalid="true" aria-describedby="{}-error"').format(name)
+        error = Markup('<p class="error" id="{}-error">{}</p>').format(name, problem)
+    return fill(
+        "field",
+        name=name,
+        label=label,
+        kind="email" if inputmode == "email" else "text",
+        value=typed.get(name, ""),
+        inputmode=inputmode,
+        placeholder=placeholder,
+        state=state,
+        error=error,
+    )
+
+
+def select_field(name: str, label: str, texts: Mapping[str, str], typed: Mapping[str, str]) -> Markup:
+    """Return a labelled choice of one of `texts` (value to text), with what was chosen before."""
+    return fill("select", name=name, label=label, options=choices(texts, typed.get(name, "")))
 
 
 def line(left: str, right: str, kind: str = "") -> Markup:

@@ -16,6 +16,7 @@ from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Ledger
+from checkout_integration.sandbox.methods import PaymentMethod
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.outgoing import Outgoing
 from checkout_integration.sandbox.profile import Profile
@@ -59,21 +60,25 @@ class Payments:
     def pay(
         self,
         order_id: str,
-        card: Card | None = None,
+        method: PaymentMethod | None = None,
         *,
+        approved: bool = False,
+        saved: bool = False,
+        notify_sale: bool = False,
         receipt_email: str = "",
         billing_country: str = "",
         billing_state: str = "",
         billing_zip: str = "",
     ) -> Outcome:
-        """Let the customer pay: user.validate first in pre-approval mode, then the card's answer.
+        """Let the customer pay: user.validate first in pre-approval mode, then the answer of bank or wallet.
+
+        Without a method it is the card that pays. `approved` says that the merchant was asked before.
 
         Raises:
             RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
         """
-        card = card or Card()
-        order = self._open_order(order_id)
-        if not self._approval.may_pay(order):
+        method = method or Card()
+        if not (approved or self.approves(order_id)):
             return Outcome.REFUSED
         # RACE: the merchant was asked outside the transaction, so the order is read again inside it.
         with self._store.transaction():
@@ -84,17 +89,26 @@ class Payments:
                 billing_state=billing_state,
                 billing_zip=billing_zip,
                 agreement_accepted=True,
-                method=card.method(),
+                method=method.method() | {"saved": saved},
+                notify_sale=notify_sale,
             )
             if billing_country:
                 order = with_tax(order, billing_country)
-            decline = card.decline()
+            decline = method.decline()
             if decline is None:
                 self._change(self._processed(order), Event.PAYMENT_SUCCESS)
             else:
                 self._change(self._rejected(order, *decline), Event.PAYMENT_CANCEL)
         self._wake()
         return Outcome.PAID if decline is None else Outcome.DECLINED
+
+    def approves(self, order_id: str) -> bool:
+        """Ask the merchant in pre-approval mode whether the customer may pay (EVT-02); outside any transaction.
+
+        Raises:
+            RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
+        """
+        return self._approval.may_pay(self._open_order(order_id))
 
     def decline(self, order_id: str) -> None:
         """Let the payment system reject the payment (STA-05)."""
@@ -155,6 +169,8 @@ class Payments:
             order = self._order(order_id)
             if order.status != OrderStatus.PROCESSED:
                 raise RefusedError(409, "fm000020", "the order is not processed")
+            if status == OrderStatus.REFUNDED and not (order.method or {}).get("refund_allowed", True):
+                raise RefusedError(409, "fm000023", "the payment method allows no refund")
             reversed_order = self._reversed(order, status, amount, reason)
             self._change(reversed_order, event)
             if self._profile.reversal_is_second_item:

@@ -1,0 +1,127 @@
+"""The page of the hosted form on which the buyer pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from checkout_integration.protocol.vocabulary import VatPayer
+from checkout_integration.sandbox.currencies import display_money
+from checkout_integration.sandbox.methods import CRYPTO_CURRENCIES, WALLETS
+from checkout_integration.sandbox.order import Order
+from checkout_integration.sandbox.pages import (
+    choices,
+    fill,
+    input_field,
+    joined,
+    page,
+    price_lines,
+    select_field,
+)
+from checkout_integration.sandbox.tax import COUNTRIES
+from checkout_integration.sandbox.typed import METHODS
+
+_VAT: Final = {
+    VatPayer.BUYER: "Taxes of your country are added to the price.",
+    VatPayer.SELLER: "Taxes of your country are included in the price.",
+    VatPayer.NOBODY: "This purchase is exempt from VAT.",
+}
+_REFUSED: Final = Markup(
+    '<div class="notice" role="alert"><strong>The payment was refused.</strong> '
+    "The seller did not approve this customer. Nothing was charged.</div>"
+)
+_WRONG: Final = Markup(
+    '<div class="notice" role="alert">Please check the marked fields. Nothing was charged.</div>'
+)
+
+
+def pay_page(
+    order: Order,
+    *,
+    method: str,
+    ask_country: bool,
+    country: str,
+    typed: Mapping[str, str],
+    problems: Mapping[str, str],
+    refused: bool,
+) -> Markup:
+    """Return the page; a card's own fields are never filled again."""
+    kept = {**typed, "email": typed.get("email", order.user.get("email", ""))}
+    content = fill(
+        "pay",
+        seller=order.company_name,
+        description=order.description,
+        total=display_money(order.amount, order.currency),
+        lines=price_lines(order, "Price"),
+        vat=_VAT[order.vat_payer],
+        tabs=_tabs(order.id, method, country),
+        notice=_REFUSED if refused else _WRONG if problems else "",
+        hint=fill(f"hint_{method}"),
+        order_id=order.id,
+        country=_country_form(order.id, method, country, problems) if ask_country else "",
+        country_code=country,
+        method=method,
+        fields=_FIELDS[method](kept, problems),
+        address=_us_address(kept, problems) if ask_country and country == "US" else "",
+        email=input_field("email", "E-mail for the receipt", kept, problems, "you@example.com", "email"),
+        saved=_checked(kept, "saved"),
+        notify_sale=_checked(kept, "notify_sale"),
+    )
+    title = f"Pay {order.company_name}"
+    return page(title, content, event="formRendered", scheme=order.view_scheme)
+
+
+def _checked(typed: Mapping[str, str], name: str) -> Markup:
+    return Markup("checked") if typed.get(name) == "1" else Markup()
+
+
+def _tabs(order_id: str, chosen: str, country: str) -> Markup:
+    """Return the links between the methods, which keep the chosen country."""
+    tabs = []
+    for name, text in METHODS.items():
+        query = {"order_id": order_id, "method": name, **({"country": country} if country else {})}
+        current = Markup(' aria-current="page"') if name == chosen else Markup()
+        tabs.append(Markup('<a href="/form/?{}"{}>{}</a>').format(urlencode(query), current, text))
+    return joined(tabs)
+
+
+def _card_fields(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:
+    hidden: Mapping[str, str] = {}
+    expiry = input_field("expiry", "Expiry date", hidden, problems, "MM/YY")
+    cvc = input_field("cvc", "Security code", hidden, problems, "123", "numeric")
+    number = input_field("number", "Card number", hidden, problems, "4242 4242 4242 4242", "numeric")
+    return Markup('{}<div class="pair">{}{}</div>').format(number, expiry, cvc)
+
+
+def _wallet_fields(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:
+    brand = select_field("wallet_brand", "Wallet", {name: name for name in WALLETS}, typed)
+    return brand + input_field("wallet_account", "Your account", typed, problems, "ada-lovelace")
+
+
+def _crypto_fields(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:
+    brand = select_field("crypto_brand", "Currency", {name: name for name in CRYPTO_CURRENCIES}, typed)
+    return brand + input_field("crypto_address", "Address you pay from", typed, problems, "bc1qexample")
+
+
+_FIELDS: Final = {"card": _card_fields, "wallet": _wallet_fields, "crypto": _crypto_fields}
+
+
+def _country_form(order_id: str, method: str, chosen: str, problems: Mapping[str, str]) -> Markup:
+    problem = problems.get("country")
+    return fill(
+        "country",
+        order_id=order_id,
+        method=method,
+        options=choices({"": "Choose a country", **COUNTRIES}, chosen),
+        state=Markup('aria-invalid="true" aria-describedby="country-error"') if problem else "",
+        error=Markup('<p class="error" id="country-error">{}</p>').format(problem) if problem else "",
+    )
+
+
+def _us_address(typed: Mapping[str, str], problems: Mapping[str, str]) -> Markup:
+    state = input_field("state", "State", typed, problems, "CA")
+    code = input_field("zip", "ZIP code", typed, problems, "94105")
+    return Markup('<div class="pair">{}{}</div>').format(state, code)

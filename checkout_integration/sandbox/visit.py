@@ -1,0 +1,82 @@
+"""What the first visit of a form tells about the buyer: where the form was opened from, how, and the language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from werkzeug.wrappers import Request
+
+from checkout_integration.protocol.vocabulary import FormMode
+from checkout_integration.sandbox.order import Order
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox.sandbox import Sandbox
+
+SCHEMES: Final = {"light", "dark"}
+_LOCALE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}")
+_BY_DESTINATION: Final = {"iframe": FormMode.IFRAME, "document": FormMode.STANDALONE}
+
+
+def language_of(request: Request) -> str:
+    """Return the language that the Accept-Language header likes best, "" when it names none."""
+    best = request.accept_languages.best or ""
+    return best if _LOCALE.fullmatch(best) else ""
+
+
+def with_language(order: Order, language: str) -> Order:
+    """Return the order with the customer's locale, unless the merchant has told it (USR-10)."""
+    if order.user.get("locale") or not language:
+        return order
+    return replace(order, user={**order.user, "locale": language})
+
+
+def note_visit(sandbox: Sandbox, order: Order, request: Request) -> Order:
+    """Keep `issuer`, `form_mode`, locale and colours of the first visit (ORD-21, ORD-44); returns the order."""
+    if order.issuer is not None:
+        return order
+    # TRANSACTION: read again inside, since the order may have been paid meanwhile.
+    with sandbox.store.transaction():
+        current = sandbox.ledger.find(order.id) or order
+        scheme = request.args.get("view_scheme", "")
+        visited = replace(
+            with_language(current, _chosen_language(request)),
+            issuer=_issuer(request),
+            form_mode=_mode(request),
+            view_scheme=scheme if scheme in SCHEMES else "",
+        )
+        sandbox.ledger.save(visited)
+    return visited
+
+
+def _chosen_language(request: Request) -> str:
+    chosen = request.args.get("language", "")
+    return chosen if _LOCALE.fullmatch(chosen) else language_of(request)
+
+
+def _mode(request: Request) -> FormMode:
+    """Return how the form is shown: as it was opened with, or as the browser says; `embed` by default (ORD-44)."""
+    told = request.args.get("form_mode")
+    if told in set(FormMode):
+        return FormMode(told)
+    return _BY_DESTINATION.get(request.headers.get("Sec-Fetch-Dest", ""), FormMode.EMBED)
+
+
+def _issuer(request: Request) -> dict[str, object]:
+    referrer = (request.referrer or "")[:2048]
+    try:
+        host = urlsplit(referrer).hostname or ""
+    except ValueError:
+        host = ""
+    return {
+        "url": referrer,
+        "embedded": request.headers.get("Sec-Fetch-Dest") == "iframe",
+        "reference": "",
+        "reference_type": "",
+        "utm_source": request.args.get("utm_source", "")[:255],
+        "utm_medium": request.args.get("utm_medium", "")[:255],
+        "utm_campaign": request.args.get("utm_campaign", "")[:255],
+        "referrer_host": host,
+    }
