@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from checkout_integration.sandbox.catalogue import Product
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
+from checkout_integration.sandbox.faults import Fault
+from checkout_integration.sandbox.faults_catalogue import FaultKind, FaultPoint
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.server import SandboxServer

@@ -10,8 +10,8 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol import vocabulary
 from checkout_integration.sandbox.cursor_list import ORDERS_PATH
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
-from checkout_integration.sandbox.unreliable import drop_connection, strike
+from checkout_integration.sandbox.faults_catalogue import FaultPoint
+from checkout_integration.sandbox.unreliable import answer_with
 from checkout_integration.sandbox.visit import language_of
 from checkout_integration.sandbox.wire import json_answer, read_document
 
@@ -67,13 +67,7 @@ class Api:
 
     def _behind(self, subject: str, handler: Callable[[Request], Response]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            fault: Fault | None = self._sandbox.faults.draw(FaultPoint.API, subject)
-            refused = strike(fault) if fault else None
-            if refused is not None:
-                return refused
-            answered = handler(request)
-            if fault is not None and fault.kind is FaultKind.LOST_AFTER_COMMIT:
-                drop_connection(request)
-            return answered
+            strike = self._sandbox.faults.draw(FaultPoint.API, subject)
+            return answer_with(strike.fault, request, handler) if strike else handler(request)
 
         return answer

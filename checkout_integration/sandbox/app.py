@@ -19,6 +19,7 @@ from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_page import OperatorPage
 from checkout_integration.sandbox.paying import Paying
 from checkout_integration.sandbox.testing_door import TestingDoor
+from checkout_integration.sandbox.unreliable import spoiled
 from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, read_body
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class SandboxApp:
         request.max_content_length = LARGEST_BODY
         answer = self._answer(request)
         self._log(request, answer)
-        return finish(request, answer, self._sandbox.clock)(environ, start_response)
+        finished = finish(request, answer, self._sandbox.clock)
+        return spoiled(request, finished)(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
         try:

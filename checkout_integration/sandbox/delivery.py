@@ -10,7 +10,8 @@ from typing import Final
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.documents import Documents
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint, FaultSwitchboard
+from checkout_integration.sandbox.faults import Fault, FaultSwitchboard
+from checkout_integration.sandbox.faults_catalogue import FaultKind, FaultPoint
 from checkout_integration.sandbox.json_text import read_json, write_json
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.moments import write_moment
@@ -20,8 +21,9 @@ from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.sending import Answer, send_notification
-from checkout_integration.sandbox.signing import WRONG_KEY
 from checkout_integration.sandbox.store import Store
+from checkout_integration.sandbox.unreliable_delivery import HELD, kept_back
+from checkout_integration.sandbox.unreliable_shape import in_old_shape
 
 _TAKEN: Final = {200, 204}
 _THREADS: Final = 4
@@ -57,6 +59,7 @@ class DeliveryThreads:
         self._changed = threading.Condition()
         self._stopping = False
         self._threads: list[threading.Thread] = []
+        self._held: set[int] = set()
         clock.subscribe(self.wake)
 
     def start(self) -> None:
@@ -127,33 +130,43 @@ class DeliveryThreads:
         if order is None or project is None:
             self._outgoing.settle(delivery, "lost", None)
             return
-        fault = self._faults.draw(FaultPoint.NOTIFICATION, delivery.event)
-        if fault is not None and fault.kind is FaultKind.DROP:
-            self._record(order, delivery, b"", Answer(status=0, note="dropped by a fault"))
-            self._outgoing.settle(delivery, "lost", None)
+        fault = self._fault_of(delivery)
+        if kept_back(fault, delivery, self._outgoing, self._clock.now()):
+            self._record(order, delivery, b"", Answer(status=0), fault)
             return
         answer = self._send(order, project, delivery, fault)
         self._conclude(order, project, delivery, answer)
+        self._outgoing.release(order.id, self._clock.now())
+
+    def _fault_of(self, delivery: Delivery) -> Fault | None:
+        """Return the fault that strikes this attempt; one that keeps a message back does so once."""
+        strike = self._faults.draw(FaultPoint.NOTIFICATION, delivery.event)
+        if strike is None or strike.fault.kind not in HELD:
+            return strike.fault if strike else None
+        if delivery.seq in self._held:
+            return None
+        self._held.add(delivery.seq)
+        return strike.fault
 
     def _send(self, order: Order, project: SandboxProject, delivery: Delivery, fault: Fault | None) -> Answer:
         kind = fault.kind if fault else None
         if fault is not None and kind is FaultKind.SLOW:
             time.sleep(fault.seconds)
-        secret_key = WRONG_KEY if kind is FaultKind.BAD_SIGNATURE else order.secret_key
         answer = Answer(status=0)
         for _ in range(2 if kind is FaultKind.DUPLICATE else 1):
-            body = self._body(order, delivery)
+            body = self._body(order, delivery, kind)
             answer = send_notification(
                 order.webhook_url,
                 body,
-                secret_key,
+                order.secret_key,
                 timeout=project.attempt_timeout,
                 anywhere=project.unsafe_allow_any_webhook,
+                fault=kind,
             )
-            self._record(order, delivery, body, answer, note=f"fault: {kind}" if kind else "")
-        return answer
+            self._record(order, delivery, body, answer, fault)
+        return Answer(status=0) if kind is FaultKind.UNHEARD else answer
 
-    def _body(self, order: Order, delivery: Delivery) -> bytes:
+    def _body(self, order: Order, delivery: Delivery, kind: FaultKind | None) -> bytes:
         message = self._documents.notification(
             id=delivery.notification_id,
             event=delivery.event,
@@ -162,7 +175,7 @@ class DeliveryThreads:
             delivery_try=delivery.delivery_try,
             payload=read_json(delivery.object),
         )
-        return write_json(message).encode()
+        return write_json(in_old_shape(message) if kind is FaultKind.OLD_SHAPE else message).encode()
 
     def _conclude(self, order: Order, project: SandboxProject, delivery: Delivery, answer: Answer) -> None:
         if answer.status in _TAKEN:
@@ -185,8 +198,9 @@ class DeliveryThreads:
                 self._ledger.save(replace(current, status=OrderStatus.REJECTED))
 
     def _record(
-        self, order: Order, delivery: Delivery, body: bytes, answer: Answer, *, note: str = ""
+        self, order: Order, delivery: Delivery, body: bytes, answer: Answer, fault: Fault | None
     ) -> None:
+        note = f"fault: {fault.kind}" if fault else ""
         words = [delivery.event, f"try {delivery.delivery_try}", note, answer.note]
         self._log.record(
             at=write_moment(self._clock.now()),

@@ -7,54 +7,29 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
+from decimal import Decimal
 from typing import Any
 
-
-class FaultPoint(StrEnum):
-    """Where a fault strikes."""
-
-    API = "api"
-    NOTIFICATION = "notification"
-
-
-class FaultKind(StrEnum):
-    """What goes wrong."""
-
-    TOO_MANY_REQUESTS = "too_many_requests"
-    SERVER_ERROR = "server_error"
-    SLOW = "slow"
-    LOST_AFTER_COMMIT = "lost_after_commit"
-    DROP = "drop"
-    DUPLICATE = "duplicate"
-    BAD_SIGNATURE = "bad_signature"
-
-
-_KINDS = {
-    FaultPoint.API: {
-        FaultKind.TOO_MANY_REQUESTS,
-        FaultKind.SERVER_ERROR,
-        FaultKind.SLOW,
-        FaultKind.LOST_AFTER_COMMIT,
-    },
-    FaultPoint.NOTIFICATION: {FaultKind.DROP, FaultKind.DUPLICATE, FaultKind.BAD_SIGNATURE, FaultKind.SLOW},
-}
+from checkout_integration.sandbox.faults_catalogue import KINDS, REDIRECTS, FaultKind, FaultPoint
+from checkout_integration.sandbox.project import is_loopback
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """One rule of the switchboard.
+    """One rule of the switchboard; which of the settings a kind uses is told in `faults_catalogue.KINDS`.
 
     Attributes:
         point, kind: where and what.
-        subject: `tokens`, `order`, `transactions` for the API, an event for notifications; "" is any.
+        subject: `tokens`, `order`, `transactions`, `orders` for the API, an event for notifications; "" is any.
         skip: how many matching requests pass before it strikes.
         times: how often it strikes; None is without end.
         probability: chance to strike, drawn from the seed.
-        status: HTTP status of `server_error`.
-        seconds: length of `slow`; `Retry-After` of `too_many_requests`, 0 sends none.
+        status: HTTP status of `server_error` and `redirect`.
+        seconds: of waits, and of Retry-After.
+        number: of rows.
+        target: where `redirect` leads; on the loopback.
     """
 
     point: FaultPoint
@@ -65,13 +40,46 @@ class Fault:
     probability: float = 1.0
     status: int = 500
     seconds: float = 0.0
+    number: int = 0
+    target: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what could never strike."""
+        """Refuse what could never strike, or would strike something else than this machine."""
         object.__setattr__(self, "point", FaultPoint(self.point))
         object.__setattr__(self, "kind", FaultKind(self.kind))
-        if self.kind not in _KINDS[self.point]:
+        if self.kind not in KINDS[self.point]:
             raise ValueError(f"{self.kind} is no fault of {self.point}")
+        self._check_numbers()
+        if self.kind is FaultKind.REDIRECT and not (self.status in REDIRECTS and is_loopback(self.target)):
+            raise ValueError(
+                "a redirect has a status of 301, 302, 303, 307 or 308 and a target on the loopback"
+            )
+
+    def _check_numbers(self) -> None:
+        """Refuse other types: the control API passes on whatever JSON it got, with Decimals for fractions."""
+        for name in ("seconds", "probability"):
+            value = getattr(self, name)
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float, Decimal))
+                or not 0 <= value < 1e9
+            ):
+                raise ValueError(f"{name} must be a number, not below zero")
+            object.__setattr__(self, name, float(value))
+        whole = (self.skip, self.times or 0, self.status, self.number)
+        if any(isinstance(value, bool) or not isinstance(value, int) for value in whole):
+            raise ValueError("skip, times, status and number must be whole numbers")
+        if not all(isinstance(getattr(self, name), str) for name in ("subject", "target")):
+            raise ValueError("subject and target must be texts")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strike:
+    """A fault that strikes, for the `number`th time, with a `chance` of its own for whatever it leaves to chance."""
+
+    fault: Fault
+    number: int
+    chance: random.Random
 
 
 class FaultSwitchboard:
@@ -80,10 +88,18 @@ class FaultSwitchboard:
     def __init__(self) -> None:
         """Start without faults."""
         self._lock = threading.Lock()
+        self._listeners: list[Callable[[list[Fault]], None]] = []
         self.set([])
+
+    def subscribe(self, listener: Callable[[list[Fault]], None]) -> None:
+        """Call `listener` with the new rules each time they are replaced."""
+        self._listeners.append(listener)
 
     def set(self, faults: list[Fault], *, seed: int = 0) -> None:
         """Replace all rules and start the random sequence again from `seed`."""
+        # WHY first: a rule must not strike before its listener has prepared for it.
+        for listener in self._listeners:
+            listener(faults)
         with self._lock:
             self._seed = seed
             self._random = random.Random(seed)  # noqa: S311 -- repeatable on purpose, nothing secret
@@ -91,12 +107,13 @@ class FaultSwitchboard:
             self._seen = [0] * len(faults)
             self._struck = [0] * len(faults)
 
-    def draw(self, point: FaultPoint, subject: str) -> Fault | None:
-        """Return the fault that strikes this request, or None."""
+    def draw(self, point: FaultPoint, subject: str) -> Strike | None:
+        """Return the first rule that strikes this request, or None."""
         with self._lock:
             for index, fault in enumerate(self._faults):
                 if fault.point == point and fault.subject in {"", subject} and self._strikes(index, fault):
-                    return fault
+                    chance = random.Random(self._random.random())  # noqa: S311 -- as above
+                    return Strike(fault=fault, number=self._struck[index], chance=chance)
         return None
 
     def _strikes(self, index: int, fault: Fault) -> bool:
@@ -108,11 +125,11 @@ class FaultSwitchboard:
         return True
 
     def document(self) -> dict[str, Any]:
-        """Return seed and rules, each with how often it struck."""
+        """Return seed and rules, each with how many requests it saw and how many it struck."""
         with self._lock:
             rules = [
-                asdict(fault) | {"struck": struck}
-                for fault, struck in zip(self._faults, self._struck, strict=True)
+                asdict(fault) | {"seen": seen, "struck": struck}
+                for fault, seen, struck in zip(self._faults, self._seen, self._struck, strict=True)
             ]
             return {"seed": self._seed, "rules": rules}
 

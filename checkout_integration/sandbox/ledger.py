@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.moments import to_microseconds
@@ -40,6 +40,13 @@ class Window:
     orders: list[Order]
     has_before: bool
     has_more: bool
+
+
+class Searchable(Protocol):
+    """What the transactions list reads: the ledger, or the ledger behind faults."""
+
+    def search(self, search: Search) -> tuple[int, list[Order]]:
+        """Return how many orders match, and the asked page of them, oldest first."""
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from werkzeug.datastructures import MultiDict
 from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
 from checkout_integration.sandbox.documents import Context, Documents
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.ledger import Ledger, Search
+from checkout_integration.sandbox.ledger import Search, Searchable
 from checkout_integration.sandbox.moments import read_filter_moment
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.project import Projects, SandboxProject
@@ -25,7 +25,9 @@ _LARGEST_OFFSET: Final = 2**62
 class Listing:
     """Answers the transactions list."""
 
-    def __init__(self, ledger: Ledger, projects: Projects, documents: Documents, profile: Profile) -> None:
+    def __init__(
+        self, ledger: Searchable, projects: Projects, documents: Documents, profile: Profile
+    ) -> None:
         """Work on the sandbox's parts."""
         self._ledger = ledger
         self._projects = projects

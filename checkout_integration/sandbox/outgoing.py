@@ -19,7 +19,7 @@ from checkout_integration.sandbox.store import Store
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """One notification in the queue; `state` is due, running, delivered, lost or given_up."""
+    """One notification in the queue; `state` is due, held, running, delivered, lost or given_up."""
 
     seq: int
     order_id: str
@@ -83,7 +83,7 @@ class Outgoing:
         with self._store.transaction() as connection:
             row = connection.execute(
                 "UPDATE deliveries SET state = 'running' WHERE seq = ("
-                " SELECT seq FROM deliveries WHERE state = 'due' AND due_at <= ? ORDER BY due_at, seq LIMIT 1"
+                " SELECT seq FROM deliveries WHERE state IN ('due', 'held') AND due_at <= ? ORDER BY due_at, seq LIMIT 1"
                 ") RETURNING *",
                 (to_microseconds(now),),
             ).fetchone()
@@ -106,11 +106,27 @@ class Outgoing:
                 (answer, to_microseconds(due_at), delivery.seq),
             )
 
+    def hold(self, delivery: Delivery, now: datetime, seconds: float, *, state: str) -> None:
+        """Put a message back without having tried it; one that is `held` waits for `release`, `seconds` at most."""
+        with self._store.transaction() as connection:
+            connection.execute(
+                "UPDATE deliveries SET state = ?, due_at = ? WHERE seq = ?",
+                (state, to_microseconds(now + timedelta(seconds=seconds)), delivery.seq),
+            )
+
+    def release(self, order_id: str, now: datetime) -> None:
+        """Let the held messages of an order go."""
+        with self._store.transaction() as connection:
+            connection.execute(
+                "UPDATE deliveries SET state = 'due', due_at = ? WHERE order_id = ? AND state = 'held'",
+                (to_microseconds(now), order_id),
+            )
+
     def busy(self, now: datetime) -> bool:
         """Whether a message is being sent or could be sent now."""
         with self._store.transaction() as connection:
             row = connection.execute(
-                "SELECT 1 FROM deliveries WHERE state = 'running' OR (state = 'due' AND due_at <= ?) LIMIT 1",
+                "SELECT 1 FROM deliveries WHERE state = 'running' OR (state IN ('due', 'held') AND due_at <= ?) LIMIT 1",
                 (to_microseconds(now),),
             ).fetchone()
         return row is not None
@@ -119,7 +135,7 @@ class Outgoing:
         """Return when the next message becomes due, or None when nothing waits."""
         with self._store.transaction() as connection:
             (due_at,) = connection.execute(
-                "SELECT min(due_at) FROM deliveries WHERE state = 'due'"
+                "SELECT min(due_at) FROM deliveries WHERE state IN ('due', 'held')"
             ).fetchone()
         return None if due_at is None else from_microseconds(due_at)
 

@@ -25,6 +25,7 @@ from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.store import Store
 from checkout_integration.sandbox.testing_cases import TestingCases
+from checkout_integration.sandbox.unreliable_list import UnreliableLedger
 
 _CLOCK = "clock"
 
@@ -84,7 +85,8 @@ class Sandbox:
         )
         self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
         self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
-        self.listing = Listing(self.ledger, self.projects, self.documents, self.profile)
+        listed = UnreliableLedger(self.ledger, self.store, self.faults)
+        self.listing = Listing(listed, self.projects, self.documents, self.profile)
         self.cursor_list = CursorList(self.ledger, self.projects, self.documents, self.listing, self.profile)
 
     @property

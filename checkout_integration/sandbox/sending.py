@@ -9,8 +9,9 @@ from urllib.parse import urljoin
 import requests
 from urllib3.exceptions import HTTPError
 
+from checkout_integration.sandbox.faults_catalogue import FaultKind
 from checkout_integration.sandbox.project import is_loopback
-from checkout_integration.sandbox.signing import authorization_of
+from checkout_integration.sandbox.unreliable_delivery import Dressed, dressed
 
 _TURNS_TO_GET: Final = {301, 302, 303}
 _KEEPS_METHOD: Final = {307, 308}
@@ -27,39 +28,41 @@ class Answer:
 
 
 def send_notification(
-    url: str, body: bytes, secret_key: str, *, timeout: float, anywhere: bool = False
+    url: str,
+    body: bytes,
+    secret_key: str,
+    *,
+    timeout: float,
+    anywhere: bool = False,
+    fault: FaultKind | None = None,
 ) -> Answer:
     """POST a signed body and return the answer; never raises for what the network does.
 
-    A redirect is followed once, as a GET for 301 to 303 (field notes), and on the loopback only unless `anywhere`.
+    `fault` changes body or signature. A redirect is followed once, as a GET for 301 to 303 (field notes), and on the
+    loopback only unless `anywhere`.
     """
-    headers = {
-        "Authorization": authorization_of(body, secret_key),
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        "User-Agent": "checkout-sandbox",
-    }
+    message = dressed(body, secret_key, fault)
     try:
         with requests.Session() as session:
             session.trust_env = False  # WHY: no proxy and no .netrc may stand between
-            answer, location = _exchange(session, "POST", url, body, headers, timeout)
+            answer, location = _exchange(session, "POST", url, message, timeout)
             target = urljoin(url, location) if location else ""
             if target and (anywhere or is_loopback(target)):
                 method = "GET" if answer.status in _TURNS_TO_GET else "POST"
-                answer, _ = _exchange(session, method, target, body, headers, timeout)
+                answer, _ = _exchange(session, method, target, message, timeout)
             return answer
     except (requests.RequestException, ValueError) as error:
         return Answer(status=0, note=type(error).__name__)
 
 
 def _exchange(
-    session: requests.Session, method: str, url: str, body: bytes, headers: dict[str, str], timeout: float
+    session: requests.Session, method: str, url: str, message: Dressed, timeout: float
 ) -> tuple[Answer, str | None]:
     with session.request(
         method,
         url,
-        data=body if method == "POST" else None,
-        headers=headers,
+        data=message.data() if method == "POST" else None,
+        headers=message.headers,
         timeout=timeout,
         allow_redirects=False,
         stream=True,

@@ -88,6 +88,13 @@ class Store:
             row = connection.execute("SELECT value FROM remembered WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row["value"])
 
+    def copy(self) -> Store:
+        """Return a store in memory with everything that this one holds now."""
+        copied = Store()
+        with self._lock:
+            self._connection.backup(copied._connection)
+        return copied
+
     def close(self) -> None:
         """Close the database."""
         with self._lock:
