@@ -22,6 +22,7 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.user import User
 from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import DurableSignal
 from checkout_integration.testing.payloads import NotificationDocumentFactory
 
@@ -147,6 +148,11 @@ def record_listed(
         for row in rows
     ]
     return record(app_settings().project(project), observations, Cause(source=Source.LIST))
+
+
+def fault(sandbox: Sandbox, point: str, kind: str, subject: str = "", **more: Any) -> None:
+    """Lets the service fail in one way from now on."""
+    sandbox.faults.set_from({"rules": [{"point": point, "kind": kind, "subject": subject, **more}]})
 
 
 @contextmanager

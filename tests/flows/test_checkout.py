@@ -16,10 +16,9 @@ from checkout_integration.flows.returning import checkout_of
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.creation_rules import CreationError
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
 from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed, payment_success
 from checkout_integration.testing.assertions import assert_granted, assert_taken_back
-from tests.flows.shop import Listening
+from tests.flows.shop import Listening, fault
 
 pytestmark = pytest.mark.django_db
 
@@ -29,11 +28,6 @@ SALES: dict[str, dict[str, Any]] = {
     "product": {"type": "product", "products": ["sword", "shield"]},
     "key": {"type": "key", "products": ["quest"], "platform_id": "steam"},
 }
-
-
-def fault(sandbox: Sandbox, kind: FaultKind, subject: str = "order", **more: Any) -> None:
-    """Let the service fail at one kind of request."""
-    sandbox.faults.set([Fault(point=FaultPoint.API, kind=kind, subject=subject, **more)])
 
 
 @pytest.mark.spec("EP2-01", "SVC-02", "SVC-03")
@@ -145,7 +139,7 @@ def test_lost_answer_is_unknown_until_the_sync_finds_it(
 ) -> None:
     """The order may exist: it is never made a second time, and the sync finds it by the reference (A.17)."""
     heard = listen(checkout_paid)
-    fault(checkout_sandbox, FaultKind.LOST_AFTER_COMMIT)
+    fault(checkout_sandbox, "api", "lost_after_commit", "order")
     with pytest.raises(flows.CheckoutError):
         flows.create_checkout(**PRICE)
     checkout = Checkout.objects.get()
@@ -163,7 +157,7 @@ def test_lost_answer_is_unknown_until_the_sync_finds_it(
 
 def test_lost_answer_of_a_token_is_asked_again(checkout_sandbox: Sandbox) -> None:
     """A token can be made twice without harm."""
-    fault(checkout_sandbox, FaultKind.LOST_AFTER_COMMIT, "tokens", times=1)
+    fault(checkout_sandbox, "api", "lost_after_commit", "tokens", times=1)
     assert flows.create_token(**PRICE).checkout.status == "open"
 
 
@@ -226,7 +220,7 @@ def test_secret_never_reaches_what_is_kept(
     checkout_sandbox: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither the failure of a sale nor a log line tells it."""
-    fault(checkout_sandbox, FaultKind.SERVER_ERROR)
+    fault(checkout_sandbox, "api", "server_error", "order")
     with pytest.raises(flows.CheckoutError) as caught:
         flows.create_checkout(**PRICE)
     told = f"{caught.value!r}{vars(Checkout.objects.get())}{caplog.text}"

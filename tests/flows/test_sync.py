@@ -14,7 +14,6 @@ from checkout_integration import flows
 from checkout_integration.flows import sync
 from checkout_integration.models import Checkout, Incident, Order, SyncCursor, SyncRun, Transition
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
 from checkout_integration.signals import (
     checkout_paid,
     checkout_reversed,
@@ -23,7 +22,7 @@ from checkout_integration.signals import (
     payment_success,
 )
 from checkout_integration.testing.assertions import assert_granted, assert_taken_back
-from tests.flows.shop import Listening, ShopHooks
+from tests.flows.shop import Listening, ShopHooks, fault
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +63,7 @@ def test_late_notification_repeats_nothing(
     """The same news by both ways is one event."""
     heard = [listen(signal) for signal in (payment_success, checkout_paid, order_changed)]
     checkout = sell()
-    checkout_sandbox.faults.set([Fault(point=FaultPoint.NOTIFICATION, kind=FaultKind.DROP, times=1)])
+    fault(checkout_sandbox, "notification", "drop", times=1)
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
     flows.sync_transactions()
@@ -124,17 +123,15 @@ def test_watermark_moves_after_a_complete_pass(checkout_sandbox: Sandbox) -> Non
     assert run.window_from == watermark - timedelta(hours=48, minutes=30)
 
 
-@pytest.mark.parametrize("kind", [FaultKind.SERVER_ERROR, FaultKind.TOO_MANY_REQUESTS])
-def test_failed_pass_does_not_move_the_watermark(
-    checkout_sandbox: Sandbox, settings: Any, kind: FaultKind
-) -> None:
+@pytest.mark.parametrize("kind", ["server_error", "too_many_requests"])
+def test_failed_pass_does_not_move_the_watermark(checkout_sandbox: Sandbox, settings: Any, kind: str) -> None:
     """What it did read stands; the rest is read again."""
     settle(settings, LIST_PAGE_SIZE=2, TIMEOUT=2)
     flows.sync_transactions()
     before = SyncCursor.objects.get().watermark
     for _ in range(5):
         checkout_sandbox.payments.pay(sell().order_id)
-    checkout_sandbox.faults.set([Fault(point=FaultPoint.API, kind=kind, subject="transactions", skip=1)])
+    fault(checkout_sandbox, "api", kind, "transactions", skip=1)
     run = flows.sync_transactions()
     assert (run.state, run.pages, SyncCursor.objects.get().watermark) == ("failed", 1, before)
     assert run.failure

@@ -13,10 +13,9 @@ from django.core.management import CommandError, call_command
 from checkout_integration import flows
 from checkout_integration.models import Announcement, Order
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
-from tests.flows.shop import Failing, Listening
+from tests.flows.shop import Failing, Listening, fault
 
 pytestmark = pytest.mark.django_db
 
@@ -63,7 +62,7 @@ def test_sync_tells_machines(checkout_sandbox: Sandbox) -> None:
 def test_failed_sync_says_so(checkout_sandbox: Sandbox, settings: Any, form: tuple[str, ...]) -> None:
     """Exit code 1, and the failure in words."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "TIMEOUT": 1}
-    checkout_sandbox.faults.set([Fault(point=FaultPoint.API, kind=FaultKind.SERVER_ERROR)])
+    fault(checkout_sandbox, "api", "server_error")
     code, printed = run("checkout_sync", *form)
     assert code == 1
     assert "500" in printed
