@@ -57,7 +57,8 @@ def check(settings: Any) -> Callable[..., list[CheckMessage]]:
 
 
 Check = Callable[..., list[CheckMessage]]
-pytestmark = pytest.mark.usefixtures("_granting")
+# Django's own checks of models may look at the database.
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_granting")]
 
 
 def test_good_settings_pass(check: Check) -> None:
