@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from urllib.parse import urlsplit
 
 from django.utils.dateformat import format as format_date
 from django.utils.html import format_html, format_html_join
@@ -16,18 +15,17 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.admin.words import Word
 from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.address import is_secure
 from checkout_integration.protocol.values import minor_units
 
 NOTHING = "–"
 LONGEST = 2_000
 LONGEST_JSON = 50_000
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Control characters (but not tab and new line), and those that reorder or hide text.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_NOT_IN_ADDRESSES = re.compile(r"[\x00-\x20\\\x7f-\uffff]|[^\x00-\uffff]")
 
 
 def visible(value: object, longest: int = LONGEST) -> str:
@@ -83,24 +81,13 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
     """A link when the address is https (or http on this machine, where ``loopback`` allows it), else its text."""
     if not address:
         return NOTHING
-    if not _is_safe(address, loopback=loopback):
+    if not address.isascii() or not is_secure(
+        address, loopback=loopback
+    ):  # what looks like another letter is no link
         return visible(address)
     return format_html(
         '<a href="{}" rel="noopener noreferrer">{}</a>', address, visible(address, longest=100)
     )
-
-
-def _is_safe(address: str, *, loopback: bool) -> bool:
-    if _NOT_IN_ADDRESSES.search(address):
-        return False
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port  # the port too is read late, and may be no number
-    except ValueError:
-        return False
-    if not host or port == 0 or parts.username or parts.password:
-        return False
-    return parts.scheme == "https" or (loopback and parts.scheme == "http" and host in LOOPBACK)
 
 
 def lines(parts: Sequence[str]) -> SafeString:

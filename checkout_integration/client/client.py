@@ -13,11 +13,11 @@ from typing import Any, Final, Self, TypeVar
 import requests
 from requests.auth import HTTPBasicAuth
 
-from checkout_integration.client.addresses import is_secure
 from checkout_integration.client.config import ClientConfig
 from checkout_integration.client.errors import AnswerUnreadable, answered
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
 from checkout_integration.client.transport import Answer, SignatureAuth, Transport
+from checkout_integration.protocol.address import is_secure
 from checkout_integration.protocol.answers import (
     MalformedAnswer,
     OrderAnswer,
@@ -185,7 +185,7 @@ class Client:
     def _require_secure_form(self, result: Any) -> None:
         # SVC-05: customers are sent to this address.
         address = getattr(result, "payment_form_url", None)
-        if address and not is_secure(address, allow_http_loopback=self._config.allow_http_loopback):
+        if address and not is_secure(address, loopback=self._config.allow_http_loopback):
             raise MalformedAnswer("the payment_form_url of the answer is not HTTPS")
 
     def _masked(self, error: ErrorObject) -> ErrorObject:

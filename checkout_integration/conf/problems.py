@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils.module_loading import import_string
 
 from checkout_integration.conf.project import Project
 from checkout_integration.conf.shapes import SHAPES
+from checkout_integration.protocol.address import is_secure
 
 SETTING = "CHECKOUT_INTEGRATION"
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SHORTEST_SECRET = 16
 
 
@@ -178,7 +177,7 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
             continue
         if name not in values:
             continue
-        if not _is_secure(address, loopback_allowed=loopback_allowed):
+        if not is_secure(address, loopback=loopback_allowed is True):
             yield Problem(
                 id="checkout_integration.E007",
                 message=f"{name} of {place} is not an https:// address.",
@@ -191,20 +190,6 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
                 message=f"{name} of {place} has a query or a fragment.",
                 hint=f"Set {name} to the address without ? and #: a path is appended to it.",
             )
-
-
-def _is_secure(address: object, *, loopback_allowed: bool) -> bool:
-    """All requests go over HTTPS (AUT-01); a sandbox on the loopback may be allowed without."""
-    # urlsplit drops line breaks and leading blanks by itself; what is called later may not.
-    if not isinstance(address, str) or not address.isprintable() or " " in address:
-        return False
-    try:
-        parts = urlsplit(address)
-        readable = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
-    except ValueError:
-        return False
-    allowed = loopback_allowed is True and parts.scheme == "http" and parts.hostname in LOOPBACK
-    return readable and (parts.scheme == "https" or allowed)
 
 
 def _hooks(values: Mapping[str, Any], place: str) -> Iterator[Problem]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote, urlsplit
+
+from checkout_integration.protocol.address import is_secure
 
 FRAME_SANDBOX: Final = (
     "allow-forms allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox "
@@ -15,9 +17,6 @@ FRAME_SANDBOX: Final = (
 )
 """What the form may do in an inline frame: pop-ups are for 3-D Secure and wallets, the top is left only by a click."""
 
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-_NOT_IN_ADDRESSES: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029]")
-"""Browsers drop some of these and read the rest as something else."""
 _HOST_AND_PORT: Final = re.compile(r"[\w.\-:\[\]]+", re.ASCII)
 """A semicolon or comma in a host would begin a directive of its own."""
 
@@ -43,11 +42,7 @@ def safe_address(address: str | None, *, loopback: bool = False) -> str:
     That is https (AUT-01), and http to this machine where ``loopback`` allows it: never ``javascript:``, never with a
     name and password, whoever sent it.
     """
-    parts = _parts(address or "")
-    if parts is None or not parts.hostname or parts.username or parts.password:
-        return ""
-    allowed = parts.scheme == "https" or (loopback and parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    return address or "" if allowed else ""
+    return address or "" if is_secure(address, loopback=loopback) else ""
 
 
 def origin(address: str) -> str:
@@ -56,13 +51,3 @@ def origin(address: str) -> str:
         return ""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}" if _HOST_AND_PORT.fullmatch(parts.netloc) else ""
-
-
-def _parts(address: str) -> SplitResult | None:
-    if _NOT_IN_ADDRESSES.search(address):
-        return None
-    try:
-        parts = urlsplit(address)
-        return None if parts.port == 0 else parts  # the port is read late, and may be no number
-    except ValueError:
-        return None
