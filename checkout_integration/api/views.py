@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from django.db import connections, transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import Http404
-from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from rest_framework import generics
@@ -28,16 +26,9 @@ from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.handing_over import HandingOver
+from checkout_integration.views.transactions import outside_transactions
 
 Row = TypeVar("Row", bound=Model)
-View = TypeVar("View", bound=Callable[..., HttpResponseBase])
-
-
-def _outside_transactions(view: View) -> View:
-    """The view without the transaction of ATOMIC_REQUESTS, whichever database state lives in."""
-    for alias in connections:
-        view = transaction.non_atomic_requests(using=alias)(view)
-    return view
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -100,7 +91,7 @@ class OrderView(BuyerView[Order]):
         return shown.annotate(is_paid=Exists(Order.objects.paid().filter(pk=OuterRef("pk"))))
 
 
-@method_decorator(_outside_transactions, name="dispatch")  # a sale is committed before the service is called
+@method_decorator(outside_transactions, name="dispatch")  # a sale is committed before the service is called
 class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
     """GET: the buyer's checkouts. POST: a new one, whose price the shop's hook decides."""
 

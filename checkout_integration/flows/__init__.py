@@ -5,7 +5,13 @@ What a shop calls stands here; the modules behind it read as tables of contents 
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows.announcement import run_deliveries
-from checkout_integration.flows.checkout import IssuedToken, TransactionOpen, create_checkout, create_token
+from checkout_integration.flows.checkout import (
+    IssuedToken,
+    TransactionOpen,
+    create_checkout,
+    create_order_from_token,
+    create_token,
+)
 from checkout_integration.flows.support import (
     accept_payment,
     refresh_checkout,
@@ -21,6 +27,7 @@ __all__ = [
     "TransactionOpen",
     "accept_payment",
     "create_checkout",
+    "create_order_from_token",
     "create_token",
     "refresh_checkout",
     "refresh_order",

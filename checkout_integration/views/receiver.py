@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -16,11 +15,12 @@ from checkout_integration.flows.answer import NO_LENGTH, TOO_LARGE, UNKNOWN_PROJ
 from checkout_integration.flows.intake import LARGEST_BODY, Delivered, receive
 from checkout_integration.protocol import strict_json
 from checkout_integration.views.handing_over import HandingOver
+from checkout_integration.views.transactions import outside_transactions
 
 
 @csrf_exempt
 @login_not_required
-@transaction.non_atomic_requests  # the flow owns its transaction: 200 means committed (G1)
+@outside_transactions  # the flow owns its transaction: 200 means committed (G1)
 def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     """Receives one notification (EP5-01) and acknowledges it with an empty 200 (EP5-02).
 

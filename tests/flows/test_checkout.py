@@ -79,7 +79,7 @@ def test_buyer_travels_as_external_id(checkout_sandbox: Sandbox, live_server: Li
     assert list(Order.objects.for_user(ada).paid()) == [order]
 
 
-@pytest.mark.spec("EP1-01", "EP6-05")
+@pytest.mark.spec("EP1-01", "EP1-24")
 def test_token_sells_too(checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening) -> None:
     """The order is made later by whoever uses the token, and is bound by its reference."""
     heard = listen(checkout_paid)
@@ -92,6 +92,19 @@ def test_token_sells_too(checkout_sandbox: Sandbox, live_server: LiveServer, lis
     assert_granted(issued.checkout)
     assert len(heard) == 1
     assert issued.token not in repr(issued)
+
+
+@pytest.mark.spec("EP6-05", "EP2-12")
+def test_token_becomes_an_order_on_the_server(checkout_sandbox: Sandbox, live_server: LiveServer) -> None:
+    """The order is made by the token alone; the sale knows its id and its form before anyone pays."""
+    issued = flows.create_token(**PRICE)
+    checkout = flows.create_order_from_token(issued)
+    assert Order.objects.get().order_id == checkout.order_id
+    assert checkout.payment_form_url != issued.payment_form_url
+    checkout_sandbox.payments.pay(checkout.order_id)
+    assert checkout_sandbox.wait_idle()
+    flows.run_deliveries()
+    assert_granted(checkout)
 
 
 @pytest.mark.parametrize("sell", [flows.create_checkout, flows.create_token])
