@@ -1,24 +1,43 @@
 /* The client-side object of the sandbox: shows the hosted form in the page or over it.
-   Options: one of token | formUrl. Events arrive by postMessage from the form's own origin. */
+   Options: one of project | token | formUrl; with a project also amount, currency, products, type; language, viewScheme.
+   Events arrive by postMessage from the form's own origin. The class is served under the name that ?class= asks for. */
 (() => {
   const home = new URL(document.currentScript.src).origin;
+  const sources = ["project", "token", "formUrl"];
+  const purchase = ["amount", "currency", "products", "type"];
+  const names = { language: "language", viewScheme: "view_scheme" };
+  const given = (value) => value !== undefined && value !== null && value !== "";
 
   class CheckoutClient {
     constructor(options = {}) {
-      if (!options.token === !options.formUrl) throw new Error("CheckoutClient: give one of token and formUrl");
+      if (sources.filter((name) => given(options[name])).length !== 1) {
+        throw new Error("CLIENT_CLASS: give one of project, token and formUrl");
+      }
       this.options = { ...options };
       this.listeners = new Map();
+      this.mode = "embed";
       this.frame = null;
       this.modal = null;
       this.onMessage = this.onMessage.bind(this);
     }
 
     get address() {
-      const url = this.options.formUrl
-        ? new URL(this.options.formUrl, document.baseURI)
-        : new URL(`/form/?${new URLSearchParams({ token: this.options.token })}`, home);
+      const { formUrl, token, project } = this.options;
+      const url = given(formUrl) ? new URL(formUrl, document.baseURI) : new URL("/form/", home);
+      if (given(token)) url.searchParams.set("token", token);
+      if (given(project)) this.addPurchase(url.searchParams);
+      for (const [option, parameter] of Object.entries(names)) {
+        if (given(this.options[option])) url.searchParams.set(parameter, this.options[option]);
+      }
       url.searchParams.set("form_mode", this.mode);
       return url;
+    }
+
+    addPurchase(parameters) {
+      parameters.set("project", this.options.project);
+      for (const name of purchase) {
+        for (const value of [this.options[name] ?? []].flat()) parameters.append(name, value);
+      }
     }
 
     on(event, listener) {
@@ -49,6 +68,7 @@
       this.find(selector).append(modal);
       modal.showModal();
       this.modal = modal;
+      this.tell("modalOpened", {});
       return this;
     }
 
@@ -64,7 +84,7 @@
 
     find(selector) {
       const target = selector ? document.querySelector(selector) : document.body;
-      if (!target) throw new Error(`CheckoutClient: nothing matches ${selector}`);
+      if (!target) throw new Error(`CLIENT_CLASS: nothing matches ${selector}`);
       return target;
     }
 
@@ -91,5 +111,14 @@
     }
   }
 
-  window.CheckoutClient = CheckoutClient;
+  // A setter for each option: setAmount(9.99), setViewScheme("dark") … They count for what is rendered afterwards.
+  for (const name of [...sources, ...purchase, ...Object.keys(names)]) {
+    CheckoutClient.prototype[`set${name[0].toUpperCase()}${name.slice(1)}`] = function set(value) {
+      if (sources.includes(name)) for (const other of sources) delete this.options[other];
+      this.options[name] = value;
+      return this;
+    };
+  }
+
+  window["CLIENT_CLASS"] = CheckoutClient;
 })();
