@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from checkout_integration.flows import installation
 from tests.flows.shop import Listening, ShopHooks
@@ -37,3 +38,20 @@ def hooks(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[ShopHooks]:
 def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget which projects this process has seen installed: each test has tables of its own."""
     monkeypatch.setattr(installation, "_known", set())
+
+
+@pytest.fixture
+def database_away(settings: Any) -> Iterator[None]:
+    """State lives in a database that does not answer."""
+    connections.databases["nowhere"] = {
+        **connections.databases["default"],
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": "/nonexistent/folder/database.sqlite3",
+        "OPTIONS": {},
+    }
+    connections["nowhere"].alias = "away"  # Django's tests let only databases of unknown names be opened
+    settings.DATABASE_ROUTERS = ["tests.flows.shop.ToNowhere"]
+    yield
+    connections["nowhere"].close()
+    del connections["nowhere"]
+    del connections.databases["nowhere"]

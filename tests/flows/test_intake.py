@@ -169,33 +169,6 @@ def test_hook_that_breaks_a_constraint_is_our_own_failure(
     )
 
 
-class ToNowhere:
-    """A router that sends state to a database that cannot be opened."""
-
-    def db_for_write(self, model: type[Any], **hints: Any) -> str | None:
-        """Nowhere for the app's own tables."""
-        return "nowhere" if model._meta.app_label == "checkout_integration" else None
-
-    db_for_read = db_for_write
-
-
-@pytest.fixture
-def database_away(settings: Any) -> Any:
-    """State lives in a database that does not answer."""
-    connections.databases["nowhere"] = {
-        **connections.databases["default"],
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": "/nonexistent/folder/database.sqlite3",
-        "OPTIONS": {},
-    }
-    connections["nowhere"].alias = "away"  # Django's tests let only databases of unknown names be opened
-    settings.DATABASE_ROUTERS = ["tests.flows.test_intake.ToNowhere"]
-    yield
-    connections["nowhere"].close()
-    del connections["nowhere"]
-    del connections.databases["nowhere"]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_database_that_is_away_is_unavailable(
     checkout_deliver: Deliver, database_away: None, caplog: pytest.LogCaptureFixture

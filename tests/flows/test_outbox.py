@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.announcement import _claim, _due, fan_out
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import (
     checkout_paid,
@@ -24,6 +24,7 @@ from checkout_integration.signals import (
     order_changed,
     payment_refund,
     payment_success,
+    user_validated,
 )
 from checkout_integration.testing.assertions import assert_granted, assert_not_granted, assert_taken_back
 from checkout_integration.testing.delivery import Deliver
@@ -282,6 +283,29 @@ def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
     Order.objects.update(receivers_lease_until=timezone.now() + timedelta(minutes=1))
     flows.run_deliveries()
     assert heard == []
+
+
+def test_order_is_claimed_by_one_process(listen: Listening) -> None:
+    """Two looked at the same moment and found different deliveries of one order: one of them wins."""
+    listen(checkout_paid, name="a")
+    listen(checkout_paid, name="b")
+    paid(CheckoutFactory())
+    fan_out()
+    found = list(_due().select_related("announcement"))
+    assert [_claim(each) for each in found] == [True, False]
+
+
+def test_delivery_is_claimed_by_one_process(
+    listen: Listening, checkout_deliver: Deliver, settings: Any
+) -> None:
+    """Also one that belongs to no order, such as a decision about a customer."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    listen(user_validated)
+    checkout_deliver(event="user.validate")
+    fan_out()
+    found = [_due().select_related("announcement").get() for _ in range(2)]
+    assert [_claim(each) for each in found] == [True, False]
+    assert Delivery.objects.get().attempts == 1
 
 
 def test_receiver_that_vanished_is_a_failure(listen: Listening) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
 from decimal import Decimal
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from checkout_integration import flows
+from checkout_integration.flows.repeating import Unavailable
 from checkout_integration.models import Announcement, Order
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
@@ -105,3 +109,33 @@ def test_work_once_runs_what_is_due(listen: Listening) -> None:
 def test_work_with_nothing_due_ends(listen: Listening) -> None:
     """An empty outbox is no error."""
     assert run("checkout_work", "--once") == (0, "0 run, 0 failed\n")
+
+
+class Stopping(StringIO):
+    """Takes what a command complains of, and then stops the command as a supervisor does."""
+
+    def write(self, text: str) -> int:
+        """Stops it once it has said why it waits."""
+        if "does not answer" in text:
+            signal.raise_signal(signal.SIGTERM)
+        return super().write(text)
+
+
+@pytest.fixture
+def _own_signals() -> Iterator[None]:
+    """Give signals back to whoever had them."""
+    held = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in held.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_own_signals")
+def test_worker_outlives_its_database(database_away: None) -> None:
+    """While the database restarts it waits and looks again; a termination signal ends it (A.6)."""
+    complaints = Stopping()
+    call_command("checkout_work", "--interval", "0.01", stdout=StringIO(), stderr=complaints)
+    assert "OperationalError" in complaints.getvalue() or "Unavailable" in complaints.getvalue()
+    with pytest.raises((OperationalError, Unavailable)):
+        run("checkout_work", "--once")

@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import close_old_connections
 
 from checkout_integration import flows
+from checkout_integration.flows.announcement import Ran
+from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable
 
 
 class Command(BaseCommand):
@@ -35,7 +37,7 @@ class Command(BaseCommand):
         while True:
             if not options["once"]:
                 close_old_connections()
-            ran = flows.run_deliveries()
+            ran = self._run(once=options["once"])
             total, failed = total + ran.run, failed + ran.failed
             if options["once"] and ran.run == 0:
                 break
@@ -44,3 +46,13 @@ class Command(BaseCommand):
             if stopped.is_set():
                 break
         self.stdout.write(f"{total} run, {failed} failed")
+
+    def _run(self, *, once: bool) -> Ran:
+        """Runs what is due; a worker outlives a restart of its database, and looks again."""
+        try:
+            return flows.run_deliveries()
+        except (Unavailable, *DATABASE_AWAY) as error:
+            if once:
+                raise
+            self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
+            return Ran(run=0, failed=0)
