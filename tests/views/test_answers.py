@@ -9,11 +9,12 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration.models import Incident, Notification, Order
+from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderDocumentFactory
 from tests.flows.shop import notification, statements
 from tests.views.wire import body_of, post, signature
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.spec("EP5-01", "EP5-02", "EVT-09", "HTT-02")
@@ -67,10 +68,10 @@ def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> 
 @pytest.mark.parametrize(
     "body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'\xef\xbb\xbf{"id": 1}', b'{"id": NaN}']
 )
-def test_signed_body_that_is_not_json_is_a_bad_request(live_server: LiveServer, body: bytes) -> None:
+def test_signed_body_that_is_not_json_is_a_bad_request(checkout_deliver: Deliver, body: bytes) -> None:
     """400, and nothing is kept: there is nothing that could be read later."""
-    answer = post(live_server.url, body, authorization=signature(body))
-    assert (answer.status, answer.error["code"]) == (400, "INVALID_JSON")
+    answer = checkout_deliver(body)
+    assert (answer.status_code, b'"INVALID_JSON"' in answer.content) == (400, True)
     assert not Notification.objects.exists()
     assert not Incident.objects.exists()
 
@@ -90,47 +91,47 @@ def test_signed_body_that_is_not_json_is_a_bad_request(live_server: LiveServer, 
     ],
     ids=["equal keys", "depth", "digits", "exponent", "no id", "no event", "no object", "a list", "null"],
 )
-def test_json_beyond_our_limits_is_kept(live_server: LiveServer, body: bytes) -> None:
+def test_json_beyond_our_limits_is_kept(checkout_deliver: Deliver, body: bytes) -> None:
     """200, the bytes as they came, and an incident: to refuse it would mean 48 h of retries (G10)."""
     for _ in range(2):
-        answer = post(live_server.url, body, authorization=signature(body))
-        assert (answer.status, answer.body) == (200, b"")
+        answer = checkout_deliver(body)
+        assert (answer.status_code, answer.content) == (200, b"")
     kept = Notification.objects.get()
     assert (kept.state, bytes(kept.body or b""), kept.receipts) == ("refused", body, 2)
     assert Incident.objects.get().kind == "refused_content"
 
 
-def test_order_without_an_id_is_kept(live_server: LiveServer) -> None:
+def test_order_without_an_id_is_kept(checkout_deliver: Deliver) -> None:
     """It names nothing that could be recorded, so it is kept for staff."""
     body = body_of(object=OrderDocumentFactory(id=""))
-    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert checkout_deliver(body).status_code == 200
     assert Notification.objects.get().state == "refused"
     assert not Order.objects.exists()
 
 
-def test_unknown_event_is_kept(live_server: LiveServer) -> None:
+def test_unknown_event_is_kept(checkout_deliver: Deliver) -> None:
     """200, kept as it came, an incident, no order, whatever the object is."""
     body = body_of(event="payment.paused")
     for _ in range(2):
-        assert post(live_server.url, body, authorization=signature(body)).status == 200
+        assert checkout_deliver(body).status_code == 200
     assert bytes(Notification.objects.get().body or b"") == body
     assert Incident.objects.get().kind == "unknown_event"
     assert not Order.objects.exists()
 
 
-def test_unknown_status_is_kept(live_server: LiveServer) -> None:
+def test_unknown_status_is_kept(checkout_deliver: Deliver) -> None:
     """The event decides; the word that nobody knows is an incident."""
     body = body_of(object=OrderDocumentFactory(status="dancing"))
-    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert checkout_deliver(body).status_code == 200
     assert Order.objects.get().status == "processed"
     assert "unknown_status" in set(Incident.objects.values_list("kind", flat=True))
 
 
-def test_unknown_fields_are_kept(live_server: LiveServer) -> None:
+def test_unknown_fields_are_kept(checkout_deliver: Deliver) -> None:
     """Fields come and go: all of them are in the order's document."""
     order = {**OrderDocumentFactory(), "recurring_plan_id": "plan-7", "novelty": {"deep": [1]}}
     body = body_of({**notification(order=order), "envelope_novelty": True})
-    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert checkout_deliver(body).status_code == 200
     document = Order.objects.get().whole_document
     assert (document["recurring_plan_id"], document["novelty"]) == ("plan-7", {"deep": [1]})
 
@@ -152,20 +153,20 @@ def test_unknown_fields_are_kept(live_server: LiveServer) -> None:
     ],
     ids=str,
 )
-def test_odd_values_never_fail(live_server: LiveServer, odd: dict[str, object]) -> None:
+def test_odd_values_never_fail(checkout_deliver: Deliver, odd: dict[str, object]) -> None:
     """A signed message may hold anything: it is acknowledged, whatever can be read of it."""
     order = {**OrderDocumentFactory(), **odd}
     description = order["description"]
     body = body_of({**notification(order={**order, "description": ""})})
     if "\x00" in str(description):
         body = body.replace(b'"description":""', b'"description":"\\u0000 \\ud800"')
-    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert checkout_deliver(body).status_code == 200
     assert Notification.objects.get().state in ("applied", "refused")
 
 
 @pytest.mark.parametrize("delivery_try", [-1, 10**30, "seven", None, True])
-def test_odd_attempt_numbers_never_fail(live_server: LiveServer, delivery_try: object) -> None:
+def test_odd_attempt_numbers_never_fail(checkout_deliver: Deliver, delivery_try: object) -> None:
     """The number of the attempt only moves a time."""
     body = body_of({**NotificationDocumentFactory(), "delivery_try": delivery_try})
-    assert post(live_server.url, body, authorization=signature(body)).status == 200
+    assert checkout_deliver(body).status_code == 200
     assert Order.objects.get().status == "processed"

@@ -46,20 +46,14 @@ def settle(settings: Any, **changes: Any) -> None:
 
 
 @pytest.mark.spec("AUT-04", "AUT-05", "ERR-01", "ERR-02", "ERR-03")
-@pytest.mark.parametrize("authorization", FORGED.values(), ids=FORGED)
-def test_forged_signature_is_refused_without_a_statement(
-    live_server: LiveServer, authorization: str | bytes | None
-) -> None:
+def test_forged_signature_is_refused_without_a_statement(live_server: LiveServer) -> None:
     """A stranger gets 401 with the error object, stores nothing, and costs no SQL."""
     with statements() as seen:
-        answer = post(live_server.url, BODY, authorization=authorization)
-    assert answer.status == 401
-    assert answer.error == {
-        "code": "INVALID_SIGNATURE",
-        "message": "The signature does not match.",
-        "details": "",
-    }
-    assert HEX.encode() not in answer.body
+        answers = {case: post(live_server.url, BODY, authorization=forged) for case, forged in FORGED.items()}
+    refused = {"code": "INVALID_SIGNATURE", "message": "The signature does not match.", "details": ""}
+    assert {case: (each.status, each.error) for case, each in answers.items()} == dict.fromkeys(
+        FORGED, (401, refused)
+    )
     assert seen == []
     assert not Notification.objects.exists()
     assert not Order.objects.exists()
