@@ -74,7 +74,8 @@ def _reaches_end(page: Page, end: int, *, edge: int | None, is_short: bool, idle
     at_edge = edge is not None and end >= edge
     if page.count is not None and end >= page.count:
         return at_edge or is_short or not page.ids
-    return (at_edge and (page.count is None or idle >= _DOUBTS)) or not page.ids
+    # An empty beginning of a list that promises rows is read again: taken for the end at once, it would hide them all.
+    return (at_edge or not page.ids) and (page.count is None or idle >= _DOUBTS)
 
 
 class _Recent:
