@@ -1,0 +1,67 @@
+"""Every fault of notifications ends in the right state of the shop: one effect, or a refusal or incident as due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.flows import installation
+from checkout_integration.models import Checkout, Incident, Notification
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from tests.flows.shop import Heard, Listening
+from tests.paths.fault_rows import NOTIFICATION_ROWS, NotificationRow
+
+
+@pytest.fixture
+def effects(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, Heard]]:
+    """Give what the shop's receivers heard: sales paid and sales reversed."""
+    monkeypatch.setattr(installation, "_known", set())
+    listening = Listening()
+    yield listening(checkout_paid), listening(checkout_reversed)
+    listening.end()
+
+
+def tell(sandbox: Sandbox, order_id: str, story: tuple[str | int, ...]) -> None:
+    """Let the story happen, and run after each step what is due, at the service and in the shop."""
+    for step in story:
+        if isinstance(step, int):
+            sandbox.clock.advance(step)
+        elif step == "sync":
+            flows.sync_transactions()
+        else:
+            getattr(sandbox.payments, step)(order_id)
+        assert sandbox.wait_idle()
+        flows.run_deliveries()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("row", NOTIFICATION_ROWS, ids=lambda row: row.name)
+def test_every_fault_has_its_end(
+    row: NotificationRow,
+    settings: Any,
+    checkout_sandbox: Sandbox,
+    live_server: Any,
+    effects: tuple[Heard, Heard],
+) -> None:
+    """Through the real receiver, over real sockets."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **row.settings}
+    checkout_sandbox.projects.update("test-project", retry_limit=2)
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    checkout_sandbox.faults.set_from({"seed": 7, "rules": [row.rule]})
+    tell(checkout_sandbox, checkout.order_id, tuple(row.story))
+    answers = [
+        str(entry.status)
+        for entry in checkout_sandbox.log.entries()
+        if entry.direction == "out" and entry.status
+    ]
+    checkout = Checkout.objects.get(pk=checkout.pk)
+    assert " ".join(answers) == row.answers
+    assert [order.status for order in checkout.orders.all()] == [row.status]
+    assert tuple(map(len, effects)) == (row.granted, row.taken_back)
+    assert Notification.objects.count() == row.kept
+    assert tuple(Incident.objects.values_list("kind", flat=True)) == tuple(row.incidents)

@@ -1,0 +1,22 @@
+"""docs/fault-table.md tells what the tests of the faults expect, and no fault is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from checkout_integration.sandbox.faults_catalogue import KINDS, FaultPoint
+from tests.paths.fault_page import PAGE, page
+from tests.paths.fault_rows import API_ROWS, NOTIFICATION_ROWS, ApiRow, NotificationRow
+
+
+def test_the_page_is_the_table() -> None:
+    """Write it anew with `python3 -m tests.paths.fault_page`."""
+    assert PAGE.read_text("utf-8") == page()
+
+
+@pytest.mark.parametrize("point", FaultPoint)
+def test_every_fault_has_a_row(point: FaultPoint) -> None:
+    """A fault that is added to the switchboard is tried."""
+    rows: list[ApiRow | NotificationRow] = [*API_ROWS, *NOTIFICATION_ROWS]
+    tried = {row.rule["kind"] for row in rows if row.rule["point"] == point}
+    assert tried == set(KINDS[point])
