@@ -6,12 +6,15 @@ import os
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 
 from tests import services
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox import Sandbox
 
 PLUGIN = "checkout_integration.testing.plugin"
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "django_db_serialized_rollback"}
@@ -86,3 +89,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> Iterat
         # Playwright keeps an event loop in the test's thread, where Django would refuse each query as unsafe.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         yield {**browser_type_launch_args, "executable_path": services.chromium(), "args": arguments}
+
+
+@pytest.fixture
+def checkout_sandbox(checkout_sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The plug-in's sandbox, failing the test when it sent anything that openapi.yaml does not allow."""
+    from tests.sandbox.openapi.watching import watched
+
+    with watched(checkout_sandbox):
+        yield checkout_sandbox

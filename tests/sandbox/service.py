@@ -11,6 +11,7 @@ from typing import Any
 import requests
 
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
+from tests.sandbox.openapi.watching import watched
 from tests.sandbox.receiver import Receiver
 
 PROJECT = "project-1"
@@ -108,6 +109,7 @@ def running(
         projects = [SandboxProject(**settings)]
         with (
             Sandbox(projects, profile=profile, state=state, clock=clock) as sandbox,
+            watched(sandbox),
             SandboxServer(sandbox) as server,
         ):
             yield Service(sandbox, server.url, receiver)
