@@ -226,6 +226,14 @@ def test_of_two_values_told_at_once_the_choice_does_not_depend_on_arrival() -> N
     assert document(row("processed", 0, country="ZZ"), *told)["country"] == "FR"
 
 
+def test_a_value_told_twice_at_once_has_one_stamp() -> None:
+    """Although only one of the messages tells of a payment: whether it does matters to amounts only."""
+    state = either_way(
+        message("payment.success", 0, country="DE"), message("payment.cancel", 0, country="DE")
+    )
+    assert state.merged.stamps["country"] == Stamp(at=stamp(at(0)), source=Source.NOTIFICATION)
+
+
 def test_a_stamp_tells_who_told_the_standing_value_and_when() -> None:
     """Amounts and currencies also say whether the order was known as paid."""
     stamps = known(

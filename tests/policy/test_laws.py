@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkout_integration.policy import facts as fact_rules
@@ -115,6 +115,7 @@ def test_join_is_idempotent(left: Facts, right: Facts) -> None:
     assert join(both, right) == join(both, left) == both
 
 
+@settings(max_examples=400)
 @given(st.data(), NEWS)
 def test_state_is_a_function_of_the_set_of_observations(data: st.DataObject, news: list[Observation]) -> None:
     """Any order and any number of repetitions ends in the same status, values, stamps and conflicts."""
