@@ -10,13 +10,16 @@ from werkzeug.routing import Map, RequestRedirect
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
+from checkout_integration.protocol.vocabulary import VERSION_HEADER
 from checkout_integration.sandbox.api import Api
 from checkout_integration.sandbox.assets_route import asset_rules
 from checkout_integration.sandbox.control import Control
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.operator_details import OperatorDetails
 from checkout_integration.sandbox.operator_page import OperatorPage
+from checkout_integration.sandbox.operator_project import OperatorProject
 from checkout_integration.sandbox.paying import Paying
 from checkout_integration.sandbox.testing_door import TestingDoor
 from checkout_integration.sandbox.unreliable import spoiled
@@ -43,6 +46,8 @@ class SandboxApp:
             Control(sandbox),
             TestingDoor(sandbox),
             OperatorPage(sandbox),
+            OperatorProject(sandbox),
+            OperatorDetails(sandbox),
         )
         rules = [rule for part in parts for rule in part.rules()]
         self._routes = Map([*rules, *asset_rules()], strict_slashes=True)
@@ -92,6 +97,7 @@ class SandboxApp:
                 status=answer.status_code,
                 request=_body_of(request),
                 answer=answer.get_data(),
+                version=request.headers.get(VERSION_HEADER, ""),
             )
 
     def _now(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from werkzeug.routing import Rule
@@ -16,16 +16,16 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.methods import CryptoCurrency, PaymentMethod, Wallet
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.wire import json_answer, read_asked
+from checkout_integration.sandbox.wire import json_answer, read_asked, read_decimal
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _SHOWN: Final = 200
-_LARGEST_NUMBER: Final = 10**9
 _TOLD: Final = (
     "project_id webhook_url mode live activated dynamic_urls merchant currency success_url fail_url vat_payer"
-    " ask_billing_address title agreement_number retry_interval retry_limit attempt_timeout"
+    " ask_billing_address title agreement_number retry_interval retry_limit retry_schedule attempt_timeout"
+    " tells_expiry suspended invalid_status"
 ).split()
 
 
@@ -95,7 +95,7 @@ class Control:
             asked = read_asked(request)
             if isinstance(asked.get("running"), bool):
                 clock.set_running(asked["running"])
-            clock.advance(float(_decimal(asked.get("advance")) or 0))
+            clock.advance(float(read_decimal(asked.get("advance")) or 0))
         return json_answer({"now": write_moment(clock.now()), "running": clock.running})
 
     def faults(self, request: Request) -> Response:
@@ -113,7 +113,7 @@ class Control:
 
     def deliver(self, request: Request) -> Response:
         """Deliver what is due now, and answer when that is done: {"idle"}."""
-        timeout = float(_decimal(read_asked(request).get("timeout")) or 10)
+        timeout = float(read_decimal(read_asked(request).get("timeout")) or 10)
         self._sandbox.deliveries.wake()
         return json_answer({"idle": self._sandbox.wait_idle(timeout)})
 
@@ -132,7 +132,7 @@ class Control:
         )
 
     def _refund(self, order_id: str, asked: dict[str, Any]) -> None:
-        amount = _decimal(asked.get("amount"))
+        amount = read_decimal(asked.get("amount"))
         self._sandbox.payments.refund(order_id, amount=amount, reason=str(asked.get("reason") or ""))
 
     def _resend(self, order_id: str, asked: dict[str, Any]) -> None:
@@ -178,24 +178,12 @@ def _method_of(asked: dict[str, Any]) -> PaymentMethod | None:
     return Card(number=str(asked["card"])[:19], secure3d=secure3d if isinstance(secure3d, bool) else None)
 
 
-def _decimal(value: Any) -> Decimal | None:
-    if value is None:
-        return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite() or not 0 <= number <= _LARGEST_NUMBER:
-        raise RefusedError(400, "sb000007", "not a number", f"0 to {_LARGEST_NUMBER} is wanted")
-    return number
-
-
 def _plain(value: Any) -> Any:
     """Return the value with floats as Decimals, which is what the JSON writer takes."""
     if isinstance(value, float):
         return Decimal(str(value))
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value

@@ -50,13 +50,13 @@ class Creation:
         """
         body = Fields(document)
         purchase = read_token_purchase(body)
-        _refuse_problems(body)
+        _refuse_problems(body, self._projects.find(purchase.project or ""))
         project = self._project(purchase, self._profile.unknown_token_project_status, "settings.project_id")
         self._check_signature(project, signature, needed=True)
         checked = Fields(document, "settings.")
         check_purchase(purchase, project, checked)
-        _refuse_problems(checked)
-        _check_activated(project)
+        _refuse_problems(checked, project)
+        _check_standing(project)
         return self._keep_token(document)
 
     def create_order(self, document: dict[str, Any], signature: str | None, language: str = "") -> Order:
@@ -70,7 +70,8 @@ class Creation:
         body = Fields(document)
         token = body.text("token", longest=4096)
         purchase = read_order_purchase(body)
-        _refuse_problems(body)
+        _refuse_problems(body, self._projects.find(purchase.project or ""))
+        self._check_new(document)
         if token:
             purchase = purchase.overridden_by(self._token_purchase(token))
         project = self._project(purchase, 400, "project")
@@ -90,14 +91,19 @@ class Creation:
     def _store_order(self, purchase: Purchase, project: SandboxProject, language: str) -> Order:
         checked = Fields({})
         check_purchase(purchase, project, checked)
-        _refuse_problems(checked)
-        _check_activated(project)
+        _refuse_problems(checked, project)
+        _check_standing(project)
         order = with_language(open_order(purchase, project, self._now()), language)
         if order.amount <= 0:
             # WHY: units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
             raise RefusedError(400, "fm000002", "invalid request data", "amount: is worth nothing")
         self._ledger.add(order)
         return order
+
+    def _check_new(self, document: dict[str, Any]) -> None:
+        """Refuse the identifier of an order that exists already: the service gives each its own (EP2-14, HTT-11)."""
+        if document.get("order") and self._ledger.find(document["order"]) is not None:
+            raise RefusedError(409, "fm000024", "the order exists already", "order: leave it out")
 
     def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
         if not purchase.project:
@@ -137,11 +143,15 @@ class Creation:
         return now.replace(microsecond=0) if self._profile.whole_seconds else now
 
 
-def _refuse_problems(body: Fields) -> None:
+def _refuse_problems(body: Fields, project: SandboxProject | None) -> None:
     if body.problems:
-        raise RefusedError(400, "fm000002", "invalid request data", "; ".join(body.problems))
+        status = project.invalid_status if project else 400
+        raise RefusedError(status, "fm000002", "invalid request data", "; ".join(body.problems))
 
 
-def _check_activated(project: SandboxProject) -> None:
+def _check_standing(project: SandboxProject) -> None:
+    """Refuse what a suspended or not yet activated project may not do (HTT-07, HTT-08)."""
+    if project.suspended:
+        raise RefusedError(403, "co000008", "not authorized", "the project is suspended")
     if project.live and not project.activated:
         raise RefusedError(402, "co000007", "account is not activated for live requests")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
@@ -154,7 +155,7 @@ class DeliveryThreads:
             time.sleep(fault.seconds)
         answer = Answer(status=0)
         for _ in range(2 if kind is FaultKind.DUPLICATE else 1):
-            body = self._body(order, delivery, kind)
+            body = self._body(order, project, delivery, kind)
             answer = send_notification(
                 order.webhook_url,
                 body,
@@ -166,7 +167,11 @@ class DeliveryThreads:
             self._record(order, delivery, body, answer, fault)
         return Answer(status=0) if kind is FaultKind.UNHEARD else answer
 
-    def _body(self, order: Order, delivery: Delivery, kind: FaultKind | None) -> bytes:
+    def _body(
+        self, order: Order, project: SandboxProject, delivery: Delivery, kind: FaultKind | None
+    ) -> bytes:
+        # WHY from when it was due: every attempt that comes in time then tells the same end (EVT-10).
+        last = delivery.due_at + timedelta(seconds=project.seconds_left(delivery.delivery_try))
         message = self._documents.notification(
             id=delivery.notification_id,
             event=delivery.event,
@@ -174,14 +179,15 @@ class DeliveryThreads:
             now=self._clock.now(),
             delivery_try=delivery.delivery_try,
             payload=read_json(delivery.object),
+            expires_at=last if project.tells_expiry else None,
         )
         return write_json(in_old_shape(message) if kind is FaultKind.OLD_SHAPE else message).encode()
 
     def _conclude(self, order: Order, project: SandboxProject, delivery: Delivery, answer: Answer) -> None:
         if answer.status in _TAKEN:
             self._outgoing.settle(delivery, "delivered", answer.status)
-        elif delivery.delivery_try < project.retry_limit:
-            self._outgoing.postpone(delivery, answer.status, self._clock.now(), project.retry_interval)
+        elif (wait := project.next_wait(delivery.delivery_try)) is not None:
+            self._outgoing.postpone(delivery, answer.status, self._clock.now(), wait)
         else:
             self._give_up(order, delivery, answer)
 

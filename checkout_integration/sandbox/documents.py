@@ -121,7 +121,15 @@ class Documents:
         return document
 
     def notification(
-        self, *, id: str, event: Event, live: bool, now: datetime, delivery_try: int, payload: dict[str, Any]
+        self,
+        *,
+        id: str,
+        event: Event,
+        live: bool,
+        now: datetime,
+        delivery_try: int,
+        payload: dict[str, Any],
+        expires_at: datetime | None = None,
     ) -> dict[str, Any]:
         """Write a Webhook object; `created_at` is the time of this attempt (field notes)."""
         return {
@@ -130,7 +138,7 @@ class Documents:
             "event": event,
             "live": live,
             "created_at": write_moment(now),
-            "expires_at": "",
+            "expires_at": write_moment(expires_at) if expires_at else "",
             "delivery_try": delivery_try,
             "object": payload,
         }

@@ -9,14 +9,13 @@ from werkzeug.routing import Rule
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.protocol.vocabulary import WebhookMode
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form_pages import message_page
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_parts import log_part, orders_part, project_part
-from checkout_integration.sandbox.pages import fill, joined, page
+from checkout_integration.sandbox.pages import choices, fill, joined, page
 from checkout_integration.sandbox.testing_door import testing_part
-from checkout_integration.sandbox.wire import page_answer
+from checkout_integration.sandbox.wire import page_answer, read_decimal
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
@@ -34,7 +33,7 @@ class OperatorPage:
         self._actions: dict[str, Callable[[str], object]] = {
             "pay": payments.pay,
             "decline": payments.decline,
-            "cancel": payments.cancel,
+            "cancel": lambda order_id: payments.cancel(order_id, after_payment=True),
             "expire": payments.expire,
             "refund": payments.refund,
             "chargeback": payments.chargeback,
@@ -46,7 +45,6 @@ class OperatorPage:
         return [
             Rule("/_sandbox/", methods=["GET"], endpoint=self.show),
             Rule("/_sandbox/operator/clock", methods=["POST"], endpoint=self.advance),
-            Rule("/_sandbox/operator/project/<project_id>", methods=["POST"], endpoint=self.switch),
             Rule("/_sandbox/operator/orders/<order_id>/<action>", methods=["POST"], endpoint=self.act),
         ]
 
@@ -57,6 +55,9 @@ class OperatorPage:
         content = fill(
             "operator",
             profile=sandbox.profile.name,
+            running=choices(
+                {"yes": "runs with real time", "no": "stands still"}, "yes" if sandbox.clock.running else "no"
+            ),
             now=write_moment(sandbox.clock.now().replace(microsecond=0)),
             projects=joined([project_part(project) for project in sandbox.projects.all()]),
             testing=testing_part(sandbox.projects.all(), sandbox.testing.trials()),
@@ -66,17 +67,12 @@ class OperatorPage:
         return page_answer(page("Operator", content, width="wide"))
 
     def advance(self, request: Request) -> Response:
-        """Move the clock."""
+        """Move the clock, or let it run or stand."""
+        if request.form.get("running") in {"yes", "no"}:
+            self._sandbox.clock.set_running(request.form["running"] == "yes")
         seconds = request.form.get("advance", "")
         known = seconds.isascii() and seconds.isdigit() and len(seconds) < 10
         self._sandbox.clock.advance(float(seconds) if known else 0)
-        return self._back()
-
-    def switch(self, request: Request, project_id: str) -> Response:
-        """Switch the webhook mode of a project."""
-        mode = request.form.get("mode", "")
-        if mode in set(WebhookMode) and self._sandbox.projects.find(project_id):
-            self._sandbox.projects.update(project_id, mode=WebhookMode(mode))
         return self._back()
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
@@ -84,7 +80,14 @@ class OperatorPage:
         if action not in self._actions:
             return page_answer(message_page("No such action", "Go back to the operator's page."), 404)
         try:
-            self._actions[action](order_id)
+            if action == "refund" and request.form.get("amount"):
+                self._sandbox.payments.refund(
+                    order_id,
+                    amount=read_decimal(request.form["amount"]),
+                    reason=request.form.get("reason", ""),
+                )
+            else:
+                self._actions[action](order_id)
         except RefusedError as error:
             return page_answer(message_page("Not possible", error.message), error.status)
         return self._back()

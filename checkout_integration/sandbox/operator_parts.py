@@ -7,30 +7,31 @@ from typing import Final
 
 from markupsafe import Markup
 
-from checkout_integration.protocol.vocabulary import OrderStatus, WebhookMode
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.outgoing import Delivery
-from checkout_integration.sandbox.pages import choices, fill, joined
+from checkout_integration.sandbox.pages import fill, joined
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.run_log import Entry
 
 _COLUMNS: Final = ("Order", "Made", "For", "Amount", "Status", "Told", "Do")
 _LONGEST_TEXT: Final = 60
-_TONES: Final = {OrderStatus.PROCESSED: "good", OrderStatus.CREATED: "open", OrderStatus.PENDING: "open"}
+TONES: Final = {OrderStatus.PROCESSED: "good", OrderStatus.CREATED: "open", OrderStatus.PENDING: "open"}
 _BUTTONS: Final = {
     OrderStatus.CREATED: ["pay", "decline", "cancel", "expire"],
-    OrderStatus.PROCESSED: ["refund", "chargeback"],
+    OrderStatus.PROCESSED: ["refund", "chargeback", "cancel"],
 }
 
 
 def project_part(project: SandboxProject) -> Markup:
-    """Return a project with its mode switch; its secret is never shown."""
+    """Return a project in short; its secret is never shown."""
     return fill(
         "project",
         project_id=project.project_id,
         webhook_url=project.webhook_url or "nowhere",
-        modes=choices({mode: mode.replace("_", "-") for mode in WebhookMode}, project.mode),
+        live="live" if project.live else "test",
+        mode=project.mode.replace("_", "-"),
     )
 
 
@@ -55,23 +56,33 @@ def _row(order: Order, deliveries: Sequence[Delivery]) -> Markup:
         made=order.created_at.strftime("%d %b %H:%M:%S"),
         text=_shortened(order.description),
         amount=display_money(order.amount, order.currency),
-        tone=_TONES.get(order.status, "bad"),
+        tone=TONES.get(order.status, "bad"),
         status=order.status,
-        told=joined([_told(delivery) for delivery in deliveries]),
-        buttons=joined([_button(order.id, action) for action in _actions(order, deliveries)]),
+        told=told_part(deliveries),
+        buttons=buttons_part(order, deliveries),
     )
 
 
 def _name(order: Order) -> Markup:
     if order.reversal:
         return Markup('<code>{}</code><br><span class="soft">list item</span>').format(order.id[:8])
-    return Markup('<a href="/form/?order_id={}"><code>{}</code></a>').format(order.id, order.id[:8])
+    return Markup('<a href="/_sandbox/operator/orders/{}"><code>{}</code></a>').format(order.id, order.id[:8])
 
 
 def _actions(order: Order, deliveries: Sequence[Delivery]) -> list[str]:
     if order.reversal:
         return []
     return _BUTTONS.get(order.status, []) + (["resend"] if deliveries else [])
+
+
+def buttons_part(order: Order, deliveries: Sequence[Delivery]) -> Markup:
+    """Return a button for each thing that can be done with the order now."""
+    return joined([_button(order.id, action) for action in _actions(order, deliveries)])
+
+
+def told_part(deliveries: Sequence[Delivery]) -> Markup:
+    """Return a line for each message of the order."""
+    return joined([_told(delivery) for delivery in deliveries])
 
 
 def _shortened(text: str) -> str:
@@ -110,5 +121,6 @@ def _exchange(entry: Entry) -> Markup:
         tone="good" if 200 <= entry.status < 400 else "bad",
         status=entry.status or "no answer",
         note=entry.note,
+        number=entry.number,
         bodies=joined(bodies),
     )

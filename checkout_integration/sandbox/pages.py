@@ -55,10 +55,12 @@ def input_field(
     problems: Mapping[str, str],
     placeholder: str = "",
     inputmode: str = "text",
+    *,
+    needed: bool = True,
 ) -> Markup:
     """Return a labelled field with what was typed in it before, and with its problem if it has one."""
     problem = problems.get(name)
-    state, error = Markup("required"), Markup()
+    state, error = Markup("required") if needed else Markup(), Markup()
     if problem:
         state = Markup('required aria-invalid="true" aria-describedby="{}-error"').format(name)
         error = Markup('<p class="error" id="{}-error">{}</p>').format(name, problem)

@@ -15,6 +15,7 @@ from checkout_integration.sandbox.catalogue import Product
 from checkout_integration.sandbox.failure import RefusedError
 
 _NUMBERS: Final = (int, float, Decimal)
+_LONGEST_WAIT: Final = 10**9
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
     "bool": (bool,),
@@ -59,6 +60,10 @@ class SandboxProject:
         catalogue: the products for sale; None accepts every identifier with generated products.
         title, agreement_number: shown on the form, and `merchant_info` of orders.
         retry_interval, retry_limit, attempt_timeout: delivery of notifications, in seconds, times, seconds.
+        retry_schedule: seconds before each further attempt, in the place of interval and limit; () leaves them.
+        tells_expiry: whether notifications tell in `expires_at` when the attempts stop (WHK-06).
+        suspended: True answers 403 to whoever wants to create something for the project (HTT-08).
+        invalid_status: how invalid data is answered: 400, or 422 (HTT-05, HTT-12).
         unsafe_allow_any_secret, unsafe_allow_any_webhook: lift the two guards above; never with a real secret.
     """
 
@@ -82,6 +87,10 @@ class SandboxProject:
     retry_interval: float = 600.0
     retry_limit: int = 288
     attempt_timeout: float = 10.0
+    retry_schedule: tuple[float, ...] = ()
+    tells_expiry: bool = False
+    suspended: bool = False
+    invalid_status: int = 400
     unsafe_allow_any_secret: bool = False
     unsafe_allow_any_webhook: bool = False
 
@@ -103,9 +112,31 @@ class SandboxProject:
             value, kinds = getattr(self, each.name), _KINDS.get(str(each.type))
             if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise ValueError(f"{each.name} must be of the type {each.type}")
+        if self.invalid_status not in {400, 422}:
+            raise ValueError("invalid_status must be 400 or 422")
+        waits: Any = self.retry_schedule
+        if not isinstance(waits, (list, tuple)) or not all(_is_wait(each) for each in waits):
+            raise ValueError("retry_schedule must be an array of seconds")
+        object.__setattr__(self, "retry_schedule", tuple(float(each) for each in waits))
         object.__setattr__(self, "retry_interval", float(self.retry_interval))
         object.__setattr__(self, "attempt_timeout", float(self.attempt_timeout))
         object.__setattr__(self, "virtual_currency_price", Decimal(str(self.virtual_currency_price)))
+
+    def next_wait(self, delivery_try: int) -> float | None:
+        """Return the seconds before the attempt after the one numbered `delivery_try`; None for no more (EVT-12)."""
+        if self.retry_schedule:
+            return self.retry_schedule[delivery_try] if delivery_try < len(self.retry_schedule) else None
+        return self.retry_interval if delivery_try < self.retry_limit else None
+
+    def seconds_left(self, delivery_try: int) -> float:
+        """Return the seconds from the attempt numbered `delivery_try` to the last one (EVT-10)."""
+        if self.retry_schedule:
+            return min(_LONGEST_WAIT, sum(self.retry_schedule[delivery_try:]))
+        return min(_LONGEST_WAIT, self.retry_interval * max(0, self.retry_limit - delivery_try))
+
+
+def _is_wait(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool) and 0 <= value <= _LONGEST_WAIT
 
 
 class Projects:

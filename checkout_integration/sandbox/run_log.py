@@ -1,6 +1,6 @@
 """The run log: what came in, what went out, and how it was answered, for the operator's eyes.
 
-Headers are never kept, since they hold secrets. Bodies are the sandbox's own test data.
+Of the headers only the version is kept, since others hold secrets. Bodies are the sandbox's own test data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 _LONGEST_BODY: Final = 16_384
+_LONGEST_VERSION: Final = 32
 _ENTRIES: Final = 500
 
 
@@ -25,6 +26,7 @@ class Entry:
         direction: `in` for a request to the sandbox, `out` for a request to the merchant.
         status: the answer's HTTP status; 0 when there was none.
         note: what else happened: a fault, a connection error, an order made.
+        version: the version header of a request, "" when it had none (VER-02).
     """
 
     number: int
@@ -36,6 +38,7 @@ class Entry:
     request: str
     answer: str
     note: str
+    version: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +78,7 @@ class RunLog:
         request: bytes = b"",
         answer: bytes = b"",
         note: str = "",
+        version: str = "",
     ) -> None:
         """Add one exchange; long bodies are cut."""
         for watcher in self._watchers:
@@ -96,6 +100,7 @@ class RunLog:
                     request=request[:_LONGEST_BODY].decode("utf-8", "replace"),
                     answer=answer[:_LONGEST_BODY].decode("utf-8", "replace"),
                     note=note,
+                    version=version[:_LONGEST_VERSION],
                 )
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from decimal import Decimal, InvalidOperation
 from email.utils import format_datetime
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.json_text import NotJsonError, read_json, write_json
 
 LARGEST_BODY: Final = 1_048_576
+_LARGEST_NUMBER: Final = 10**9
 _PAGE_POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self';"
     " base-uri 'none'; frame-ancestors *"
@@ -85,6 +87,23 @@ def read_asked(request: Request) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RefusedError(400, "sb000006", "the body must be an object")
     return document
+
+
+def read_decimal(value: Any) -> Decimal | None:
+    """Return a number of a control request, None for none.
+
+    Raises:
+        RefusedError: 400, it is no number, negative or beyond all use.
+    """
+    if value is None:
+        return None
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or not 0 <= number <= _LARGEST_NUMBER:
+        raise RefusedError(400, "sb000007", "not a number", f"0 to {_LARGEST_NUMBER} is wanted")
+    return number
 
 
 def json_answer(document: Any, status: int = 200) -> Response:

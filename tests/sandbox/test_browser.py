@@ -60,9 +60,12 @@ def test_the_pages_are_accessible(service: Service, page: Page, scheme: str) -> 
     service.act(declined, "decline")
     paths = [f"/form/?order_id={order_id}" for order_id in (fresh, paid, declined, "nothing")]
     paths += [f"/form/?order_id={fresh}&method={method}" for method in ("wallet", "crypto")]
-    for path in [*paths, "/_sandbox/"]:
+    paths += ["/_sandbox/", "/_sandbox/operator/project/project-1", "/_sandbox/operator/log/1"]
+    service.post("/_sandbox/testing/correct_payment")
+    for path in [*paths, f"/_sandbox/operator/orders/{paid}"]:
         page.goto(service.url + path)
         assert axe.run(page).response["violations"] == [], path
+        assert page.locator(".banner").inner_text() == "Sandbox. No real money moves here."
 
 
 def test_a_buyer_pays_in_the_browser(service: Service, page: Page) -> None:

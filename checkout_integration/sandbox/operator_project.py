@@ -1,0 +1,123 @@
+"""The operator's page of one project: its settings, and a new secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+from werkzeug.routing import Rule
+from werkzeug.wrappers import Request, Response
+
+from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.form_pages import message_page
+from checkout_integration.sandbox.pages import fill, input_field, joined, page, select_field
+from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.wire import page_answer
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox.sandbox import Sandbox
+
+_TEXTS: Final = {
+    "webhook_url": "Webhook URL",
+    "title": "Seller's name",
+    "success_url": "Return URL after success",
+    "fail_url": "Return URL after failure",
+}
+_SWITCHES: Final = {
+    "live": ("Payments", "live", "test"),
+    "activated": ("Account for live requests", "activated", "not activated: 402"),
+    "suspended": ("Project", "suspended: 403", "in good standing"),
+    "dynamic_urls": ("Return URLs in requests", "allowed", "refused"),
+    "ask_billing_address": ("Billing address", "asked for on the form", "not asked for"),
+    "tells_expiry": ("expires_at of notifications", "told", "empty"),
+}
+_CHOICES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "mode": ("Webhook mode", {mode: mode.replace("_", "-") for mode in WebhookMode}),
+    "vat_payer": ("VAT is paid by", {payer: payer for payer in VatPayer}),
+}
+_NUMBERS: Final[Mapping[str, tuple[str, Callable[[Decimal], object]]]] = {
+    "retry_interval": ("Seconds between attempts", float),
+    "retry_limit": ("Further attempts", int),
+}
+_SECRET: Final = "new_secret_key"
+
+
+class OperatorProject:
+    """Shows and changes the settings of a project; the secret can be replaced but is never shown."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Answer for `sandbox`."""
+        self._sandbox = sandbox
+
+    def rules(self) -> list[Rule]:
+        """Return the routes; each endpoint is a callable of the request."""
+        path = "/_sandbox/operator/project/<project_id>"
+        return [
+            Rule(path, methods=["GET"], endpoint=self.show),
+            Rule(path, methods=["POST"], endpoint=self.change),
+        ]
+
+    def show(self, request: Request, project_id: str) -> Response:
+        """Show the settings."""
+        project = self._sandbox.projects.find(project_id)
+        if project is None:
+            return page_answer(message_page("No such project", "Go back to the operator's page."), 404)
+        return page_answer(settings_page(project, "Changes count for what is created from now on."))
+
+    def change(self, request: Request, project_id: str) -> Response:
+        """Change what the form names, and show the settings again."""
+        try:
+            self._sandbox.projects.named(project_id)
+            project = self._sandbox.projects.update(project_id, **_changes(request.form))
+        except RefusedError as error:
+            return page_answer(message_page("Not possible", error.message), error.status)
+        except (ValueError, InvalidOperation) as error:
+            text = str(error) if isinstance(error, ValueError) else "A number is wanted."
+            return page_answer(message_page("The project refuses this", text), 400)
+        return page_answer(settings_page(project, "Saved."))
+
+
+def _changes(form: Mapping[str, str]) -> dict[str, Any]:
+    changes: dict[str, Any] = {name: form[name].strip() for name in _TEXTS if name in form}
+    changes |= {name: form[name] == "yes" for name in _SWITCHES if name in form}
+    changes |= {name: form[name] for name in _CHOICES if name in form}
+    changes |= {name: kind(_number(form[name])) for name, (_, kind) in _NUMBERS.items() if name in form}
+    if form.get(_SECRET):
+        changes["secret_key"] = form[_SECRET]
+    return changes
+
+
+def _number(text: str) -> Decimal:
+    number = Decimal(text.strip()[:20])
+    if not number.is_finite() or not 0 <= number <= 10**9:
+        raise ValueError("A number of seconds or attempts is wanted.")
+    return number
+
+
+def settings_page(project: SandboxProject, said: str) -> Markup:
+    """Return the page with every setting that the operator may change."""
+    kept: dict[str, str] = {name: str(getattr(project, name)) for name in (*_TEXTS, *_CHOICES)}
+    kept |= {name: "yes" if getattr(project, name) else "no" for name in _SWITCHES}
+    kept |= {name: f"{getattr(project, name):g}" for name in _NUMBERS}
+    fields = [input_field(name, label, kept, {}, needed=False) for name, label in _TEXTS.items()]
+    fields += [select_field(name, label, texts, kept) for name, (label, texts) in _CHOICES.items()]
+    fields += [
+        select_field(name, label, {"yes": yes, "no": no}, kept)
+        for name, (label, yes, no) in _SWITCHES.items()
+    ]
+    fields += [
+        input_field(name, label, kept, {}, inputmode="numeric") for name, (label, _) in _NUMBERS.items()
+    ]
+    fields.append(
+        input_field(_SECRET, "New secret key (empty keeps the old one)", {}, {}, "sandbox_…", needed=False)
+    )
+    content = fill(
+        "settings",
+        project_id=project.project_id,
+        said=said,
+        fields=Markup('<div class="columns">{}</div>').format(joined(fields)),
+    )
+    return page(f"Project {project.project_id}", content)

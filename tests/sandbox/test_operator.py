@@ -1,0 +1,83 @@
+"""The operator's pages: clock, acts, partial refund, one order, one exchange."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from tests.sandbox.service import Service
+
+
+def press(service: Service, path: str, **fields: str) -> requests.Response:
+    """Press a button of the operator's pages, and wait until the merchant was told."""
+    answer = requests.post(f"{service.url}/_sandbox/operator/{path}", fields, timeout=10)
+    service.settle()
+    return answer
+
+
+def look(service: Service, path: str = "") -> requests.Response:
+    """Open one of the operator's pages."""
+    return requests.get(f"{service.url}/_sandbox/{path}", timeout=10)
+
+
+def test_the_clock_runs_or_stands(service: Service) -> None:
+    """The page lets it run with real time, and stops it again."""
+    press(service, "clock", running="yes")
+    assert service.sandbox.clock.running
+    press(service, "clock", running="no", advance="60")
+    assert not service.sandbox.clock.running
+
+
+@pytest.mark.spec("STA-08", "EVT-06")
+def test_a_paid_order_is_cancelled_by_its_button(service: Service) -> None:
+    """payment.cancel after payment.success, as it happens in the field."""
+    order_id = service.paid()
+    assert "Cancel</button>" in look(service, f"operator/orders/{order_id}").text
+    press(service, f"orders/{order_id}/cancel")
+    assert service.receiver.events == ["payment.success", "payment.cancel"]
+
+
+@pytest.mark.spec("RFD-01", "RFD-03", "STA-06")
+def test_a_part_is_refunded(service: Service) -> None:
+    """Amount and reason of the form reach the refund object."""
+    order_id = service.paid()
+    press(service, f"orders/{order_id}/refund", amount="2.50", reason="Half a hat")
+    refund = service.receiver.received[-1].document["object"]["refund"]
+    assert (str(refund["amount"]), refund["reason"]) == ("2.5", "Half a hat")
+
+
+@pytest.mark.parametrize("amount", ["much", "-1", "NaN"])
+def test_a_wrong_amount_refunds_nothing(service: Service, amount: str) -> None:
+    """The page says so."""
+    page = press(service, f"orders/{service.paid()}/refund", amount=amount)
+    assert (page.status_code, "Not possible" in page.text) == (400, True)
+    assert service.receiver.events == ["payment.success"]
+
+
+@pytest.mark.spec("WHK-01")
+def test_a_message_is_sent_again(service: Service) -> None:
+    """With the identifier of the first."""
+    press(service, f"orders/{service.paid()}/resend")
+    first, again = (each.document["id"] for each in service.receiver.received)
+    assert first == again
+
+
+def test_an_order_has_a_page(service: Service) -> None:
+    """Its document with exact numbers, and what the merchant was told."""
+    order_id = service.paid(description="<A hat>", amount=100.1)
+    page = look(service, f"operator/orders/{order_id}")
+    assert "&lt;A hat&gt;" in page.text
+    assert "&#34;amount&#34;: 100.1," in page.text
+    assert "payment.success: delivered" in page.text
+    assert look(service, "operator/orders/nothing").status_code == 404
+
+
+def test_an_exchange_has_a_page(service: Service) -> None:
+    """Request and answer, in full and readable; the newest page links there."""
+    service.create(amount=12.50, description="<A hat>")
+    assert 'href="/_sandbox/operator/log/1"' in look(service).text
+    page = look(service, "operator/log/1")
+    assert "&#34;amount&#34;: 12.5" in page.text
+    assert "payment_form_url" in page.text
+    assert "<A hat>" not in page.text
+    assert look(service, "operator/log/999").status_code == 404
