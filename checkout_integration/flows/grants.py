@@ -48,7 +48,9 @@ def take_back(entry: Entry) -> None:
 
 def _was_granted(entry: Entry) -> bool:
     """Whether goods were ever announced for this order. A cancel or a conflict since then may have withdrawn the verdict."""
-    granted = Announcement.objects.using(state_database()).filter(order_id=entry.row.pk, signal="checkout_paid")
+    granted = Announcement.objects.using(state_database()).filter(
+        order_id=entry.row.pk, signal="checkout_paid"
+    )
     return not entry.is_new and granted.exists()
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO, StringIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import _claim, _due, fan_out
+from checkout_integration.flows.announcement import fan_out
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import (
     checkout_paid,
@@ -24,7 +21,6 @@ from checkout_integration.signals import (
     order_changed,
     payment_refund,
     payment_success,
-    user_validated,
 )
 from checkout_integration.testing.assertions import assert_granted, assert_not_granted, assert_taken_back
 from checkout_integration.testing.delivery import Deliver
@@ -257,57 +253,6 @@ def test_other_orders_do_not_wait(listen: Listening) -> None:
     assert [each["order"] for each in heard] == [second, first]
 
 
-def die_at_work() -> None:
-    """Leaves every delivery as a process leaves it that died in its receiver, long ago."""
-    fan_out()
-    past = timezone.now() - timedelta(seconds=1)
-    Delivery.objects.update(state=Delivery.State.RUNNING, attempts=1, fence="of-the-dead", due_at=past)
-    Order.objects.update(receivers_lease_until=past, receivers_lease_fence="of-the-dead")
-
-
-def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
-    """Its attempt was counted before it began, so that what always kills its worker is parked in the end."""
-    heard = listen(checkout_paid)
-    paid(CheckoutFactory())
-    die_at_work()
-    flows.run_deliveries()
-    assert [each["attempt"] for each in heard] == [2]
-    assert states() == ["done"]
-
-
-def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
-    """While the lease lasts, nobody else runs receivers of this order."""
-    heard = listen(checkout_paid)
-    paid(CheckoutFactory())
-    die_at_work()
-    Order.objects.update(receivers_lease_until=timezone.now() + timedelta(minutes=1))
-    flows.run_deliveries()
-    assert heard == []
-
-
-def test_order_is_claimed_by_one_process(listen: Listening) -> None:
-    """Two looked at the same moment and found different deliveries of one order: one of them wins."""
-    listen(checkout_paid, name="a")
-    listen(checkout_paid, name="b")
-    paid(CheckoutFactory())
-    fan_out()
-    found = list(_due().select_related("announcement"))
-    assert [_claim(each) for each in found] == [True, False]
-
-
-def test_delivery_is_claimed_by_one_process(
-    listen: Listening, checkout_deliver: Deliver, settings: Any
-) -> None:
-    """Also one that belongs to no order, such as a decision about a customer."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
-    listen(user_validated)
-    checkout_deliver(event="user.validate")
-    fan_out()
-    found = [_due().select_related("announcement").get() for _ in range(2)]
-    assert [_claim(each) for each in found] == [True, False]
-    assert Delivery.objects.get().attempts == 1
-
-
 def test_receiver_that_vanished_is_a_failure(listen: Listening) -> None:
     """It may be connected in another process; it is retried, and parked in the end."""
     listen(checkout_paid)
@@ -373,89 +318,6 @@ def test_receivers_run_after_the_answer_was_handed_over(listen: Listening) -> No
     assert (answered, b"".join(response), heard) == (["200 OK"], b"", [])
     response.close()
     assert len(heard) == 1
-
-
-def in_thread(work: Callable[[], object]) -> threading.Thread:
-    """A process of its own, as far as the database can tell: a thread with a connection of its own."""
-
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
-
-
-@in_threads
-@pytest.mark.postgres
-def test_deliveries_of_one_order_run_one_at_a_time(listen: Listening) -> None:
-    """While one process is in a receiver of the order, another runs receivers of other orders only."""
-    entered, leave = threading.Event(), threading.Event()
-
-    def wait(**arguments: Any) -> None:
-        entered.set()
-        assert leave.wait(20)
-
-    listen(checkout_paid, wait, name="a")
-    later = listen(checkout_reversed, name="b")
-    other = listen(payment_success, name="c")
-    busy, idle = CheckoutFactory(), CheckoutFactory()
-    paid(busy)
-    Announcement.objects.exclude(signal="checkout_paid").delete()
-    first = in_thread(flows.run_deliveries)
-    assert entered.wait(20)
-    try:
-        OrderFactory(checkout=busy, status="refunded")
-        OrderFactory(checkout=idle)
-        Announcement.objects.filter(order__checkout=idle, signal="checkout_paid").delete()
-        flows.run_deliveries()
-        assert (len(later), [each["checkout"] for each in other]) == (0, [idle])
-    finally:
-        leave.set()
-        first.join()
-    flows.run_deliveries()
-    assert len(later) == 1
-
-
-@in_threads
-@pytest.mark.postgres
-def test_slow_process_loses_its_effects_to_the_one_that_took_over(listen: Listening) -> None:
-    """Both ran the receiver, and one effect is left: the fence of the slow one is no longer valid."""
-    runs: list[int] = []
-
-    def grant(attempt: int, **arguments: Any) -> None:
-        runs.append(attempt)
-        Group.objects.create(name=f"goods of {uuid.uuid4()}")
-        if attempt == 1:
-            in_thread(take_over).join()
-
-    def take_over() -> None:
-        past = timezone.now() - timedelta(seconds=1)
-        Delivery.objects.update(due_at=past)
-        Order.objects.update(receivers_lease_until=past)
-        flows.run_deliveries()
-
-    listen(checkout_paid, grant)
-    paid(CheckoutFactory())
-    flows.run_deliveries()
-    assert (runs, owned(), states()) == ([1, 2], 1, ["done"])
-
-
-@in_threads
-@pytest.mark.postgres
-def test_processes_share_what_is_due(listen: Listening) -> None:
-    """Four drains at once run every delivery exactly once."""
-    heard = listen(checkout_paid, own)
-    for _ in range(20):
-        paid(CheckoutFactory())
-    workers = [in_thread(flows.run_deliveries) for _ in range(4)]
-    for worker in workers:
-        worker.join()
-    flows.run_deliveries()
-    assert (owned(), len({each["order"].pk for each in heard}), states()) == (20, 20, ["done"] * 20)
 
 
 def test_nothing_is_granted_for_a_refund_that_came_first(

@@ -1,8 +1,8 @@
-"""Which sale a payment pays for, and when goods are granted and taken back (G7, G8)."""
+"""Which sale a payment pays for, and when goods are granted (G7, G8)."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -229,119 +229,6 @@ def test_reversed_payment_cannot_be_accepted(checkout_deliver: Deliver) -> None:
     )
     with pytest.raises(ValueError, match="in review"):
         flows.accept_payment(Order.objects.get(), staff=User.objects.create_user("staff"), reason="")
-
-
-@pytest.mark.spec("EVT-04", "EVT-05", "STA-06", "STA-07")
-@pytest.mark.parametrize(
-    ("event", "status"), [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
-)
-def test_reversal_takes_back(checkout_deliver: Deliver, listen: Listening, event: str, status: str) -> None:
-    """Once per sale and cause."""
-    heard = listen(checkout_reversed)
-    checkout = CheckoutFactory()
-    checkout_deliver(order=order_document_for(checkout))
-    for attempt in range(3):
-        told = order_document_for(checkout, status=status)
-        checkout_deliver(notification(event, told), delivery_try=attempt)
-    assert [each["checkout"] for each in heard] == [checkout]
-    assert_taken_back(checkout)
-
-
-def test_reversal_of_an_accepted_unbound_payment_takes_back(
-    checkout_deliver: Deliver, listen: Listening, settings: Any
-) -> None:
-    """Goods were granted without a sale; they go back the same way."""
-    heard = listen(checkout_reversed)
-    settle(settings, UNBOUND_ORDERS="accept")
-    told = OrderDocumentFactory()
-    checkout_deliver(order=told)
-    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
-    assert [each["order"].order_id for each in heard] == [told["id"]]
-
-
-def test_reversal_of_what_was_never_granted_takes_nothing_back(
-    checkout_deliver: Deliver, listen: Listening
-) -> None:
-    """A payment in review granted nothing."""
-    heard = listen(checkout_reversed)
-    told = OrderDocumentFactory()
-    checkout_deliver(order=told)
-    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
-    assert heard == []
-
-
-def test_conflict_withdraws_the_verdict(checkout_deliver: Deliver, listen: Listening) -> None:
-    """The amount of a paid order was told in two ways: verified no more, and staff look."""
-    review = listen(payment_review)
-    checkout = CheckoutFactory()
-    told = order_document_for(checkout)
-    checkout_deliver(order=told)
-    assert Order.objects.get().verdict == "verified"
-    checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
-    assert_in_review(Order.objects.get(), "conflict")
-    assert not Order.objects.paid().exists()
-    assert {each["reason"] for each in review} == {"conflict", "conflict:amount"}
-
-
-@pytest.mark.parametrize("accepted", [False, True])
-def test_refund_after_a_withdrawn_verdict_takes_back(
-    checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
-) -> None:
-    """The goods were granted before the conflict was seen, so the refund takes them back all the same."""
-    heard = listen(checkout_reversed)
-    settle(settings, UNBOUND_ORDERS="accept")
-    told = OrderDocumentFactory() if accepted else order_document_for(CheckoutFactory())
-    checkout_deliver(order=told)
-    checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
-    checkout_deliver(notification("payment.refund", {**told, "status": "refunded"}))
-    assert [each["order"].order_id for each in heard] == [told["id"]]
-
-
-@pytest.mark.parametrize("accepted", [False, True])
-def test_refund_after_a_cancel_takes_back(
-    checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
-) -> None:
-    """A cancel after the success takes nothing back by itself; the refund that follows does."""
-    heard = listen(checkout_reversed)
-    settle(settings, UNBOUND_ORDERS="accept")
-    begun = datetime.now(UTC)
-    told = OrderDocumentFactory() if accepted else order_document_for(CheckoutFactory())
-    checkout_deliver(notification(order=told, at=begun))
-    ended = {**told, "status": "canceled"}
-    checkout_deliver(notification("payment.cancel", ended, at=begun + timedelta(minutes=20)))
-    assert (Order.objects.get().status, heard) == ("canceled", [])
-    checkout_deliver(
-        notification("payment.refund", {**told, "status": "refunded"}, at=begun + timedelta(minutes=40))
-    )
-    assert [each["order"].order_id for each in heard] == [told["id"]]
-
-
-def test_full_refund_after_a_partial_one_takes_back(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Both say refunded; only the second leaves nothing with the shop."""
-    heard, review = listen(checkout_reversed), listen(payment_review)
-    checkout = CheckoutFactory()
-    checkout_deliver(order=order_document_for(checkout))
-    partial = order_document_for(checkout, status="refunded", refund__amount=Decimal("1"))
-    checkout_deliver(notification("payment.refund", partial))
-    assert (heard, [each["reason"] for each in review]) == ([], ["partial_refund"])
-    full = order_document_for(checkout, status="refunded")
-    checkout_deliver(notification("payment.refund", full), delivery_try=1)
-    assert [each["checkout"] for each in heard] == [checkout]
-    assert_taken_back(checkout)
-
-
-def test_refund_and_chargeback_are_two_causes(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Each is announced once."""
-    heard = listen(checkout_reversed)
-    checkout = CheckoutFactory()
-    begun = datetime.now(UTC)
-    checkout_deliver(notification(order=order_document_for(checkout), at=begun))
-    for minutes, (event, status) in enumerate(
-        [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
-    ):
-        told = {**order_document_for(checkout, status=status), "refunded_at": ""}
-        checkout_deliver(notification(event, told, at=begun + timedelta(minutes=30 * minutes)))
-    assert len(heard) == 2
 
 
 def test_first_sync_announces_nothing_of_the_past(listen: Listening) -> None:
