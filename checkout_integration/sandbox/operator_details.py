@@ -10,6 +10,7 @@ from markupsafe import Markup
 from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.documents import Context
 from checkout_integration.sandbox.form_pages import message_page
@@ -44,6 +45,8 @@ class OperatorDetails:
         if order is None or order.reversal:
             return page_answer(message_page("No such order", "Go back to the operator's page."), 404)
         deliveries = self._sandbox.outgoing.of_order(order_id)
+        refundable = order.status == OrderStatus.PROCESSED
+        refund = fill("refund", order_id=order.id, whole=order.charge_amount) if refundable else ""
         content = fill(
             "order_page",
             order_id=order.id,
@@ -51,7 +54,7 @@ class OperatorDetails:
             status=order.status,
             tone=TONES.get(order.status, "bad"),
             amount=display_money(order.amount, order.currency),
-            whole=order.charge_amount,
+            refund=refund,
             buttons=buttons_part(order, deliveries),
             told=told_part(deliveries) or Markup('<p class="soft">Nothing yet.</p>'),
             document=_readable(write_json(self._sandbox.documents.order(order, Context.LIST))),

@@ -111,9 +111,7 @@ def settings_page(project: SandboxProject, said: str) -> Markup:
     fields += [
         input_field(name, label, kept, {}, inputmode="numeric") for name, (label, _) in _NUMBERS.items()
     ]
-    fields.append(
-        input_field(_SECRET, "New secret key (empty keeps the old one)", {}, {}, "sandbox_…", needed=False)
-    )
+    fields.append(input_field(_SECRET, "New secret key", {}, {}, "empty keeps the old one", needed=False))
     content = fill(
         "settings",
         project_id=project.project_id,
