@@ -15,18 +15,19 @@ ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_S
 
 
 @contextmanager
-def running_sandbox(settings: Any, shop: str = "") -> Iterator[Sandbox]:
+def running_sandbox(settings: Any, shop: str = "", *, profile: str = "field") -> Iterator[Sandbox]:
     """Runs a sandbox with the shop's projects and points the settings at it.
 
     Args:
         settings: pytest-django's ``settings``, which takes changes back after the test.
         shop: address of the running shop, which gets the notifications; "" sends none.
+        profile: ``field`` behaves as deployed services do, ``spec`` to the letter of the specification.
 
     """
     written: Mapping[str, Any] = settings.CHECKOUT_INTEGRATION
     projects = {alias: _with_sandbox_secret(alias, own) for alias, own in written["PROJECTS"].items()}
     known = [_known_to_the_service(alias, own, shop) for alias, own in projects.items()]
-    with Sandbox(known) as sandbox, SandboxServer(sandbox) as server:
+    with Sandbox(known, profile=profile) as sandbox, SandboxServer(sandbox) as server:
         settings.CHECKOUT_INTEGRATION = {
             **written,
             "PROJECTS": projects,

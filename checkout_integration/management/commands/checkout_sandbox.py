@@ -1,4 +1,4 @@
-"""``manage.py checkout_sandbox``: the sandbox, set up for this project's own settings."""
+"""``manage.py checkout_sandbox``: the sandbox, set up for this project's own settings; ``… run`` plays scenarios."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from checkout_integration.conf import Project, app_settings
 
 
 class Command(BaseCommand):
-    """Exit code 2 for wrong options, as the sandbox's own command has it."""
+    """Exit codes are those of the sandbox's own command: 2 for wrong options; for ``run`` see ``run -- --help``."""
 
-    help = "Runs the sandbox with the project and the addresses of the settings. Options after -- are the sandbox's own."
+    help = (
+        "Runs the sandbox with the project and the addresses of the settings, or plays scenarios to this site: run NAME …; "
+        "run -- --list. Options after -- are the sandbox's own."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which project, and where the shop itself is."""
@@ -23,12 +26,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--shop", default="http://127.0.0.1:8000", help="address of this site, for notifications"
         )
-        parser.add_argument("options", nargs="*", help="options of the sandbox, after --; see -- --help")
+        parser.add_argument(
+            "options",
+            nargs="*",
+            help="run and names of scenarios; options of the sandbox after --, see -- --help",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serves until interrupted."""
         try:
             from checkout_integration.sandbox.command_line import main
+            from checkout_integration.sandbox.scenario_command import main as play
         except ImportError as error:
             raise CommandError(
                 "The sandbox needs werkzeug: pip install 'checkout-integration[sandbox]'."
@@ -39,7 +47,10 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no project {options['project']!r} in the settings.", returncode=2
             ) from error
-        sys.exit(main([*_from_settings(project, options["shop"]), *options["options"]]))
+        given, asked = _from_settings(project, options["shop"]), options["options"]
+        if asked[:1] == ["run"]:
+            sys.exit(play([*given, *_previous_secret(project), *asked[1:]]))
+        sys.exit(main([*given, *asked]))
 
 
 def _from_settings(project: Project, shop: str) -> list[str]:
@@ -56,3 +67,7 @@ def _from_settings(project: Project, shop: str) -> list[str]:
         "--webhook-url": shop.rstrip("/") + receiver,
     }
     return [part for pair in given.items() for part in pair]
+
+
+def _previous_secret(project: Project) -> list[str]:
+    return [f"--previous-secret-key={secret.reveal()}" for secret in project.secrets[1:2]]

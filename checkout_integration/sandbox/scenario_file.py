@@ -1,0 +1,171 @@
+"""Scenario files: a story of the service in YAML, told step by step, with what must come of it.
+
+The shipped ones lie in `scenarios/`. A file has `title`, `about`, `steps`, and where wanted `seed`, `profile`, `project`
+(settings for the length of the story) and `needs` (what the runner must be given, or the story is left out).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+SHIPPED: Final = files("checkout_integration.sandbox") / "scenarios"
+NEEDS: Final = {"previous_secret_key", "known_user"}
+VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    verb: (main, frozenset((main + " " + more).split()))
+    for verb, main, more in (
+        ("create", "order", "by with"),
+        ("pay", "order", "outcome card wallet crypto receipt_email billing_country"),
+        ("decline", "order", ""),
+        ("cancel", "order", "after_payment"),
+        ("try_again", "order", "as"),
+        ("refund", "order", "amount reason"),
+        ("chargeback", "order", ""),
+        ("expire", "order", ""),
+        ("resend", "order", "event"),
+        ("advance", "by", "times"),
+        ("fault", "kind", "point subject skip times probability status seconds number target"),
+        ("drop", "subject", "times"),
+        ("duplicate", "subject", "times"),
+        ("reorder", "subject", "times"),
+        ("faults_off", "why", ""),
+        ("rotate_secret", "why", ""),
+        ("project", "mode", "live dynamic_urls retry_interval retry_limit attempt_timeout"),
+        ("testing_case", "case", ""),
+        ("sync", "why", ""),
+        ("expect", "order", "status answers deliveries told listed shop asked"),
+    )
+}
+"""Verb → the setting that a plain value stands for, and all its settings."""
+_KEYS: Final = {"title", "about", "seed", "profile", "project", "needs", "steps"}
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?) ?([smhd]?)")
+_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class ScenarioError(ValueError):
+    """The file is no scenario; the text says where and why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One step: its place in the story, what is done, and with which settings."""
+
+    number: int
+    verb: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario:
+    """One story."""
+
+    name: str
+    title: str
+    about: str
+    steps: tuple[Step, ...]
+    seed: int = 0
+    profile: str = ""
+    project: Mapping[str, Any] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+
+
+def shipped_scenarios() -> list[Scenario]:
+    """Return the scenarios of this package, by name."""
+    found = [each for each in SHIPPED.iterdir() if each.name.endswith(".yaml")]
+    return [
+        read_scenario(each.read_text("utf-8"), each.name) for each in sorted(found, key=lambda it: it.name)
+    ]
+
+
+def find_scenarios(asked: str) -> list[Scenario]:
+    """Return the scenario of a file, those of a folder, or the shipped one that is named `scenarios/NAME.yaml` or `NAME`.
+
+    Raises:
+        ScenarioError: there is none, or it cannot be read.
+    """
+    path = Path(asked)
+    if path.is_file():
+        return [read_scenario(path.read_text("utf-8"), path.name)]
+    if path.is_dir():
+        return [read_scenario(each.read_text("utf-8"), each.name) for each in sorted(path.glob("*.yaml"))]
+    if path.name == "scenarios":
+        return shipped_scenarios()
+    found = [each for each in shipped_scenarios() if each.name == path.name.removesuffix(".yaml")]
+    if not found:
+        raise ScenarioError(f"{asked}: no such file, and no shipped scenario of that name; see --list")
+    return found
+
+
+def read_scenario(text: str, name: str) -> Scenario:
+    """Return the scenario of a YAML text.
+
+    Raises:
+        ScenarioError: the text is no scenario, or PyYAML is not installed.
+    """
+    document = _load(text, name)
+    if (
+        not isinstance(document, dict)
+        or not document.get("title")
+        or not isinstance(document.get("steps"), list)
+    ):
+        raise ScenarioError(f"{name}: a scenario has a title and a list of steps")
+    needs = frozenset(document.get("needs") or ())
+    if set(document) - _KEYS or needs - NEEDS:
+        raise ScenarioError(
+            f"{name}: unknown: {', '.join(sorted((set(document) - _KEYS) | (needs - NEEDS)))}"
+        )
+    return Scenario(
+        name=name.removesuffix(".yaml"),
+        title=str(document["title"]),
+        about=" ".join(str(document.get("about") or "").split()),
+        steps=tuple(_step(name, number, each) for number, each in enumerate(document["steps"], 1)),
+        seed=int(document.get("seed") or 0),
+        profile=str(document.get("profile") or ""),
+        project=document.get("project") or {},
+        needs=needs,
+    )
+
+
+def span_of(value: Any) -> float:
+    """Return a length of time in seconds: a number, or a text such as `90s`, `10m`, `48h`, `30d`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = _SPAN.fullmatch(str(value))
+    if found is None:
+        raise ValueError(f"{value!r} is no length of time: write 90s, 10m, 48h or 30d")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _load(text: str, name: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ScenarioError("scenarios need PyYAML: pip install 'checkout-integration[sandbox]'") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ScenarioError(f"{name}: {error}") from None
+
+
+def _step(name: str, number: int, written: Any) -> Step:
+    place = f"{name}, step {number}"
+    if isinstance(written, str):
+        written = {written: ""}
+    if not isinstance(written, dict) or len(written) != 1:
+        raise ScenarioError(f"{place}: a step is one verb with its settings")
+    ((verb, value),) = written.items()
+    if verb not in VERBS:
+        raise ScenarioError(f"{place}: unknown verb {verb!r}; one of {', '.join(VERBS)}")
+    main, known = VERBS[verb]
+    settings = value if isinstance(value, dict) else {main: value}
+    if set(settings) - known:
+        raise ScenarioError(
+            f"{place}: {verb} has no {', '.join(sorted(set(settings) - known))}; {', '.join(sorted(known))}"
+        )
+    return Step(number=number, verb=verb, settings=settings)

@@ -1,0 +1,186 @@
+"""What the verbs of a scenario do. Each returns in a few words what came of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from checkout_integration.protocol.vocabulary import TestingCase
+from checkout_integration.sandbox.scenario_file import Scenario, Step, span_of
+from checkout_integration.sandbox.scenario_service import Refused, ScenarioService
+
+_REFERENCE: Final = "scenario_reference"
+_SIMPLE: Final = {"type": "simple", "amount": 9.99, "currency": "USD", "description": "Scenario"}
+_SHORT: Final = {"drop", "duplicate", "reorder"}
+_ACTIONS: Final = {"pay", "decline", "cancel", "refund", "chargeback", "expire", "resend"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What the runner was given.
+
+    Attributes:
+        previous_secret_key: a secret that the shop still accepts.
+        known_user: external_id of a customer whom the shop knows.
+        status_url: tells as JSON what the shop has made of an order; `{order_id}` stands for its id.
+        sync_url: POST makes the shop read the list.
+    """
+
+    previous_secret_key: str = field(default="", repr=False)
+    known_user: str = ""
+    status_url: str = ""
+    sync_url: str = ""
+
+    def has(self, need: str) -> bool:
+        """Whether this was given."""
+        return bool(getattr(self, need))
+
+
+class Steps:
+    """Runs the steps of one story on one service.
+
+    Attributes:
+        orders: name in the story → order id.
+        references: name in the story → the reference in the order's metadata.
+        started_after: number of the log entry before the story.
+    """
+
+    def __init__(self, service: ScenarioService, scenario: Scenario, given: Given) -> None:
+        """Begin the story; nothing is asked yet."""
+        self.service = service
+        self.given = given
+        self.orders: dict[str, str] = {}
+        self.references: dict[str, str] = {}
+        self.started_after = 0
+        self._scenario = scenario
+        self._current_secret = service.secret_key
+        self._before: dict[str, Any] = {}
+        self._verbs: Mapping[str, Callable[[Step], str]] = {
+            **dict.fromkeys(_ACTIONS, self._act),
+            **dict.fromkeys(_SHORT, self._short_fault),
+            "create": self._create,
+            "try_again": self._try_again,
+            "advance": self._advance,
+            "fault": self._fault,
+            "faults_off": self._faults_off,
+            "rotate_secret": self._rotate_secret,
+            "project": self._project,
+            "testing_case": self._testing_case,
+            "sync": self._sync,
+        }
+
+    def begin(self) -> None:
+        """Set the project up as the story wants it."""
+        self._before = self.service.project()
+        self.started_after = self.service.last_number()
+        settings = dict(self._scenario.project)
+        if "previous_secret_key" in self._scenario.needs:
+            self.service.secret_key = settings["secret_key"] = self.given.previous_secret_key
+        if settings:
+            self.service.project("PATCH", settings)
+        self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": []})
+
+    def end(self) -> None:
+        """Leave the project as it was, and no fault switched on."""
+        self.service.control("PUT", "faults", {"rules": []})
+        self.service.secret_key = self._current_secret
+        changed = {*self._scenario.project, "mode", "live", "dynamic_urls", "retry_interval", "retry_limit"}
+        kept = {name: self._before[name] for name in changed if name in self._before}
+        self.service.project("PATCH", {**kept, "secret_key": self._current_secret})
+
+    def do(self, step: Step) -> str:
+        """Run a step, and let the service deliver what is due then."""
+        told = self._verbs[step.verb](step)
+        self.service.control("POST", "deliver", {"timeout": 60})
+        return told
+
+    def _create(self, step: Step) -> str:
+        name, by = str(step.settings["order"]), step.settings.get("by", "order")
+        reference = f"{self._scenario.name}-{name}-{uuid.uuid4().hex[:8]}"
+        wanted = {**_SIMPLE, **(step.settings.get("with") or {})}
+        wanted["metadata"] = {**(wanted.get("metadata") or {}), _REFERENCE: reference}
+        create = self.service.create_by_token if by == "token" else self.service.create_order
+        self.orders[name], self.references[name] = create(wanted), reference
+        return f"{name} is order {self.orders[name]}"
+
+    def _act(self, step: Step) -> str:
+        settings = {name: value for name, value in step.settings.items() if name not in {"order", "outcome"}}
+        told = self.service.control("POST", f"orders/{self.order_id(step)}/{step.verb}", settings)
+        wanted, outcome = step.settings.get("outcome"), told.get("outcome", "")
+        if wanted and outcome != wanted:
+            raise Refused(f"the outcome is {outcome}, not {wanted}")
+        return f"{step.settings['order']}: {outcome or told['status']}"
+
+    def _try_again(self, step: Step) -> str:
+        name = str(step.settings.get("as") or f"{step.settings['order']} again")
+        self.orders[name] = self.service.try_again(self.order_id(step))
+        self.references[name] = self.references[str(step.settings["order"])]
+        return f"{name} is order {self.orders[name]}"
+
+    def _advance(self, step: Step) -> str:
+        times = int(step.settings.get("times", 1))
+        for _ in range(times):
+            self.service.control("POST", "clock", {"advance": span_of(step.settings["by"])})
+            self.service.control("POST", "deliver", {"timeout": 60})
+        return f"it is {self.service.control('GET', 'clock')['now']}"
+
+    def _short_fault(self, step: Step) -> str:
+        subject = {"subject": step.settings["subject"]} if step.settings.get("subject") else {}
+        return self._add_fault(
+            {"point": "notification", "kind": step.verb, "times": step.settings.get("times", 1), **subject}
+        )
+
+    def _fault(self, step: Step) -> str:
+        return self._add_fault({"point": "notification", **step.settings})
+
+    def _add_fault(self, rule: dict[str, Any]) -> str:
+        told = self.service.control("GET", "faults")
+        # WHY not the spent ones: to set the rules anew would let them strike again.
+        kept = [old for old in told["rules"] if old["times"] is None or old["struck"] < old["times"]]
+        rules = [
+            {name: value for name, value in old.items() if name not in {"seen", "struck"}} for old in kept
+        ]
+        self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": [*rules, rule]})
+        more = [f"{name} {value}" for name, value in rule.items() if name not in {"kind", "point"}]
+        return ", ".join([str(rule["kind"]), *more])
+
+    def _faults_off(self, step: Step) -> str:
+        self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": []})
+        return "nothing goes wrong from here on"
+
+    def _rotate_secret(self, step: Step) -> str:
+        self.service.project("PATCH", {"secret_key": self._current_secret})
+        self.service.secret_key = self._current_secret
+        return "new orders are signed with the shop's current secret"
+
+    def _project(self, step: Step) -> str:
+        self.service.project("PATCH", dict(step.settings))
+        return ", ".join(f"{name} {value}" for name, value in step.settings.items())
+
+    def _testing_case(self, step: Step) -> str:
+        case = step.settings["case"]
+        asked = {"external_id": self.given.known_user} if case == TestingCase.EXISTING_USER else {}
+        trial = self.service.control("POST", f"testing/{case}", asked)
+        told = f"{case} answered {trial['status']} {trial['code']}".rstrip()
+        if not trial["passed"]:
+            raise Refused(f"{told}, not {trial['expected']}")
+        return told
+
+    def _sync(self, step: Step) -> str:
+        if not self.given.sync_url:
+            return "left to the shop (no --sync-url)"
+        self.service.ask("POST", self.given.sync_url)
+        return "the shop has read the list"
+
+    def order_id(self, step: Step) -> str:
+        """Return the id of the order that a step names.
+
+        Raises:
+            Refused: the story knows no such order.
+        """
+        name = str(step.settings.get("order"))
+        if name not in self.orders:
+            raise Refused(f"no order is called {name!r} so far")
+        return self.orders[name]
