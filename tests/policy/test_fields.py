@@ -208,7 +208,7 @@ def test_two_amounts_of_a_paid_order_are_a_conflict(field: str) -> None:
 @pytest.mark.parametrize("end", ["payment.refund", "payment.chargeback"])
 def test_a_reversal_tells_the_amounts_of_a_paid_order(end: str) -> None:
     """It is proof of a payment, although the success has not come."""
-    state = either_way(creation(amount=Decimal(5)), message(end, 10, amount=Decimal(6)))
+    state = either_way(row("created", 60, amount=Decimal(5)), message(end, 10, amount=Decimal(6)))
     assert state.merged.document["amount"] == Decimal(6)
 
 

@@ -56,6 +56,8 @@ CANARY = "ada@example.com"
             }
         },
         {"user": {"metadata": {"x": CANARY}, "unheard_of": CANARY}},
+        {"user": {"id": "u-1", "name": CANARY}},
+        {"method": {"type": "bank_card", "card": {"brand": "VISA", "last4": CANARY}}},
         {"user": CANARY},
         {"user": [CANARY]},
         {"issuer": CANARY},
@@ -75,6 +77,7 @@ def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str
     public, personal = split({"id": "order-1", **document})
     assert CANARY not in str(public)
     assert CANARY in str(personal)
+    assert join(public, personal) == {"id": "order-1", **document}
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,12 @@ def test_a_listed_rejected_order_with_a_transaction_may_be_paid(
     assert ("listed_rejected_with_transaction" in known(observation).contradictions) is found
 
 
+def test_a_listed_rejected_order_that_was_declined_is_not_paid() -> None:
+    """The service said so itself."""
+    declined = message("payment.cancel", status="rejected", transaction="t-1")
+    assert known(row("rejected", transaction="t-1"), declined).contradictions == set()
+
+
 @pytest.mark.parametrize(
     ("observation", "words"),
     [
