@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management import ManagementUtility
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
@@ -191,6 +194,36 @@ def test_a_sandbox_is_started_where_none_runs(shop: Any, live_server: Any, quiet
     printed = capsys.readouterr().out
     assert "payment.success answered 200" in printed
     assert "left out: needs --previous-secret-key" in printed
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("words", [["rotated_secret"], ["scenarios/rotated_secret.yaml", "--", "--json"]])
+def test_as_a_command_of_the_shop(
+    words: list[str], checkout_sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``manage.py checkout_sandbox run`` takes addresses and secrets, the previous one too, from the settings."""
+    with pytest.raises(SystemExit) as end:
+        ManagementUtility(["manage.py", "checkout_sandbox", "run", *words]).execute()
+    printed = capsys.readouterr().out
+    assert end.value.code == AS_EXPECTED, printed
+    assert "left out" not in printed.replace('"left_out": ""', "")
+    assert PREVIOUS not in printed
+
+
+def test_as_a_process(nowhere: str) -> None:
+    """``python -m checkout_integration.sandbox run``."""
+    words = [
+        "-m",
+        "checkout_integration.sandbox",
+        "run",
+        "--port",
+        "0",
+        "--webhook-url",
+        nowhere,
+        "rotated_secret",
+    ]
+    ended = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == UNREACHABLE, ended.stderr
 
 
 def test_a_shop_that_is_not_there(nowhere: str, quiet: str, capsys: pytest.CaptureFixture[str]) -> None:
