@@ -11,8 +11,8 @@ from werkzeug.wrappers import Request, Response
 from checkout_integration.protocol import vocabulary
 from checkout_integration.sandbox.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.faults_catalogue import FaultPoint
+from checkout_integration.sandbox.language import language_of
 from checkout_integration.sandbox.unreliable import answer_with
-from checkout_integration.sandbox.visit import language_of
 from checkout_integration.sandbox.wire import json_answer, read_document
 
 if TYPE_CHECKING:

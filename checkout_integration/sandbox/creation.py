@@ -10,6 +10,7 @@ from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.fields import Fields
 from checkout_integration.sandbox.json_text import read_json, write_json
+from checkout_integration.sandbox.language import with_language
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.moments import from_microseconds, to_microseconds
 from checkout_integration.sandbox.opening import open_again, open_order
@@ -24,7 +25,6 @@ from checkout_integration.sandbox.purchase import (
 )
 from checkout_integration.sandbox.signing import same_secret
 from checkout_integration.sandbox.store import Store
-from checkout_integration.sandbox.visit import with_language
 
 TOKEN_LIFETIME: Final = timedelta(days=30)  # field notes
 

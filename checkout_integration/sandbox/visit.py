@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -10,27 +9,14 @@ from urllib.parse import urlsplit
 from werkzeug.wrappers import Request
 
 from checkout_integration.protocol.vocabulary import FormMode
+from checkout_integration.sandbox.language import is_locale, language_of, with_language
 from checkout_integration.sandbox.order import Order
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 SCHEMES: Final = {"light", "dark"}
-_LOCALE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}")
 _BY_DESTINATION: Final = {"iframe": FormMode.IFRAME, "document": FormMode.STANDALONE}
-
-
-def language_of(request: Request) -> str:
-    """Return the language that the Accept-Language header likes best, "" when it names none."""
-    best = request.accept_languages.best or ""
-    return best if _LOCALE.fullmatch(best) else ""
-
-
-def with_language(order: Order, language: str) -> Order:
-    """Return the order with the customer's locale, unless the merchant has told it (USR-10)."""
-    if order.user.get("locale") or not language:
-        return order
-    return replace(order, user={**order.user, "locale": language})
 
 
 def note_visit(sandbox: Sandbox, order: Order, request: Request) -> Order:
@@ -53,7 +39,7 @@ def note_visit(sandbox: Sandbox, order: Order, request: Request) -> Order:
 
 def _chosen_language(request: Request) -> str:
     chosen = request.args.get("language", "")
-    return chosen if _LOCALE.fullmatch(chosen) else language_of(request)
+    return chosen if is_locale(chosen) else language_of(request)
 
 
 def _mode(request: Request) -> FormMode:
