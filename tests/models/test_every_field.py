@@ -1,0 +1,101 @@
+"""Every field of the specification is an attribute of the rows, until it is erased."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import fields
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.ledger import record
+from checkout_integration.models import Order
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol import order as documents
+from checkout_integration.protocol.decoder import Snapshot
+from checkout_integration.protocol.order import parse_order
+from tests.specification.mapping import STATEMENTS
+
+pytestmark = pytest.mark.django_db
+
+VECTOR = Path(__file__).parents[1] / "protocol" / "vectors" / "order.json"
+
+
+def fields_of(chapter: str) -> list[str]:
+    """The names of the fields that a chapter of the specification lists."""
+    with STATEMENTS.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["id"].startswith(chapter)]
+    return [row["statement"].split(" — ")[0] for row in rows if " — " in row["statement"]]
+
+
+@pytest.fixture
+def told() -> documents.Order:
+    """A whole order, as the hand-written vector tells it."""
+    return parse_order(json.loads(VECTOR.read_text(encoding="utf-8"), parse_float=Decimal))
+
+
+@pytest.fixture
+def order(told: documents.Order) -> Order:
+    """The row that the ledger makes of it."""
+    news = Observation(
+        source=Source.NOTIFICATION, order=told, event="payment.success", observed_at=timezone.now()
+    )
+    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
+    return Order.objects.get(order_id=told.id)
+
+
+@pytest.mark.spec("ORD-48")
+@pytest.mark.parametrize("name", sorted(set(fields_of("ORD-")) - {"object", "status", "user", "items"}))
+def test_order(order: Order, told: documents.Order, name: str) -> None:
+    """Each field of an Order is an attribute of the row, with the value that was told."""
+    assert plain(getattr(order, {"id": "order_id"}.get(name, name))) == plain(getattr(told, name))
+
+
+def test_rows_of_their_own(order: Order, told: documents.Order) -> None:
+    """Items and the customer are rows; the displayed status is the ledger's own, the told one stays in the snapshot."""
+    assert told.items is not None
+    assert [item.item_id for item in order.items.all()] == [item.id for item in told.items]
+    assert (order.snapshot.object, order.snapshot.status) == (told.object, told.status)
+
+
+@pytest.mark.parametrize("name", sorted(set(fields_of("USR-")) - {"object"}))
+def test_user(order: Order, told: documents.Order, name: str) -> None:
+    """Each field of a User is an attribute of the customer's row."""
+    assert order.user is not None
+    assert plain(getattr(order.user, {"id": "user_id"}.get(name, name))) == plain(getattr(told.user, name))
+
+
+@pytest.mark.parametrize("name", fields_of("MTH-"))
+def test_method(order: Order, told: documents.Order, name: str) -> None:
+    """Each field of the payment method."""
+    assert plain(getattr(order.method, name)) == plain(getattr(told.method, name))
+
+
+@pytest.mark.parametrize("name", fields_of("ITM-"))
+def test_item(order: Order, told: documents.Order, name: str) -> None:
+    """Each field of an item is a column."""
+    assert told.items is not None
+    item = order.items.get(position=0)
+    value = getattr(item, {"id": "item_id"}.get(name, name))
+    assert value == plain(getattr(told.items[0], name))
+
+
+@pytest.mark.parametrize("name", fields_of("RFD-"))
+def test_refund(order: Order, told: documents.Order, name: str) -> None:
+    """Each field of a refund, on the order and on the refund's own row."""
+    assert getattr(order.refund, name) == getattr(told.refund, name) == getattr(order.refunds.get(), name)
+
+
+def plain(value: Any) -> Any:
+    """A value without the document it was read from."""
+    if isinstance(value, Snapshot):
+        return {
+            each.name: plain(getattr(value, each.name)) for each in fields(value) if each.name != "document"
+        }
+    return list(value) if isinstance(value, tuple) else value
