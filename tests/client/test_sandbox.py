@@ -32,11 +32,11 @@ SIMPLE = OrderRequest(
 )
 
 
-@pytest.fixture
-def server() -> Iterator[SandboxServer]:
-    """A sandbox with one project behind a real socket."""
+@pytest.fixture(params=["field", "spec"])
+def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
+    """A sandbox of each profile, with one project, behind a real socket."""
     project = SandboxProject(project_id="proj-1", secret_key=SECRET)
-    with Sandbox([project]) as sandbox, SandboxServer(sandbox) as running:
+    with Sandbox([project], profile=request.param) as sandbox, SandboxServer(sandbox) as running:
         yield running
 
 

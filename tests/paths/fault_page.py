@@ -51,7 +51,7 @@ def _notification_table() -> list[str]:
         "",
         "What the shop has made of it in the end. Numbers in a story are seconds of virtual time; what is refused comes",
         "again after 600, three times in all. Granted and taken back count the runs of the shop's receivers of",
-        "`checkout_paid` and `checkout_reversed`.",
+        "`checkout_paid` and `checkout_reversed`. Each line holds under both profiles of the sandbox, unless it names one.",
         "",
         "| fault | rule | story | answered | order | granted | taken back | kept | incidents |",
         "|---|---|---|---|---|---|---|---|---|",

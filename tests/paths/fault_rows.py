@@ -146,6 +146,7 @@ class NotificationRow:
         kept: notifications that the shop has.
         incidents: their kinds.
         settings: of the shop, where they differ.
+        profiles: of the sandbox under which it ends so.
 
     """
 
@@ -159,6 +160,7 @@ class NotificationRow:
     kept: int = 1
     incidents: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    profiles: Sequence[str] = ("field", "spec")
 
 
 def told(name: str, kind: str, rule: Mapping[str, Any] | None = None, **expected: Any) -> NotificationRow:
@@ -239,7 +241,7 @@ NOTIFICATION_ROWS: Sequence[NotificationRow] = (
         kept=2,
     ),
     told(
-        "refused until the service gives up, then sync",
+        "refused until the service gives up, then sync (field)",
         "bad_signature",
         story=("pay", 600, 600, "sync"),
         answers="401 401 401",
@@ -247,5 +249,14 @@ NOTIFICATION_ROWS: Sequence[NotificationRow] = (
         granted=0,
         kept=0,
         incidents=("listed_rejected_with_transaction",),
+        profiles=("field",),
+    ),
+    told(
+        "refused until the service gives up, then sync (spec)",
+        "bad_signature",
+        story=("pay", 600, 600, "sync"),
+        answers="401 401 401",
+        kept=0,
+        profiles=("spec",),
     ),
 )

@@ -13,8 +13,22 @@ from checkout_integration.flows import installation
 from checkout_integration.models import Checkout, Incident, Notification
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.service import running_sandbox
 from tests.flows.shop import Heard, Listening
 from tests.paths.fault_rows import NOTIFICATION_ROWS, NotificationRow
+
+TRIALS = [
+    pytest.param(row, profile, id=f"{row.name}-{profile}")
+    for row in NOTIFICATION_ROWS
+    for profile in row.profiles
+]
+
+
+@pytest.fixture
+def checkout_sandbox(profile: str, settings: Any, live_server: Any) -> Iterator[Sandbox]:
+    """Run the sandbox of the test kit in a profile."""
+    with running_sandbox(settings, live_server.url, profile=profile) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture
@@ -40,12 +54,12 @@ def tell(sandbox: Sandbox, order_id: str, story: tuple[str | int, ...]) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("row", NOTIFICATION_ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize(("row", "profile"), TRIALS)
 def test_every_fault_has_its_end(
     row: NotificationRow,
+    profile: str,
     settings: Any,
     checkout_sandbox: Sandbox,
-    live_server: Any,
     effects: tuple[Heard, Heard],
 ) -> None:
     """Through the real receiver, over real sockets."""
