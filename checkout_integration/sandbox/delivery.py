@@ -136,8 +136,9 @@ class DeliveryThreads:
             self._record(order, delivery, b"", Answer(status=0), fault)
             return
         answer = self._send(order, project, delivery, fault)
-        self._conclude(order, project, delivery, answer)
+        # RACE: released while this one still counts as being sent, or `wait_idle` could end between the two.
         self._outgoing.release(order.id, self._clock.now())
+        self._conclude(order, project, delivery, answer)
 
     def _fault_of(self, delivery: Delivery) -> Fault | None:
         """Return the fault that strikes this attempt; one that keeps a message back does so once."""

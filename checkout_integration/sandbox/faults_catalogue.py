@@ -61,7 +61,7 @@ KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
         FaultKind.DRIPPING: "the answer comes byte by byte, `seconds` apart",
         FaultKind.CUT: "the connection ends after half of the answer",
         FaultKind.CUT_GZIP: "the same, of a compressed answer",
-        FaultKind.CUT_GZIP_UNNOTICED: "a compressed answer without its end; its length says that all is there",
+        FaultKind.CUT_GZIP_UNNOTICED: "a compressed answer without its checksum; its length says that all is there",
         FaultKind.NOT_JSON: "200 with a text that is no JSON",
         FaultKind.WRONG_TYPES: "200 with the right names, and values of other types",
         FaultKind.HTML: "200 with a web page",

@@ -20,6 +20,8 @@ from checkout_integration.sandbox.wire import json_answer, read_body
 
 _WAITING: Final = "sandbox.fault"
 _PAGE: Final = "<!doctype html><title>Maintenance</title><p>We will be back soon."
+_CHECKSUM: Final = 8
+"""Bytes at the end of a gzip body."""
 _CUTS: Final = {FaultKind.CUT, FaultKind.CUT_GZIP, FaultKind.CUT_GZIP_UNNOTICED}
 _ON_THE_WAY: Final = _CUTS | {FaultKind.DRIPPING, FaultKind.LOST_AFTER_COMMIT}
 
@@ -117,14 +119,17 @@ def _drops(body: bytes, seconds: float) -> Iterator[bytes]:
 
 
 def _cut(answer: Response, kind: FaultKind) -> None:
-    """Send half of the body, as JSON or compressed, whatever was asked for."""
+    """Send a part of the body, as JSON or compressed, whatever was asked for."""
     packed = answer.headers.pop("Content-Encoding", "") == "gzip"
     body = gzip.decompress(answer.get_data()) if packed else answer.get_data()
     if kind is not FaultKind.CUT:
         answer.headers["Content-Encoding"] = "gzip"
         body = gzip.compress(body, mtime=0)
-    part = body[: len(body) // 2]
-    _send(answer, iter([part]), len(part) if kind is FaultKind.CUT_GZIP_UNNOTICED else len(body))
+    if kind is FaultKind.CUT_GZIP_UNNOTICED:
+        # WHY the checksum alone: the JSON is all there, so that only a look at the compression tells.
+        _send(answer, iter([body[:-_CHECKSUM]]), len(body) - _CHECKSUM)
+    else:
+        _send(answer, iter([body[: len(body) // 2]]), len(body))
 
 
 def _send(answer: Response, parts: Iterator[bytes], promised: int) -> None:

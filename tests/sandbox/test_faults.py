@@ -154,7 +154,7 @@ def test_an_answer_drips(field: Service, packed: bool) -> None:
     [("cut", None, True), ("cut_gzip", "gzip", True), ("cut_gzip_unnoticed", "gzip", False)],
 )
 def test_an_answer_is_cut(field: Service, kind: str, encoding: str | None, promised: bool) -> None:
-    """Half of it comes, whatever was asked for; two of the three promise the other half."""
+    """A part of it comes, whatever was asked for; two of the three promise the rest."""
     field.order_id()
     switch(field, {"point": "api", "kind": kind})
     for packed in (False, True):

@@ -164,6 +164,7 @@ def test_a_sabotaged_receiver_is_found_out(
     assert play(checkout_sandbox, live_server.url, name) == NOT_AS_EXPECTED
     log = capsys.readouterr().out
     assert "payment.success answered 401" in log
+    assert "answers payment.success 401, not payment.success 200" in log
     assert "NOT expect" in log and f"NOT AS EXPECTED: {name}." in log
 
 
