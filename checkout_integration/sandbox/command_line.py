@@ -24,6 +24,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox",
         description="Run a stand-in for the hosted checkout service. Every option can be given as SANDBOX_<OPTION>.",
+        epilog="With run as the first word it plays scenarios to a shop's receiver: see run --help.",
     )
 
     def option(name: str, default: str, text: str, **more: object) -> None:

@@ -31,6 +31,7 @@ from checkout_integration.sandbox.scenario_command import (
     main,
 )
 from checkout_integration.sandbox.scenario_file import (
+    VERBS,
     ScenarioError,
     find_scenarios,
     read_scenario,
@@ -267,6 +268,13 @@ def test_the_shipped_ones_are_listed(capsys: pytest.CaptureFixture[str]) -> None
     assert [line.split()[0] for line in lines] == [scenario.name for scenario in SCENARIOS]
     assert find_scenarios("scenarios/rotated_secret.yaml") == find_scenarios("rotated_secret")
     assert find_scenarios("scenarios/") == SCENARIOS
+
+
+def test_the_page_names_every_step_and_setting() -> None:
+    """docs/scenarios.md is the reference of whoever writes one."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "scenarios.md").read_text("utf-8")
+    names = {name for verb, (_, settings) in VERBS.items() for name in (verb, *settings) if verb != "fault"}
+    assert {name for name in names if f"`{name}`" not in page} == {"why"}
 
 
 @pytest.mark.parametrize(
