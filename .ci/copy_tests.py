@@ -9,11 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
-PARTS = ("tests", "example_project")
+PARTS = ("tests", "example_project", "docs")
 
 
 def main() -> None:
-    """Replace TARGET's copies of the tests, the example project and pytest's configuration."""
+    """Replace TARGET's copies of the tests, the example project, the docs and pytest's configuration."""
     repository, target = Path(sys.argv[1]), Path(sys.argv[2])
     for part in PARTS:
         shutil.rmtree(target / part, ignore_errors=True)
