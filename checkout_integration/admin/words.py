@@ -136,6 +136,7 @@ SYNC_RUN: Final[Mapping[str, Word]] = {
     SyncRun.State.RUNNING: Word(_("running"), "wait"),
     SyncRun.State.COMPLETE: Word(_("complete"), "good"),
     SyncRun.State.FAILED: Word(_("failed"), "bad"),
+    SyncRun.State.UNREACHABLE: Word(_("service unreachable"), "bad"),
 }
 
 TEST: Final = Word(_("TEST"), "wait", _("A test payment: no money moves."), "")

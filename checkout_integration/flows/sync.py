@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from checkout_integration.client.errors import CheckoutError
+from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import insert_once, key_of, state_database
 from checkout_integration.flows.entry import Cause, Entry
@@ -52,7 +52,7 @@ LANES = {
 
 
 def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun:
-    """Reads one lane of the list to its end and records every page; returns the run, complete or failed.
+    """Reads one lane of the list to its end and records every page; returns the run, complete or not.
 
     Each page is a transaction of its own, and applying one again changes nothing: a run that dies loses nothing. The
     watermark moves only after a complete pass. Raises ``KeyError`` for an unknown project or lane.
@@ -67,6 +67,8 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
             for page in client.iter_transaction_pages(_query(configured, chosen, run)):
                 first_answer = first_answer or page.date
                 _record_page(configured, page, run)
+    except (ServiceUnreachable, DeadlineExceeded) as error:
+        return _end(run, SyncRun.State.UNREACHABLE, failure=str(error))
     except (CheckoutError, Unavailable) as error:
         return _end(run, SyncRun.State.FAILED, failure=str(error))
     except Exception as error:

@@ -10,11 +10,12 @@ class SyncRun(models.Model):
     """One pass over the transaction list, or over a part of it."""
 
     class State(models.TextChoices):
-        """``complete``: the pass reached the end of the list."""
+        """``complete``: the pass reached the end of the list; ``unreachable``: the service did not answer."""
 
         RUNNING = "running", _("running")
         COMPLETE = "complete", _("complete")
         FAILED = "failed", _("failed")
+        UNREACHABLE = "unreachable", _("service unreachable")
 
     project = models.CharField(max_length=64)
     lane = models.CharField(max_length=16)

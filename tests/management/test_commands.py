@@ -74,6 +74,15 @@ def test_failed_sync_says_so(checkout_sandbox: Sandbox, settings: Any, form: tup
         assert json.loads(printed)["ok"] is False
 
 
+def test_unreachable_service_is_told_apart(checkout_sandbox: Sandbox, settings: Any) -> None:
+    """Exit code 3: nothing is wrong here, nobody answers there."""
+    nobody = {"TIMEOUT": 1, "LIST_URL": "http://127.0.0.1:9"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **nobody}
+    code, printed = run("checkout_sync")
+    assert code == 3
+    assert "default recent: unreachable" in printed
+
+
 def test_sync_of_an_unknown_project_is_a_mistake(checkout_sandbox: Sandbox) -> None:
     """Exit code 2, and the name that is wrong."""
     with pytest.raises(CommandError, match="nobody") as caught:
@@ -104,6 +113,15 @@ def test_work_once_runs_what_is_due(listen: Listening) -> None:
     assert (code, printed) == (0, "6 run, 3 failed\n")
     assert (len(heard), failing.tries) == (3, 3)
     assert not Announcement.objects.filter(state="new").exists()
+
+
+def test_work_tells_machines(listen: Listening) -> None:
+    """The same form as the other commands."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    code, printed = run("checkout_work", "--once", "--json")
+    told = json.loads(printed)
+    assert (code, told["ok"], told["steps"][0]["detail"]) == (0, True, "1 run, 0 failed")
 
 
 def test_work_with_nothing_due_ends(listen: Listening) -> None:

@@ -15,7 +15,7 @@ from checkout_integration.models import SyncRun
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 every pass was complete, 1 one failed, 2 usage."""
+    """Exit codes: 0 every pass was complete, 1 one failed, 2 usage, 3 the service did not answer."""
 
     help = "Reads the service's transaction list and records what it tells, as notifications would have."
 
@@ -35,14 +35,15 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
         runs = [flows.sync_transactions(project, options["lane"]) for project in projects]
         dispatch.hand_over()
-        ok = all(run.state == SyncRun.State.COMPLETE for run in runs)
+        states = {run.state for run in runs}
+        ok = states == {SyncRun.State.COMPLETE}
         if options["json"]:
             self.stdout.write(json.dumps({"ok": ok, "steps": [_step(run) for run in runs]}))
         else:
             for run in runs:
                 self.stdout.write(f"{run.project} {run.lane}: {run.state}, {_detail(run)}")
         if not ok:
-            sys.exit(1)
+            sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
 
 
 def _step(run: SyncRun) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
+import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -22,13 +24,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """How long, how often."""
         parser.add_argument("--once", action="store_true", help="run what is due and stop, for cron")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.add_argument(
             "--interval", type=float, default=1.0, help="seconds between looks when nothing is due"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Runs what is due; a termination signal ends it after the receiver at hand."""
-        stopped = threading.Event()
+        stopped, started = threading.Event(), time.monotonic()
         if not options["once"]:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stopped.set())
@@ -45,7 +48,13 @@ class Command(BaseCommand):
                 break
             if stopped.is_set():
                 break
-        self.stdout.write(f"{total} run, {failed} failed")
+        detail = f"{total} run, {failed} failed"
+        if options["json"]:
+            seconds = round(time.monotonic() - started, 3)
+            step = {"name": "receivers", "ok": failed == 0, "seconds": seconds, "detail": detail}
+            self.stdout.write(json.dumps({"ok": failed == 0, "steps": [step]}))
+        else:
+            self.stdout.write(detail)
 
     def _run(self, *, once: bool) -> Ran:
         """Runs what is due; a worker outlives a restart of its database, and looks again."""
