@@ -37,6 +37,8 @@ P = TypeVar("P", bound=Page)
 def chained_pages(fetch: Callable[[int], P], *, start: int = 0) -> Iterator[P]:
     """The pages from ``start`` to the end, each overlapping what came before; rows may repeat.
 
+    The last page comes too when it is empty and promises rows: its ``count`` says what the service withheld.
+
     ``fetch`` reads the page at an offset. Pages may be shorter than asked and ``count`` may be wrong, so
     neither a short page nor an empty one is the end by itself: see `_reaches_end`. Raises ListingUnstable
     when the list has no end.
@@ -55,6 +57,8 @@ def chained_pages(fetch: Callable[[int], P], *, start: int = 0) -> Iterator[P]:
             yield page
             edge, idle = None, 0
         elif _reaches_end(page, offset + rows, edge=edge, is_short=rows < largest, idle=idle):
+            if not rows and page.count:
+                yield page
             return
         else:
             idle += 1

@@ -62,10 +62,12 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
     cursor = _take_cursor(configured, chosen)
     run = _start(configured, chosen, cursor)
     first_answer: datetime | None = None
+    coverage = Coverage()
     try:
         with client_for(configured) as client:
             for page in client.iter_transaction_pages(_query(configured, chosen, run)):
                 first_answer = first_answer or page.date
+                coverage.add(page)
                 _record_page(configured, page, run)
     except (ServiceUnreachable, DeadlineExceeded) as error:
         return _end(run, SyncRun.State.UNREACHABLE, failure=str(error))
@@ -74,9 +76,35 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
     except Exception as error:
         _end(run, SyncRun.State.FAILED, failure=type(error).__name__)
         raise
+    if coverage.missing:
+        return _end(
+            run,
+            SyncRun.State.FAILED,
+            failure=f"The service counts {coverage.missing} rows more than it gave.",
+        )
     if chosen.follows_watermark:
         _advance(cursor, first_answer or run.started_at)
     return _end(run, SyncRun.State.COMPLETE)
+
+
+class Coverage:
+    """Whether a pass was given as many rows as the service counts: rows that it withholds must not pass for read."""
+
+    def __init__(self) -> None:
+        self._given, self._counted = 0, 0
+        self._previous: frozenset[str] = frozenset()
+
+    def add(self, page: TransactionPage) -> None:
+        """Takes a page in. Pages overlap, so only rows that the page before did not have are counted."""
+        ids = frozenset(page.ids)
+        self._given += len(ids - self._previous)
+        self._counted = page.count or 0
+        self._previous = ids
+
+    @property
+    def missing(self) -> int:
+        """How many rows the service's latest count is ahead of what it gave."""
+        return max(self._counted - self._given, 0)
 
 
 def _query(project: Project, lane: Lane, run: SyncRun) -> TransactionFilter:
