@@ -32,8 +32,15 @@ class Run:
     counts: str
 
 
-def run(database: str, arguments: Sequence[str]) -> int:
-    """Run pytest on the chosen databases, print the summary and return the exit code."""
+def run(database: str, arguments: Sequence[str], *, browser: bool = False) -> int:
+    """Run pytest on the chosen databases, print the summary and return the exit code.
+
+    The tests that need a browser run by themselves: its driver leaves an event loop running, in which others would fail.
+    """
+    if browser:
+        database, arguments = "sqlite", ["-m", "browser", *arguments]
+    else:
+        arguments = ["-m", "not browser", *arguments]
     # So that the servers below are stopped when the run is.
     signal.signal(signal.SIGTERM, _end)
     with ExitStack() as stack:
@@ -51,7 +58,7 @@ def run(database: str, arguments: Sequence[str]) -> int:
                 runs.append(_pytest(f"PostgreSQL, {postgres.origin}", environment | chosen, only))
             else:
                 left_out.append(postgres)
-        return _summary(runs, redis, left_out)
+        return _summary(runs, redis, left_out, browser=browser)
 
 
 def _pytest(name: str, environment: dict[str, str], arguments: Sequence[str]) -> Run:
@@ -77,7 +84,7 @@ def _counts(report: Path) -> str:
     return ", ".join([f"{passed} passed", *rest]) + f" in {float(suite.get('time', '0')):.0f} s"
 
 
-def _summary(runs: Sequence[Run], redis: Server, left_out: Sequence[Server]) -> int:
+def _summary(runs: Sequence[Run], redis: Server, left_out: Sequence[Server], *, browser: bool = False) -> int:
     print("\n== Summary ==")
     for done in runs:
         print(f"{_word(done.code):8} {done.name}: {done.counts}")
@@ -87,6 +94,8 @@ def _summary(runs: Sequence[Run], redis: Server, left_out: Sequence[Server]) -> 
         print(f"LEFT OUT {server.name}: {server.origin}")
     if services.chromium() is None:
         print("LEFT OUT browser tests: no Chromium found")
+    elif not browser:
+        print("separate browser tests: python3 -m tests --browser")
     code = _exit_code(runs, left_out)
     print("What was run passed." if code == 0 else "FAILED.", flush=True)
     return code
