@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -19,6 +18,7 @@ from django.utils.translation import gettext as _
 from checkout_integration import dispatch
 from checkout_integration.admin.buttons import Button, ConfirmForm, ReasonForm, Refused
 from checkout_integration.admin.screen import Screen
+from checkout_integration.views.transactions import outside_transactions
 
 
 class ButtonScreen(Screen):
@@ -32,7 +32,7 @@ class ButtonScreen(Screen):
 
     def _button_url(self, button: Button) -> URLPattern:
         # The view may call the service: never inside a transaction of the request.
-        view = transaction.non_atomic_requests(self.admin_site.admin_view(partial(self.press, button)))
+        view = outside_transactions(self.admin_site.admin_view(partial(self.press, button)))
         return path(f"<path:object_id>/{button.name}/", view, name=self._address_name(button.name))
 
     def _address_name(self, page: str) -> str:

@@ -24,10 +24,18 @@ __all__ = ["SETTING", "AppSettings", "Problem", "Project", "app_settings", "prob
 @cache
 def app_settings() -> AppSettings:
     """The settings. Raises ``ImproperlyConfigured`` with the first problem when they cannot be used."""
-    raw = getattr(django_settings, SETTING, None)
-    for problem in problems(raw):
+    # An error page shows the variables of every frame that it passed: the setting is never one of ours when we raise.
+    problem = _first_problem()
+    if problem:
         raise ImproperlyConfigured(f"{problem.message} {problem.hint}")
-    assert isinstance(raw, Mapping)
+    return _resolved(getattr(django_settings, SETTING))
+
+
+def _first_problem() -> Problem | None:
+    return next(problems(getattr(django_settings, SETTING, None)), None)
+
+
+def _resolved(raw: Mapping[str, Any]) -> AppSettings:
     shared = {name: value for name, value in raw.items() if name not in APP_NAMES}
     projects = {alias: _project(alias, shared | dict(own)) for alias, own in raw["PROJECTS"].items()}
     return AppSettings(projects=projects, receivers_run=raw.get("RECEIVERS_RUN", "request"))

@@ -51,8 +51,8 @@ class Project:
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """Accepted secrets, the current one first. Callables are asked each time, so that a rotation needs no restart."""
-        sources = (self.secret_key, *self.previous_secret_keys)
-        return tuple(Secret(source() if callable(source) else source) for source in sources)
+        # No plain text in a variable: an error page would show it when a later source fails.
+        return tuple(map(_asked, (self.secret_key, *self.previous_secret_keys)))
 
     @property
     def retry_delta(self) -> timedelta:
@@ -63,6 +63,10 @@ class Project:
     def list_delta(self) -> timedelta:
         """LIST_MARGIN: how old, in seconds, a row of the transaction list may be."""
         return timedelta(seconds=self.list_margin)
+
+
+def _asked(source: SecretSource) -> Secret:
+    return Secret(source() if callable(source) else source)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import transaction
 from django.utils import timezone
 
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.rows import state_of
 from checkout_integration.models import Delivery, Order, ValidationDecision
@@ -38,8 +38,14 @@ def attempt(delivery: Delivery) -> bool:
     if delivery.announcement.signal in SUCCESSES and order is not None and state_of(order).fully_reversed:
         _finish(delivery, Delivery.State.SUPERSEDED)
         return True
+    if (
+        delivery.attempts > MOST_ATTEMPTS
+    ):  # it ended its process each time, so that none of them could be booked
+        _finish(delivery, Delivery.State.PARKED, error="ProcessEnded")
+        return False
     try:
         with transaction.atomic(using=state_database()):
+            write_first()
             _call(delivery, order)
             if not _finish(delivery, Delivery.State.DONE):
                 raise _FenceLost
@@ -48,7 +54,7 @@ def attempt(delivery: Delivery) -> bool:
             "Delivery %s was taken over by another process; its effects here are undone.", delivery.pk
         )
         return False
-    except Exception as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
         _fail(delivery, error)
         return False
     return True
@@ -87,15 +93,15 @@ def arguments_of(delivery: Delivery, order: Order | None) -> dict[str, Any]:
     return arguments
 
 
-def _finish(delivery: Delivery, state: Delivery.State) -> bool:
+def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     """Ends the delivery where the fence is still ours."""
     held = Delivery.objects.using(state_database()).filter(
         pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
     )
-    return bool(held.update(state=state, finished_at=timezone.now(), error=""))
+    return bool(held.update(state=state, finished_at=timezone.now(), error=error))
 
 
-def _fail(delivery: Delivery, error: Exception) -> None:
+def _fail(delivery: Delivery, error: BaseException) -> None:
     """Plans the next attempt of this receiver alone, or parks it."""
     logger.error(
         "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, place_of(error)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import key_of, state_database
 from checkout_integration.flows.entry import Entry
+from checkout_integration.flows.failure import place_of
+from checkout_integration.flows.repeating import DATABASE_AWAY
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import CheckoutUser
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol.user import User
+
+logger = logging.getLogger("checkout_integration.customers")
 
 
 def identity_of(user: User | None) -> str:
@@ -60,5 +68,17 @@ def _new_user(project: Project, identity: str, entry: Entry) -> CheckoutUser:
         identity=identity,
         external_id=as_column_text(told.external_id),
         user_id=as_column_text(told.id),
-        account=account or load_hooks(project.hooks).find_user(told),
+        account=account or _account_of(project, told),
     )
+
+
+def _account_of(project: Project, told: User) -> Any:
+    """The account that the shop names, if it can: an account is a link, and must not keep a payment out of the ledger."""
+    try:
+        with transaction.atomic(using=state_database()):  # what the hook breaks is undone
+            return load_hooks(project.hooks).find_user(told)
+    except DATABASE_AWAY:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever the hook raises
+        logger.error("Hooks.find_user failed, so the customer has no account: %s", place_of(error))
+        return None

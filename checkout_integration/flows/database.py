@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from django.db import connections, models, router
 
-from checkout_integration.models import Order
+from checkout_integration.models import Installation, Order
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -16,6 +16,18 @@ Row = TypeVar("Row", bound=models.Model)
 def state_database() -> str:
     """Alias of the database that is written to. Everything that decides reads from it too: a replica may lag."""
     return router.db_for_write(Order)
+
+
+def write_first() -> None:
+    """Makes the open transaction a writing one where the database has no row locks. Call it before anything is read.
+
+    On SQLite a transaction that has read and then wants to write is refused at once when another has written meanwhile,
+    unless all transactions begin as writing ones (``transaction_mode`` IMMEDIATE).
+    """
+    if not connections[state_database()].features.has_select_for_update:
+        Installation.objects.using(state_database()).filter(project="").update(
+            project=""
+        )  # there is no such row
 
 
 def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = ()) -> None:

@@ -62,7 +62,11 @@ def receive(project: Project, delivered: Delivered) -> Answer:
         body = read_body([delivered.body], delivered.content_encoding, LARGEST_BODY)
     except BodyRefused:
         return UNREADABLE
-    verified = _verified(project, delivered, body)
+    try:
+        verified = _verified(project, delivered, body)
+    except Exception as error:  # noqa: BLE001  # a setting's callable may raise anything
+        logger.error("The secrets of project %s cannot be read: %s", project.alias, place_of(error))
+        return UNAVAILABLE
     if verified is None:
         return UNSIGNED
     try:

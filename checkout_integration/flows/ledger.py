@@ -15,7 +15,7 @@ from django.db import transaction
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.customers import find_users
-from checkout_integration.flows.database import locked, state_database
+from checkout_integration.flows.database import locked, state_database, write_first
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
@@ -48,7 +48,7 @@ def record(project: Project, observations: Sequence[Observation], cause: Cause) 
         historic_before = installed_at(project) if cause.source is Source.LIST else None
         for entry in entries:
             _move(project, entry)
-            _resolve(project, entry)
+            _resolve(project, entry, checkouts)
             _judge(project, entry, historic_before)
             _follow(entry, cause)
         find_users(project, entries)
@@ -63,6 +63,7 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
     """
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
     with transaction.atomic(using=state_database()):
+        write_first()
         held = Observation(source=Source.STAFF, order=order.snapshot)
         checkouts = lock_checkouts(project, [held])
         orders = lock_orders(project, [order.order_id])
@@ -83,13 +84,19 @@ def _move(project: Project, entry: Entry) -> None:
         entry.incidents.extend(sorted(unknown_words(observation)))
 
 
-def _resolve(project: Project, entry: Entry) -> None:
-    """Asks the shop which sale an unbound payment is for."""
-    if entry.checkout is None and entry.after.succeeded and entry.before != entry.after:
-        named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
+def _resolve(project: Project, entry: Entry, held: list[Checkout]) -> None:
+    """Asks the shop which sale an unbound payment is for; ``held`` are the sales of the batch, which it may name again."""
+    if entry.checkout is not None or not entry.after.succeeded or entry.before == entry.after:
+        return
+    named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
+    if named is None:
+        return
+    entry.checkout = next((each for each in held if each.pk == named.pk), None)
+    if entry.checkout is None:
         # Against the lock order (checkout before order), which is known only now: a deadlock ends in a repeated transaction.
         own = Checkout.objects.using(state_database()).filter(project=project.alias)
-        entry.checkout = locked(own.filter(pk=named.pk)).first() if named else None
+        entry.checkout = locked(own.filter(pk=named.pk)).first()
+        held += [entry.checkout] if entry.checkout else []
 
 
 def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> None:
@@ -97,7 +104,8 @@ def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> 
     held = entry.verdict_before
     if held.status is VerdictStatus.HISTORIC or held.reason in (Reason.BY_STAFF, Reason.PAID_TWICE):
         return
-    if historic_before and entry.checkout is None and is_historic(entry.after, historic_before):
+    unbound = entry.is_new and entry.checkout is None
+    if unbound and historic_before and is_historic(entry.after, historic_before):
         entry.verdict = Verdict(VerdictStatus.HISTORIC)
         return
     entry.verdict = judge(

@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
+from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.support import refresh_checkout
 from checkout_integration.models import Checkout
 
@@ -50,8 +50,8 @@ def ask_once(checkout: Checkout) -> bool:
         return False
     try:
         refresh_checkout(checkout)
-    except CheckoutError as error:
-        logger.warning("The service could not be asked for a returning customer's order: %s", error)
+    except Exception as error:  # noqa: BLE001  # the page tells what is known all the same, and the sync goes on asking
+        logger.warning("The service could not be asked for a returning customer's order: %s", place_of(error))
     return True
 
 

@@ -18,7 +18,7 @@ from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.values import same_money
-from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType, VatPayer
+from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderStatus, OrderType, VatPayer
 
 
 class VerdictStatus(StrEnum):
@@ -84,7 +84,12 @@ def judge(state: OrderState, sale: Sale | None, *, accept_unbound: bool, accept_
 
 
 def is_historic(state: OrderState, installed_at: datetime) -> bool:
-    """Whether an unbound order that only the list tells of is older than the installation."""
+    """Whether an unbound order that only the list tells of is older than the installation, and was over before it.
+
+    One that still waits for its payment is not: the payment will be news.
+    """
+    if state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
+        return False
     created_at = state.order.created_at
     only_listed = all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)
     return only_listed and created_at is not None and created_at < installed_at
@@ -94,7 +99,7 @@ def _refusal(state: OrderState, sale: Sale | None, *, test: bool) -> Reason:
     order = state.order
     if order.testing_case:
         return Reason.TESTING_CASE
-    if not _mode_agrees(state.merged.live, order.is_production, test=test):
+    if not _mode_agrees(state, test=test):
         return Reason.MODE
     if state.merged.conflicts & MONEY_CONFLICTS:
         return Reason.CONFLICT
@@ -105,10 +110,15 @@ def _refusal(state: OrderState, sale: Sale | None, *, test: bool) -> Reason:
     return _content(order, sale)
 
 
-def _mode_agrees(live: bool | None, is_production: bool | None, *, test: bool) -> bool:
-    """A live sale takes live production payments, a test sale test payments; the list makes no statement on ``live``."""
+def _mode_agrees(state: OrderState, *, test: bool) -> bool:
+    """A live sale takes live production payments, a test sale test payments.
+
+    The list makes no statement on ``live``; a notification that makes none is not taken for either.
+    """
     wanted = not test
-    return is_production is wanted and live in (None, wanted)
+    live = state.merged.live
+    silent = live is None and not any(key.endswith(f"/{Source.NOTIFICATION}") for key in state.facts.slots)
+    return state.order.is_production is wanted and (live is wanted or silent)
 
 
 def _order_type(order: Order) -> str | None:

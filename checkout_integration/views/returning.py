@@ -18,6 +18,7 @@ from checkout_integration.flows.returning import AWAITED, ask_once, checkout_of
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.handing_over import JsonHandingOver
+from checkout_integration.views.transactions import outside_transactions
 
 
 @require_safe
@@ -36,6 +37,7 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 @require_safe
 @never_cache
 @login_not_required
+@outside_transactions  # the service may be asked
 def status(request: HttpRequest, signed: str) -> JsonResponse:
     """How the sale stands, for the return page to ask; asks the service once for an open sale.
 

@@ -161,7 +161,7 @@ def test_hook_that_breaks_a_constraint_is_our_own_failure(
     """An IntegrityError that repeats itself is no race: 503 would mean 48 h of retries, and a paid order lost."""
     accounts = get_user_model().objects
     accounts.create_user("taken")
-    hooks.find = staticmethod(lambda user: accounts.create_user("taken"))
+    hooks.resolve = staticmethod(lambda order: accounts.create_user("taken"))
     assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
     assert (Notification.objects.get().state, Notification.objects.get().failure) == (
         "failed",

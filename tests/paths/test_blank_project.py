@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,15 @@ SELL = """
 from decimal import Decimal
 from checkout_integration import flows
 print(flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id)
+"""
+
+UNDONE = """
+import time
+from checkout_integration.models import Delivery
+deadline = time.monotonic() + 20
+while (left := Delivery.objects.exclude(state="done").count()) and time.monotonic() < deadline:
+    time.sleep(0.1)
+print(left)
 """
 
 
@@ -91,6 +101,17 @@ def test_a_sale_is_paid(merchant: Merchant) -> None:
         order_id = merchant.project.manage("shell", "-c", SELL).split()[-1]
         merchant.sandbox.payments.pay(order_id)
         await_note(merchant.project, f"checkout_paid {order_id}")
+
+
+def test_many_at_once_are_all_delivered(merchant: Merchant) -> None:
+    """On SQLite as Django sets it up: notifications and receivers at the same time lose nothing to its lock."""
+    documents = [NotificationDocumentFactory(object=OrderDocumentFactory()) for _ in range(24)]
+    with merchant.project.served() as shop, ThreadPoolExecutor(8) as senders:
+        answers = list(senders.map(lambda document: post_signed(shop, document).status_code, documents))
+        assert answers == [200] * 24
+        for document in documents:
+            await_note(merchant.project, f"payment_success {document['object']['id']} review")
+        assert merchant.project.manage("shell", "-c", UNDONE).split()[-1] == "0"
 
 
 def test_an_unbound_order_grants_only_where_the_setting_says_so(merchant: Merchant) -> None:

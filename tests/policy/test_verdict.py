@@ -41,7 +41,7 @@ CASES = {
     "unheard of": False,
 }
 MODES = {
-    (test, live, production): production is not None and production is not test and live is not test
+    (test, live, production): production is (not test) and live is (not test)
     for test, live, production in product((False, True), (False, True, None), (False, True, None))
 }
 

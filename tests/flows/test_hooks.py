@@ -1,0 +1,67 @@
+"""Hooks that misbehave, and two payments for the sale that a hook names."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.models import Installation, Notification, Order
+from checkout_integration.signals import checkout_paid, payment_review, payment_success
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import Listening, ShopHooks, record_listed
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_account_that_cannot_be_found_keeps_no_payment_out(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """An account is a link; what the hook broke in the database is undone, and the order is recorded."""
+    accounts = get_user_model().objects
+    accounts.create_user("taken")
+    hooks.find = staticmethod(lambda user: accounts.create_user("taken"))
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
+    order = Order.objects.select_related("user").get()
+    assert order.user is not None
+    assert (order.status, order.user.account, Notification.objects.get().state) == (
+        "processed",
+        None,
+        "applied",
+    )
+
+
+def test_two_payments_on_one_page_for_the_sale_that_the_hook_names(
+    hooks: type[ShopHooks], listen: Listening
+) -> None:
+    """One pays it, the other is paid twice: as if they had come on two pages."""
+    heard, review = listen(checkout_paid), listen(payment_review)
+    checkout = CheckoutFactory()
+    hooks.resolve = staticmethod(lambda order: checkout)
+    told = {"amount": checkout.expected_amount, "original_amount": checkout.expected_amount, "metadata": {}}
+    record_listed(
+        [order_document_for(checkout, id=each, transaction=each, **told) for each in ("one", "two")]
+    )
+    flows.run_deliveries()
+    verdicts = sorted(Order.objects.values_list("verdict", "verdict_reason"))
+    assert verdicts == [("review", "paid_twice"), ("verified", "")]
+    assert (len(heard), [each["reason"] for each in review]) == (1, ["paid_twice"])
+
+
+def test_an_order_that_was_open_at_installation_and_is_paid_afterwards_is_news(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Only what was over before the installation is historic: this customer pays now."""
+    heard, review = listen(payment_success), listen(payment_review)
+    Installation.objects.create(project="default", installed_at=timezone.now())
+    created_at = (timezone.now() - timedelta(minutes=20)).isoformat()
+    record_listed([OrderDocumentFactory(id="open", status="created", transaction="", created_at=created_at)])
+    checkout_deliver(order=OrderDocumentFactory(id="open", created_at=created_at))
+    assert Order.objects.get().verdict == "review"
+    assert (len(heard), [each["reason"] for each in review]) == (1, ["unbound"])
