@@ -38,9 +38,8 @@ def attempt(delivery: Delivery) -> bool:
     if delivery.announcement.signal in SUCCESSES and order is not None and state_of(order).fully_reversed:
         _finish(delivery, Delivery.State.SUPERSEDED)
         return True
-    if (
-        delivery.attempts > MOST_ATTEMPTS
-    ):  # it ended its process each time, so that none of them could be booked
+    if delivery.attempts > MOST_ATTEMPTS:
+        # It ended its process each time, so that no failure could be booked.
         _finish(delivery, Delivery.State.PARKED, error="ProcessEnded")
         return False
     try:

@@ -33,10 +33,8 @@ def repeated(work: Callable[[], Result]) -> Result:
         try:
             return work()
         except (IntegrityError, *DATABASE_AWAY) as error:
-            if (
-                connection.in_atomic_block
-            ):  # a transaction of the caller's is broken now; only the caller can repeat it
-                raise
+            if connection.in_atomic_block:
+                raise  # a transaction of the caller's is broken now; only the caller can repeat it
             if isinstance(error, InternalError):
                 connection.close()  # it answers well enough to be taken for usable; another may reach the new primary
             connection.close_if_unusable_or_obsolete()

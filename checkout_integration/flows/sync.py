@@ -168,9 +168,8 @@ def _take_cursor(project: Project, lane: Lane) -> SyncCursor:
     """The lane's cursor with a new fence number: a pass that was paused longer than we waited cannot move it any more."""
     cursors = SyncCursor.objects.using(state_database())
     cursor, _ = cursors.get_or_create(project=project.alias, lane=lane.name)
-    with transaction.atomic(
-        using=state_database()
-    ):  # the row is locked between the two: no other pass reads this fence
+    # The row is locked between the two statements: no other pass reads this fence.
+    with transaction.atomic(using=state_database()):
         cursors.filter(pk=cursor.pk).update(fence=F("fence") + 1)
         cursor.refresh_from_db()
     return cursor
