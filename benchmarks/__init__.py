@@ -1,0 +1,1 @@
+"""Measured claims, as ratios within one run: absolute figures depend on the machine."""
