@@ -6,7 +6,7 @@ answer that is lost leaves a trace. Order creation is never repeated: there is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -27,12 +27,14 @@ from checkout_integration.flows.service import client_for
 from checkout_integration.models import Checkout
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.creation import (
+    CreationError,
     Customer,
     OrderRequest,
     TokenRequest,
     build_order_document,
     build_token_document,
 )
+from checkout_integration.protocol.creation_rules import price_problems
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import OrderType
 
@@ -106,7 +108,7 @@ def create_checkout(
         subject=subject,
     )
     order = _order_request(configured, sale, _customer(user, customer), request)
-    build_order_document(order)  # a sale that breaks a rule is refused before anything is stored
+    _check(sale, lambda: build_order_document(order))
     _commit(configured, sale)
     try:
         with client_for(configured) as client:
@@ -157,7 +159,7 @@ def create_token(
         subject=subject,
     )
     wanted = _token_request(configured, sale, _customer(user, customer), request, button_caption)
-    build_token_document(wanted)
+    _check(sale, lambda: build_token_document(wanted))
     _commit(configured, sale)
     try:
         with client_for(configured) as client:
@@ -207,6 +209,17 @@ def _customer(user: AbstractBaseUser | None, customer: Customer | None) -> Custo
     if customer is None:
         return Customer(external_id=external_id) if external_id else None
     return customer if customer.external_id else replace(customer, external_id=external_id)
+
+
+def _check(sale: Checkout, build: Callable[[], object]) -> None:
+    """Refuses a sale before anything is stored, with all problems. A price that is not sent decides what is paid, too."""
+    problems = [] if sale.type == OrderType.SIMPLE else price_problems(sale.expected_amount, sale.currency)
+    try:
+        build()
+    except CreationError as error:
+        problems = [*error.problems, *problems]
+    if problems:
+        raise CreationError(problems)
 
 
 def _order_request(

@@ -33,6 +33,13 @@ class CreationError(ValueError):
         self.problems = list(problems)
 
 
+def price_problems(amount: object, currency: object) -> list[tuple[str, str]]:
+    """What is wrong with a price that is not sent, only compared with what is paid. "" or None: no currency."""
+    check = _Check()
+    check.price(amount, currency or None)
+    return check.problems
+
+
 def check_token(document: Document) -> None:
     """Raise CreationError when the body of a token request breaks a rule (EP1-03 to EP1-22)."""
     check = _Check()
@@ -77,14 +84,14 @@ class _Check:
     """Collects problems, so that a developer sees all of them at once."""
 
     def __init__(self) -> None:
-        self._problems: list[tuple[str, str]] = []
+        self.problems: list[tuple[str, str]] = []
 
     def add(self, field: str, message: str) -> None:
-        self._problems.append((field, message))
+        self.problems.append((field, message))
 
     def finish(self) -> None:
-        if self._problems:
-            raise CreationError(self._problems)
+        if self.problems:
+            raise CreationError(self.problems)
 
     def text(
         self,
@@ -114,6 +121,12 @@ class _Check:
         self._platform(f"{prefix}platform_id", values.get("platform_id"), kind)
         self.text(f"{prefix}description", values.get("description"), at_most=DESCRIPTION_MAX)
         self._metadata(f"{prefix}metadata", values.get("metadata", {}))
+
+    def price(self, amount: object, currency: object) -> None:
+        self._currency("currency", currency, required=False)
+        self._amount("amount", {"amount": amount, "currency": currency}, required=False)
+        if (amount is None) != (currency is None):
+            self.add("amount" if amount is None else "currency", "is required: give both amount and currency")
 
     def _kind(self, field: str, kind: object, *, required: bool) -> None:
         # EP1-19, EP2-15

@@ -125,6 +125,31 @@ def test_sale_that_breaks_a_rule_is_not_stored(checkout_sandbox: Sandbox, sell: 
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.parametrize("sell", [flows.create_checkout, flows.create_token])
+@pytest.mark.parametrize(
+    "sold", [*list(SALES.values())[1:], {"type": "virtual_currency"}], ids=lambda sold: sold["type"]
+)
+@pytest.mark.parametrize(
+    ("price", "wrong"),
+    [
+        ({"amount": 9.99, "currency": "USD"}, ["amount"]),
+        ({"amount": Decimal("9.99"), "currency": "usd"}, ["currency"]),
+        ({"amount": Decimal(-3), "currency": ""}, ["amount", "currency"]),
+        ({"amount": Decimal("9.999999"), "currency": "USD"}, ["amount"]),
+        ({"amount": None, "currency": "USD"}, ["amount"]),
+        ({"amount": Decimal(3), "description": "x" * 256}, ["description", "currency"]),
+    ],
+)
+def test_price_that_is_only_compared_is_checked_too(
+    checkout_sandbox: Sandbox, sell: Any, sold: dict[str, Any], price: dict[str, Any], wrong: list[str]
+) -> None:
+    """What is paid is compared with it, whatever is sold: a price that cannot be compared is never stored."""
+    with pytest.raises(CreationError) as caught:
+        sell(**sold, **price)
+    assert [field.rpartition(".")[2] for field, _ in caught.value.problems] == wrong
+    assert not Checkout.objects.exists()
+
+
 def test_refused_sale_is_failed(checkout_sandbox: Sandbox) -> None:
     """The service said no: there is no order."""
     checkout_sandbox.projects.update("test-project", live=True, activated=False)
