@@ -81,7 +81,10 @@ def text(*, personal: bool = False, alias: str | None = None) -> Any:
 
 
 def text_or_false() -> Any:
-    """A field of text for which some senders write false instead of null."""
+    """A field of text for which some senders write false instead of null.
+
+    Anything else that is no text is noted, and reads as "unreadable": something was said, so it is never taken for nothing.
+    """
     return _field(_read_text_or_false)
 
 
@@ -170,7 +173,11 @@ def _read_text(value: Any) -> str:
 
 
 def _read_text_or_false(value: Any) -> str | None:
-    return None if value is False else _read_text(value)
+    if value is False:
+        return None
+    if isinstance(value, str):
+        return value
+    raise _PartlyRead("unreadable", [""])
 
 
 def _read_flag(value: Any) -> bool:

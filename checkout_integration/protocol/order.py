@@ -90,7 +90,8 @@ class Order(Snapshot):
     """An order (ORD-01 to ORD-47), in the specification's sequence of fields.
 
     Nothing is checked across fields: one message can contradict itself. Values of ``status``, ``type`` and
-    the other word lists stay as sent, unknown ones included. ``testing_case`` false reads as None.
+    the other word lists stay as sent, unknown ones included. ``testing_case`` false reads as None; what is neither
+    that nor text reads as text that is not empty, so that nothing which may be a test passes for a payment.
     """
 
     id: str | None = text()

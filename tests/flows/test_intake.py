@@ -207,10 +207,11 @@ def test_replay_of_what_was_applied_changes_nothing(checkout_deliver: Deliver, l
     assert (before[1], len(heard)) == (after[1], 1)
 
 
-def test_testing_case_makes_no_order(checkout_deliver: Deliver, listen: Listening) -> None:
+@pytest.mark.parametrize("case", ["correct_payment", True, 1, {"x": 1}, ["a"]])
+def test_testing_case_makes_no_order(checkout_deliver: Deliver, listen: Listening, case: object) -> None:
     """A test of the receiver is acknowledged and kept as such; nothing is announced."""
     heard = listen(payment_success)
-    document = OrderDocumentFactory(testing_case="correct_payment", status="", object="")
+    document = OrderDocumentFactory(testing_case=case, status="paid")
     assert checkout_deliver(order=document).status_code == 200
     assert Notification.objects.get().state == "test"
     assert (Order.objects.count(), Announcement.objects.count(), heard) == (0, 0, [])
