@@ -19,6 +19,7 @@ from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, Word, word
+from checkout_integration.flows.support import NOT_DONE
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import SIGNALS
 
@@ -27,12 +28,11 @@ if TYPE_CHECKING:
 
 ORDER_DOCUMENTS = ("order__document", "order__facts", "order__stamps", "order__conflicts")
 NEWEST = 200
-ENDED = (Delivery.State.DONE, Delivery.State.PARKED, Delivery.State.SUPERSEDED)
 
 
 def _run_again(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     if not flows.run_again(delivery, staff=staff):
-        raise Refused(_("It is due or running already."))
+        raise Refused(_("It is due or running already, or has run."))
     return _("The receiver is due again.")
 
 
@@ -42,10 +42,11 @@ RUN_AGAIN = Button(
     # The screen is read-only, so Django's own permission to change a delivery means this and nothing else.
     permission="change_delivery",
     question=gettext_lazy(
-        "The receiver is run once more for this signal, with ten new attempts. If it ran before, what it does outside "
-        "the database, such as sending a letter, may happen twice."
+        "This receiver has not done its work for this signal. It becomes due now, with ten new attempts. What failed "
+        "attempts wrote in this database was undone; what they did outside it, such as sending a letter, may happen twice. "
+        "If the payment was taken back, nothing is granted."
     ),
-    offered=lambda delivery: delivery.state in ENDED,
+    offered=lambda delivery: delivery.state in NOT_DONE,
     act=_run_again,
 )
 

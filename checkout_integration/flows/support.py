@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
@@ -16,6 +18,11 @@ from checkout_integration.models import Checkout, Delivery, Incident, Notificati
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 
+logger = logging.getLogger("checkout_integration.support")
+
+NOT_DONE = (Delivery.State.PARKED, Delivery.State.SUPERSEDED)
+"""States of a delivery that ended without success, which staff may run again."""
+
 
 def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
     """Accepts a payment that is in review, so that its goods are granted. ``reason`` is kept in the order's history.
@@ -27,12 +34,18 @@ def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> Non
 
 
 def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
-    """Makes an ended delivery due again, with ten new attempts; False when it is not ended."""
-    ended = (Delivery.State.DONE, Delivery.State.PARKED, Delivery.State.SUPERSEDED)
-    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=ended)
-    return bool(
+    """Makes a delivery that ended without success due again, with ten new attempts.
+
+    False when it is due, running, or done: what has run would grant twice. Who asked is logged by primary key.
+    """
+    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=NOT_DONE)
+    # One UPDATE, so that of two members of staff one makes it due.
+    made_due = bool(
         held.update(state=Delivery.State.DUE, attempts=0, due_at=timezone.now(), finished_at=None, error="")
     )
+    if made_due:
+        logger.info("Delivery %s was made due again by account %s.", delivery.pk, staff.pk)
+    return made_due
 
 
 def replay_notification(notification: Notification) -> Answer:

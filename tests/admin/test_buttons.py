@@ -209,6 +209,16 @@ def test_a_parked_receiver_runs_again(client: Client, parked: Delivery) -> None:
     assert "Run this receiver again" in client.get(page_address("order", parked.order)).content.decode()
 
 
+def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> None:
+    """Not even from an old page."""
+    delivery = rows.make_delivery(rows.make_order(), state="done")
+    answer = admin_client.post(
+        page_address("delivery", delivery).replace("/change/", "/run-again/"), follow=True
+    )
+    assert "This cannot be done now" in answer.content.decode()
+    assert Delivery.objects.get().state == "done"
+
+
 def test_running_again_needs_its_permission(client: Client, parked: Delivery) -> None:
     """To view deliveries is not enough."""
     client.force_login(rows.make_staff("view_delivery"))
@@ -216,9 +226,10 @@ def test_running_again_needs_its_permission(client: Client, parked: Delivery) ->
     assert Delivery.objects.get(pk=parked.pk).state == "parked"
 
 
-def test_a_due_delivery_has_no_button(admin_client: Client) -> None:
-    """It runs by itself."""
-    delivery = rows.make_delivery(rows.make_order(), state="due", finished_at=None)
+@pytest.mark.parametrize("state", ["due", "running", "done"])
+def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, state: str) -> None:
+    """It runs by itself, or would grant twice."""
+    delivery = rows.make_delivery(rows.make_order(), state=state, finished_at=None)
     assert (
         "Run this receiver again" not in admin_client.get(page_address("delivery", delivery)).content.decode()
     )
