@@ -47,7 +47,10 @@ class ListingUnstable(CheckoutError):
 
 
 class ServiceAnswered(CheckoutError):
-    """The service answered with a status other than success, ``status``, and the error object ``error``."""
+    """The service answered with a status other than success, ``status``, and the error object ``error``.
+
+    The service's ``message`` and ``details`` stand in ``error`` only: they may repeat what the customer has entered.
+    """
 
     advice = "see the status and the error of the service"
 
@@ -60,9 +63,8 @@ class ServiceAnswered(CheckoutError):
         retry_is_safe: bool = False,
         outcome_unknown: bool = False,
     ) -> None:
-        said = ": ".join(part for part in (error.code, error.message, error.details) if part)
         super().__init__(
-            f"{endpoint.method} {endpoint.path} answered {status} ({said or 'no details'}); {self.advice}",
+            f"{endpoint.method} {endpoint.path} answered {status} ({error.code or 'no code'}); {self.advice}",
             retry_is_safe=retry_is_safe,
             outcome_unknown=outcome_unknown,
         )

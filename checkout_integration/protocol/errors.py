@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
@@ -20,8 +20,8 @@ class ErrorObject:
     """What the service said (ERR-01 to ERR-03). "" where it said nothing; one line each, bounded."""
 
     code: str = ""
-    message: str = ""
-    details: str = ""
+    message: str = field(default="", repr=False)
+    details: str = field(default="", repr=False)
 
 
 def parse_error(body: bytes) -> ErrorObject:

@@ -41,13 +41,18 @@ DOCUMENTED = [
 def test_each_status_has_its_exception(
     client_of: MakeClient, call: Callable[[Client], Any], status: int, kind: type[errors.ServiceAnswered]
 ) -> None:
-    """It keeps the service's code, message and details, without the credentials that a service may repeat."""
+    """It keeps the service's code, message and details, without the credentials that a service may repeat.
+
+    Its text has the code alone: in what the service writes may be the customer's data.
+    """
     with running(http(status, ERROR, Retry_After="0")) as stub:
         error = failure(client_of(stub), call)
     assert type(error) is kind
     assert isinstance(error, errors.ServiceAnswered)
     assert (error.status, error.error.code, error.error.message) == (status, "zz000001", "no ***")
-    assert f"answered {status} (zz000001: no ***: ***)" in str(error)
+    assert error.error.details == "***"
+    assert f"answered {status} (zz000001); {kind.advice}" in str(error)
+    assert "***" not in f"{error!s}{error!r}{error.error!r}"
 
 
 @pytest.mark.parametrize("code", ["ma000022", "co000005", "fm000048"])
@@ -65,7 +70,7 @@ def test_bad_credentials_that_answer_400_are_recognised(client_of: MakeClient, c
 def test_an_error_body_may_be_anything(client_of: MakeClient, call: Callable[[Client], Any]) -> None:
     """HTML of a gateway gives the status alone."""
     with running(http(404, b"<html>")) as stub:
-        assert "answered 404 (no details)" in str(failure(client_of(stub), call))
+        assert "answered 404 (no code)" in str(failure(client_of(stub), call))
 
 
 @every_call
