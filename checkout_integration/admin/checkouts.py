@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.display import NOTHING, badge, link, moment, money, pretty, short, visible
+from checkout_integration.admin.display import NOTHING, badge, moment, money, pretty, short, visible
 from checkout_integration.admin.filters import ProjectFilter, flag_filter, words_filter
 from checkout_integration.admin.order_table import order_table
 from checkout_integration.admin.page import Answer, Page, Raw, Value, chapter
@@ -50,7 +50,7 @@ class CheckoutScreen(Screen):
                     _("What was asked for?"), asked_for(row), [visible(row.description), visible(row.type)]
                 ),
                 paid_by(row, viewer),
-                form_of(row),
+                form_of(row, viewer),
             ],
             chapters=[
                 chapter(
@@ -128,10 +128,9 @@ def paid_by(checkout: Checkout, viewer: Viewer) -> Answer:
     return Answer(_("Which order paid it?"), order, [moment(checkout.paid_at)] if checkout.paid_at else [])
 
 
-def form_of(checkout: Checkout) -> Answer:
-    """The hosted form; a sandbox on this machine has one without TLS."""
+def form_of(checkout: Checkout, viewer: Viewer) -> Answer:
+    """The hosted form, in whose address a token may be; a sandbox on this machine has one without TLS."""
     if not checkout.payment_form_url:
         return Answer(_("Where does the buyer pay?"), NOTHING, [_("There is no form.")])
-    return Answer(
-        _("Where does the buyer pay?"), _("in this form"), [link(checkout.payment_form_url, loopback=True)]
-    )
+    address = viewer.personal_link(checkout.payment_form_url, loopback=True)
+    return Answer(_("Where does the buyer pay?"), _("in this form"), [address])

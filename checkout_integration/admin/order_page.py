@@ -13,7 +13,6 @@ from checkout_integration.admin.display import (
     NOTHING,
     badge,
     hidden,
-    link,
     moment,
     money,
     pretty,
@@ -52,7 +51,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             _received(order),
             goods_answer(order, announcements, deliveries),
             _verdict(order, viewer),
-            _receipt(order),
+            _receipt(order, viewer),
         ],
         chapters=[_ours(order, viewer), *chapters_of(order, sees_personal_data=viewer.sees_personal_data)],
         tables=[_items(items, viewer), _refunds(order, viewer)],
@@ -105,12 +104,11 @@ def _verdict(order: Order, viewer: Viewer) -> Answer:
     return Answer(_("Does it pay for a sale?"), badge(verdict), [each for each in details if each])
 
 
-def _receipt(order: Order) -> Answer:
+def _receipt(order: Order, viewer: Viewer) -> Answer:
     number = visible(order.receipt_number) or NOTHING
-    details = (
-        [link(order.receipt_url)] if order.receipt_url else [_("The service gave no address of a receipt.")]
-    )
-    return Answer(_("Where is the receipt?"), number, details)
+    if not order.receipt_url:
+        return Answer(_("Where is the receipt?"), number, [_("The service gave no address of a receipt.")])
+    return Answer(_("Where is the receipt?"), number, [viewer.personal_link(order.receipt_url)])
 
 
 def _ours(order: Order, viewer: Viewer) -> Chapter:

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.display import badge, link, moment, money, pretty, short, visible
+from checkout_integration.admin.display import badge, moment, money, pretty, short, visible
 from checkout_integration.admin.filters import ProjectFilter, empty_filter, words_filter
 from checkout_integration.admin.page import Page, Raw, Value, chapter
 from checkout_integration.admin.screen import Screen
@@ -34,7 +34,7 @@ class RefundScreen(Screen):
         ProjectFilter,
         ("refunded_at", admin.DateFieldListFilter),
     )
-    list_select_related = ("order",)
+    list_select_related = ("order__personal_data",)
     search_fields = ("order__order_id",)
     search_help_text = gettext_lazy("Order id or transaction.")
     unlisted = ("document", "order__document", "order__facts", "order__stamps", "order__conflicts")
@@ -59,7 +59,7 @@ class RefundScreen(Screen):
                         (_("code"), visible(row.code)),
                         (_("refunded at"), moment(row.refunded_at)),
                         (_("receipt number"), visible(row.receipt_number)),
-                        (_("receipt"), link(row.receipt_url)),
+                        (_("receipt"), viewer.personal_link(row.receipt_url)),
                         (_("document id"), visible(row.document_id)),
                         (_("transaction"), visible(row.transaction)),
                         (_("project"), visible(row.project)),

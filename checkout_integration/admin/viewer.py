@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from checkout_integration.admin.display import NOTHING, short
+from checkout_integration.admin.display import NOTHING, hidden, link, short
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Viewer:
     def sees_personal_data(self) -> bool:
         """Whether e-mail addresses, names, cards and raw bodies are shown to them."""
         return self.may("view_personal_data")
+
+    def personal_link(self, address: str | None, *, loopback: bool = False) -> str | SafeString:
+        """A link to what is the customer's, for those who may see it; "–" for no address."""
+        return link(address, loopback=loopback) if self.sees_personal_data or not address else hidden()
 
     def link(self, model: type[Model], primary_key: object, text: object) -> str | SafeString:
         """A link to a row's page where they may view it, else its text; "–" for no row."""

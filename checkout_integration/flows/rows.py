@@ -130,6 +130,5 @@ def refund_row(row: Order, state: OrderState) -> Refund | None:
         reason=told.refund.reason or "",
         code=as_column_text(told.refund.code),
         receipt_number=as_column_text(told.refund.receipt_number),
-        receipt_url=told.refund.receipt_url or "",
-        document=dict(told.refund.document),
+        document=personal.split(told.refund.document, personal.REFUND)[0],
     )

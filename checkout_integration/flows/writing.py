@@ -93,7 +93,7 @@ def _write_refunds(entries: Sequence[Entry]) -> None:
         for entry in entries
         if entry.before != entry.after and (row := refund_row(entry.row, entry.after)) is not None
     ]
-    told = "status refunded_at amount currency reason code receipt_number receipt_url document transaction".split()
+    told = "status refunded_at amount currency reason code receipt_number document transaction".split()
     insert_once(rows, "key", update_fields=told)
 
 

@@ -272,7 +272,6 @@ class Migration(migrations.Migration):
                 ('reason', models.TextField(blank=True, default='')),
                 ('code', models.CharField(blank=True, default='', max_length=255)),
                 ('receipt_number', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('receipt_url', models.TextField(blank=True, default='')),
                 ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('observed_at', models.DateTimeField(blank=True, null=True)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),

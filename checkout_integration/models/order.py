@@ -262,7 +262,6 @@ class Refund(models.Model):
     reason = models.TextField(blank=True, default="")
     code = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
-    receipt_url = models.TextField(blank=True, default="")
     document = DocumentField()
     observed_at = models.DateTimeField(null=True, blank=True)
     recorded_at = models.DateTimeField(auto_now_add=True)
@@ -274,6 +273,12 @@ class Refund(models.Model):
 
     def __str__(self) -> str:
         return self.document_id or str(self.order)
+
+    @property
+    def receipt_url(self) -> str:
+        """RFD-06, read from the order's personal data, so that it is erased with it; "" where it is not known."""
+        told = self.order.refund if self.order else None
+        return (told.receipt_url if told else None) or ""
 
 
 class PersonalData(models.Model):

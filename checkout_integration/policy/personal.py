@@ -13,17 +13,21 @@ from checkout_integration.protocol.values import Document
 Public: TypeAlias = Mapping[str, "Public | None"]
 
 _WHOLE: Final = None
+REFUND: Final[Public] = dict.fromkeys("amount currency reason code receipt_number".split(), _WHOLE)
+# Description and metadata are the shop's own words and outlive erasure. `protocol.order` keeps them out of repr() all
+# the same: a shop may have written a customer's name there.
 PUBLIC: Final[Public] = {
     **dict.fromkeys(
         (
             "id transaction object status description created_at canceled canceled_at cancellation refunded refunded_at "
-            "receipt_number receipt_url receipt_id agreement_version agreement_accepted notify_sale amount currency tax "
-            "net_revenue fee items refund metadata original_amount country type platform_id virtual_currency_amount "
+            "receipt_number receipt_id agreement_version agreement_accepted notify_sale amount currency tax "
+            "net_revenue fee items metadata original_amount country type platform_id virtual_currency_amount "
             "is_buy_for_virtual_currency charge_currency charge_amount vat_payer is_production testing_case form_mode "
             "merchant_info recurring recurring_id"
         ).split(),
         _WHOLE,
     ),
+    "refund": REFUND,
     "issuer": dict.fromkeys(
         "embedded reference reference_type utm_source utm_medium utm_campaign referrer_host".split(), _WHOLE
     ),

@@ -75,6 +75,22 @@ def test_the_document_of_a_refund_needs_the_permission(client: Client) -> None:
     assert "ada@buyers.example" not in client.get(page_address("refund", refund)).content.decode()
 
 
+def test_the_links_of_a_customer_need_the_permission(client: Client) -> None:
+    """Whoever has a receipt's address, or that of a form, reads what is the customer's."""
+    receipt, form = "https://service.example/receipts/canary", "https://service.example/form/?token=canary"
+    order = rows.make_order(document={"receipt_url": receipt, "refund": {"receipt_url": receipt}})
+    shown = [
+        page_address("order", order),
+        page_address("refund", rows.make_refund(order)),
+        page_address("checkout", rows.make_checkout(payment_form_url=form)),
+    ]
+    looks = ["view_order", "view_refund", "view_checkout"]
+    client.force_login(rows.make_staff(*looks, name="looks"))
+    assert ["canary" in client.get(page).content.decode() for page in shown] == [False] * 3
+    client.force_login(rows.make_staff(*looks, "view_personal_data", name="sees"))
+    assert ["canary" in client.get(page).content.decode() for page in shown] == [True] * 3
+
+
 def test_activation_codes_are_masked(client: Client) -> None:
     """A code is worth what was paid for it: neither the table of items nor the document shows it."""
     items = [{"id": "1", "name": "Game", "code": "CODE-1234-ABCD"}]

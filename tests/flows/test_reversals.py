@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Order, Refund
+from checkout_integration.models import Order, PersonalData, Refund, Transition
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_chargeback, payment_refund
 from checkout_integration.testing.assertions import assert_taken_back
 from checkout_integration.testing.delivery import Deliver
@@ -22,6 +22,19 @@ pytestmark = pytest.mark.django_db
 STATUSES = ["refunded", "chargeback"]
 PAID_AT = timezone.now() - timedelta(days=2)
 REVERSED_AT = timezone.now() - timedelta(days=1)
+
+
+def test_a_refunds_receipt_is_kept_in_one_place(checkout_deliver: Deliver) -> None:
+    """Where it can be erased: with the order's personal data, and nowhere else."""
+    told = order_document_for(CheckoutFactory(), reversed=True, status="refunded")
+    address = told["refund"]["receipt_url"]
+    checkout_deliver(event="payment.refund", order=told)
+    refund = Refund.objects.get()
+    assert refund.receipt_url == address
+    PersonalData.objects.update(document={})
+    left = [list(model.objects.values()) for model in (Order, Refund, Transition)]
+    assert address not in str(left)
+    assert Refund.objects.get().receipt_url == ""
 
 
 def sale_and_reversal(status: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
