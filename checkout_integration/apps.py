@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -23,5 +24,6 @@ class CheckoutIntegrationConfig(AppConfig):
 
         register_checks()
         raw = getattr(settings, SETTING, None)
-        if isinstance(raw, dict) and raw.get("RECEIVERS_RUN") == "celery":
+        wanted = isinstance(raw, dict) and raw.get("RECEIVERS_RUN") == "celery"
+        if wanted and find_spec("celery"):  # where it is missing, check E012 says so
             import_module("checkout_integration.tasks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from django.apps import AppConfig
@@ -32,6 +33,37 @@ def _foreign_hooks() -> Iterator[conf.Problem]:
         if not issubclass(import_string(project.hooks), Hooks):
             place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
             yield bad_hooks(f"HOOKS of {place} is {project.hooks!r}, which is no subclass of Hooks.")
+
+
+def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """W006: no project is called "default", so that whatever names none has none."""
+    if (
+        next(iter(conf.problems(getattr(settings, SETTING, None))), None)
+        or "default" in conf.app_settings().projects
+    ):
+        return []
+    return [
+        Warning(
+            f'{SETTING}["PROJECTS"] has no project "default": the address webhook/ answers 404, and create_checkout and '
+            "create_token need project=….",
+            hint='Name a project "default"; or give the service the addresses webhook/<alias>/, and silence this check.',
+            id="checkout_integration.W006",
+        )
+    ]
+
+
+def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """E012: Celery is to run receivers, and is not installed."""
+    raw = getattr(settings, SETTING, None)
+    if not isinstance(raw, dict) or raw.get("RECEIVERS_RUN") != "celery" or find_spec("celery"):
+        return []
+    return [
+        Error(
+            f'RECEIVERS_RUN of {SETTING} is "celery", and Celery is not installed: nobody would run receivers.',
+            hint='Install "checkout-integration[celery]", or set RECEIVERS_RUN to "worker".',
+            id="checkout_integration.E012",
+        )
+    ]
 
 
 def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -133,6 +165,8 @@ def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
 def register_checks() -> None:
     """Registers all checks of the app."""
     register(check_settings)
+    register(check_default_project)
+    register(check_celery)
     register(check_receivers)
     register(check_database)
     register(check_deployment, Tags.security, deploy=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.checks import CheckMessage, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
@@ -237,6 +239,47 @@ def test_somebody_is_told_of_money(check: Check, signal: Any, enough: bool) -> N
     finally:
         signal.disconnect(grant)
     assert found == ([] if enough else ["checkout_integration.W001"])
+
+
+@pytest.fixture
+def _without_celery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation that has no Celery: importing it fails."""
+    monkeypatch.setitem(sys.modules, "celery", None)
+    monkeypatch.delitem(sys.modules, "checkout_integration.tasks", raising=False)
+
+
+@pytest.mark.usefixtures("_without_celery")
+def test_celery_that_is_not_installed_is_named_with_its_mend(check: Check) -> None:
+    """The start is stopped by a check, not by a traceback."""
+    (message,) = check({**GOOD, "RECEIVERS_RUN": "celery"})
+    assert message.id == "checkout_integration.E012"
+    assert message.is_serious() and "RECEIVERS_RUN" in message.msg
+    assert (message.hint or "").startswith('Install "checkout-integration[celery]"')
+    assert check() == []
+
+
+@pytest.mark.usefixtures("_without_celery")
+def test_the_app_is_ready_without_celery(settings: Any) -> None:
+    """Else the checks could not say what is missing."""
+    settings.CHECKOUT_INTEGRATION = {**GOOD, "RECEIVERS_RUN": "celery"}
+    apps.get_app_config("checkout_integration").ready()
+    assert "checkout_integration.tasks" not in sys.modules
+
+
+def test_celery_that_is_installed_is_no_problem(check: Check) -> None:
+    """Where it is to run receivers."""
+    assert check({**GOOD, "RECEIVERS_RUN": "celery"}) == []
+
+
+def test_no_project_is_the_default_one(check: Check) -> None:
+    """Its address would answer 404, and every sale would have to name its project."""
+    (message,) = check({**GOOD, "PROJECTS": {"games": OWN}})
+    assert message.id == "checkout_integration.W006"
+    assert not message.is_serious()
+    for text in ('CHECKOUT_INTEGRATION["PROJECTS"]', "webhook/", "create_checkout"):
+        assert text in message.msg
+    assert (message.hint or "").startswith('Name a project "default"')
+    assert "canary" not in str(message)
 
 
 def test_sqlite_needs_immediate_transactions(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
