@@ -26,7 +26,6 @@ from checkout_integration.testing.assertions import assert_granted, assert_not_g
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.admin.rows import make_delivery, make_order
 from tests.flows.shop import Failing, Listening, disown, make_due, notification, own, owned
 from tests.views.wire import body_of, signature
 
@@ -188,34 +187,6 @@ def test_parked_receiver_is_run_again_by_staff(listen: Listening) -> None:
     assert flows.run_again(Delivery.objects.get(), staff=staff)
     flows.run_deliveries()
     assert (len(heard), Delivery.objects.get().state) == (1, "done")
-
-
-def test_what_is_waiting_is_not_run_again(listen: Listening) -> None:
-    """Only an ended delivery can be made due."""
-    listen(checkout_paid, Failing())
-    paid(CheckoutFactory())
-    flows.run_deliveries()
-    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
-
-
-def test_what_has_run_is_not_run_again(listen: Listening) -> None:
-    """It would grant twice."""
-    heard = listen(checkout_paid)
-    paid(CheckoutFactory())
-    flows.run_deliveries()
-    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
-    flows.run_deliveries()
-    assert (len(heard), Delivery.objects.get().state) == (1, "done")
-
-
-def test_running_again_says_who_asked_for_it(caplog: pytest.LogCaptureFixture) -> None:
-    """By the account's key; its name is personal."""
-    caplog.set_level("INFO", "checkout_integration.support")
-    delivery = make_delivery(make_order(), state="parked")
-    staff = User.objects.create_user("grace")
-    assert flows.run_again(delivery, staff=staff)
-    (said,) = caplog.messages
-    assert f"Delivery {delivery.pk}" in said and f"account {staff.pk}" in said and "grace" not in said
 
 
 @pytest.mark.parametrize("signal", [checkout_paid, payment_success])

@@ -1,0 +1,44 @@
+"""What staff may do with a delivery: only what has not done its work is run again."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from checkout_integration import flows
+from checkout_integration.models import Delivery
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.admin.rows import make_delivery, make_order
+from tests.flows.shop import Failing, Listening
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_is_waiting_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Only an ended delivery can be made due."""
+    listen(checkout_paid, Failing())
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    flows.run_deliveries()
+    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
+
+
+def test_what_has_run_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:
+    """It would grant twice."""
+    heard = listen(checkout_paid)
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    flows.run_deliveries()
+    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
+    flows.run_deliveries()
+    assert (len(heard), Delivery.objects.get().state) == (1, "done")
+
+
+def test_running_again_says_who_asked_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    """By the account's key; its name is personal."""
+    caplog.set_level("INFO", "checkout_integration.support")
+    delivery = make_delivery(make_order(), state="parked")
+    staff = User.objects.create_user("grace")
+    assert flows.run_again(delivery, staff=staff)
+    (said,) = caplog.messages
+    assert f"Delivery {delivery.pk}" in said and f"account {staff.pk}" in said and "grace" not in said
