@@ -18,7 +18,9 @@ def main() -> int:
     """Enter the environment of the tests, then run them."""
     parser = argparse.ArgumentParser(prog="python3 -m tests", description=__doc__.partition("\n")[0])
     parser.add_argument("--database", choices=["sqlite", "postgres", "all"], default="all")
-    parser.add_argument("--browser", action="store_true", help="run the tests that need Chromium, and no others")
+    parser.add_argument(
+        "--browser", action="store_true", help="run the tests that need Chromium, and no others"
+    )
     options, for_pytest = parser.parse_known_args()
     try:
         enter("tests", RECIPE, ["-m", "tests", *sys.argv[1:]])
