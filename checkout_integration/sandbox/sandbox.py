@@ -117,6 +117,7 @@ class Sandbox:
     def close(self) -> None:
         """Stop the threads and close the store."""
         self.stop()
+        self.faults.set([])  # a list that falls behind holds a store of its own
         self.store.close()
 
     def __enter__(self) -> Self:
