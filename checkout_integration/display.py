@@ -36,6 +36,7 @@ _FALLBACKS: Final[Mapping[str, tuple[str, ...]]] = {
     "script-src": ("script-src", "default-src"),
     "script-src-elem": ("script-src-elem",),
     "connect-src": ("connect-src", "default-src"),
+    "form-action": ("form-action",),
 }
 """Where a browser looks for the sources of a directive that a policy does not have."""
 
@@ -121,6 +122,7 @@ def merge_csp(
         "script-src": (script,),
         "script-src-elem": (script,),
         "connect-src": (form, script, service),
+        "form-action": (form,),  # a shop's form whose answer redirects to the hosted one
     }
     merged = dict(policy)
     for directive, sources in needed.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from checkout_integration.display import merge_csp
+
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(os.environ.get("EXAMPLE_FOLDER", HERE.parent / ".example"))
 SERVICE = os.environ.get("EXAMPLE_SERVICE", "http://localhost:8001")
@@ -41,6 +43,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "example_project.shop.policy.ContentPolicyMiddleware",
 ]
 
 TEMPLATES = [
@@ -83,6 +86,23 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(FOLDER / "beat")
 
+FORM, SCRIPT = f"{SERVICE}/form", f"{SERVICE}/client.js"
+
+# Nothing but our own, and what showing the form needs.
+CONTENT_POLICY = merge_csp(
+    {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'self'"],
+    },
+    order_form_url=FORM,
+    client_script_url=SCRIPT,
+    checkout_url=SERVICE,
+)
+
 CHECKOUT_INTEGRATION = {
     "PROJECTS": {
         "default": {
@@ -92,7 +112,8 @@ CHECKOUT_INTEGRATION = {
     },
     "BASE_URL": SERVICE,
     "CHECKOUT_URL": SERVICE,
-    "ORDER_FORM_URL": f"{SERVICE}/form",
+    "ORDER_FORM_URL": FORM,
+    "CLIENT_SCRIPT_URL": SCRIPT,
     "HOOKS": "example_project.shop.hooks.ShopHooks",
     "RECEIVERS_RUN": "celery",
     "DYNAMIC_URLS": True,  # buyers come back to the page of their purchase

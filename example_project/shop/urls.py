@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from example_project.shop import views
+from example_project.shop import paying, views
 
 urlpatterns = [
     path("", views.shop, name="shop"),
     path("products/<slug:slug>/", views.product, name="product"),
-    path("products/<slug:slug>/buy/", views.buy, name="buy"),
+    path("products/<slug:slug>/buy/", paying.buy, name="buy"),
+    path("pay/<slug:way>/<slug:reference>/", paying.pay, name="pay"),
     path("inventory/", views.inventory, name="inventory"),
     path("purchases/", views.purchases, name="purchases"),
 ]

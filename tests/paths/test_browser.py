@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.paths.example import Example, running_example
+from tests.paths.browsing import PATIENCE, fill_in, log_in, look
+from tests.paths.example import Example
 
 pytestmark = pytest.mark.browser
-CARD = "4242 4242 4242 4242"
-PATIENCE = 20_000  # milliseconds
-
-
-@pytest.fixture(scope="module")
-def example() -> Iterator[Example]:
-    """Run the example shop once for all journeys."""
-    with running_example() as running:
-        yield running
-
-
-@pytest.fixture
-def buyer(page: Page, example: Example) -> Page:
-    """Give a browser whose visitor has logged in as the demonstration's buyer."""
-    page.set_default_timeout(PATIENCE)
-    log_in(page, f"{example.shop}/accounts/login/", "robin", "robin-plays")
-    return page
-
-
-def log_in(page: Page, address: str, name: str, password: str) -> None:
-    """Fill in a log-in form."""
-    page.goto(address)
-    page.locator("#id_username").fill(name)
-    page.locator("#id_password").fill(password)
-    page.locator("#id_password").press("Enter")
-    page.wait_for_url(lambda url: "login" not in url)
-
-
-def look(page: Page, name: str) -> None:
-    """Keep a picture for people to look at, where CHECKOUT_SCREENSHOTS names a folder."""
-    folder = os.environ.get("CHECKOUT_SCREENSHOTS")
-    if folder:
-        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
 
 
 def buy(page: Page, example: Example, product: str) -> None:
@@ -54,10 +19,7 @@ def buy(page: Page, example: Example, product: str) -> None:
     page.get_by_role("link", name=product).click()
     page.get_by_role("button", name="Buy now").click()
     page.wait_for_url(f"{example.service}/form/**")
-    page.get_by_label("Card number").fill(CARD)
-    page.get_by_label("Expiry date").fill("12/34")
-    page.get_by_label("Security code").fill("123")
-    page.get_by_label("E-mail for the receipt").fill("robin@example.com")
+    fill_in(page)
     look(page, "form")
     page.get_by_role("button", name=re.compile("^Pay")).click()
     look(page, "form-paid")

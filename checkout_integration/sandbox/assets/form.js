@@ -6,7 +6,7 @@ const tell = (name, data) => {
 };
 const { event } = document.body.dataset;
 if (event) tell(event);
-new ResizeObserver(() => tell("formResize", { height: document.documentElement.scrollHeight })).observe(document.body);
+new ResizeObserver(() => tell("formResize", { height: document.body.offsetHeight })).observe(document.body);
 for (const select of document.querySelectorAll("select[data-submits]")) {
   select.addEventListener("change", () => select.form.submit());
 }

@@ -1,0 +1,43 @@
+"""The example shop, running once for all journeys in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.paths.browsing import PATIENCE, log_in
+from tests.paths.example import Example, running_example
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+
+@pytest.fixture(scope="package")
+def example() -> Iterator[Example]:
+    """Run the example shop once for all journeys."""
+    with running_example() as running:
+        yield running
+
+
+@pytest.fixture
+def buyer(page: Page, example: Example) -> Page:
+    """Give a browser whose visitor has logged in as the demonstration's buyer."""
+    page.set_default_timeout(PATIENCE)
+    log_in(page, f"{example.shop}/accounts/login/", "robin", "robin-plays")
+    return page
+
+
+@pytest.fixture(autouse=True)
+def clean_console(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in whose windows the browser complained: a source that a policy refuses is an error in its console."""
+    if "page" not in request.fixturenames:
+        yield
+        return
+    heard: list[str] = []
+    context: BrowserContext = request.getfixturevalue("context")
+    context.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    context.on("weberror", lambda error: heard.append(str(error.error)))
+    yield
+    assert heard == []
