@@ -84,6 +84,7 @@ def look_around(page: Page, name: str) -> None:
         page.emulate_media(color_scheme=scheme)
         for name_of_size, size in SIZES.items():
             page.set_viewport_size(size)
+            page.evaluate("scrollTo(0, 0)")
             page.wait_for_timeout(200)  # the form tells its new height
             look(page, f"{name}-{name_of_size}-{scheme}")
     page.emulate_media(color_scheme="light")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.paths.browsing import PATIENCE, log_in
 from tests.paths.example import Example, running_example
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 
 @pytest.fixture(scope="package")
@@ -21,11 +21,19 @@ def example() -> Iterator[Example]:
         yield running
 
 
+@pytest.fixture(scope="package")
+def session(browser: Browser, example: Example) -> list[Any]:
+    """Log in once as the demonstration's buyer; gives the cookies."""
+    with browser.new_context() as context:
+        log_in(context.new_page(), f"{example.shop}/accounts/login/", "robin", "robin-plays")
+        return list(context.cookies())
+
+
 @pytest.fixture
-def buyer(page: Page, example: Example) -> Page:
+def buyer(page: Page, session: list[Any]) -> Page:
     """Give a browser whose visitor has logged in as the demonstration's buyer."""
     page.set_default_timeout(PATIENCE)
-    log_in(page, f"{example.shop}/accounts/login/", "robin", "robin-plays")
+    page.context.add_cookies(session)
     return page
 
 

@@ -13,6 +13,15 @@ WINDOW, FRAME = "In a new window", "In a frame on our page"
 PAGE, TOKEN = "On our page, by the form's script", "By the form's script, with a payment token"
 SERVER = "With a payment token that we redeem"
 COMPLETED = {"name": "paymentCompleted", "data": {}}
+SHAPELESS: list[object] = [
+    None,
+    "paymentCompleted",
+    ["paymentCompleted"],
+    {"name": ["paymentCompleted"]},
+    {"name": "formResize"},
+    {"name": "formResize", "data": {"height": "2000"}},
+    {"name": "somethingNew", "data": {"height": 2000}},
+]
 
 
 def owned(page: Page, example: Example) -> int:
@@ -38,7 +47,6 @@ def buy_in_page(page: Page, example: Example, product: str, way: str, name: str)
     look_around(page, f"way-{name}")
     pay(form)
     expect(page.get_by_role("status")).to_contain_text("The form is done.")
-    expect_accessible(page)
     look_around(page, f"way-{name}-completed")
     form.get_by_role("link", name="OK").click()
     expect_bought(page, product)
@@ -172,23 +180,12 @@ def test_messages_of_others_are_not_heard(buyer: Page, example: Example, form_fr
     expect(status).to_be_empty()
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        None,
-        "paymentCompleted",
-        ["paymentCompleted"],
-        {"name": ["paymentCompleted"]},
-        {"name": "formResize"},
-        {"name": "formResize", "data": {"height": "2000"}},
-        {"name": "somethingNew", "data": {"height": 2000}},
-    ],
-)
-def test_messages_of_another_shape_change_nothing(buyer: Page, form_frame: Frame, message: object) -> None:
+def test_messages_of_another_shape_change_nothing(buyer: Page, form_frame: Frame) -> None:
     """The page stays as it is, and its script does not fail."""
     frame = buyer.locator("#pay iframe")
     height = frame.evaluate("frame => frame.style.height")
-    tell(form_frame, message)
+    for message in SHAPELESS:
+        tell(form_frame, message)
     assert frame.evaluate("frame => frame.style.height") == height
     expect(buyer.get_by_role("status", include_hidden=True)).to_be_empty()
 
@@ -201,6 +198,7 @@ def test_a_message_that_says_completed_pays_for_nothing(
     assert buyer.locator("#pay iframe").evaluate("frame => frame.style.height") == "3000px"
     tell(form_frame, COMPLETED)
     expect(buyer.get_by_role("status")).to_contain_text("The form is done.")
+    expect_accessible(buyer)
     buyer.get_by_role("link", name="See your purchase").click()
     expect(buyer.get_by_role("heading", name="Waiting for the payment")).to_be_visible()
     look_around(buyer, "way-forged")

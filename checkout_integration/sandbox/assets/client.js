@@ -91,7 +91,7 @@
     makeFrame() {
       const frame = document.createElement("iframe");
       frame.title = "Checkout form";
-      frame.style.cssText = "display:block;width:100%;min-height:44rem;border:0";
+      frame.style.cssText = "display:block;width:100%;height:44rem;border:0";
       window.addEventListener("message", this.onMessage); // before src, or an early message is lost
       frame.src = this.address.href;
       this.frame = frame;
