@@ -55,12 +55,14 @@ def uses_database(item: pytest.Item) -> bool:
 
 
 def _skip_without_server(item: pytest.Item) -> None:
-    on_postgres = os.environ.get("CHECKOUT_TEST_DATABASE") == "postgres"
-    # Not a missing server: the run on PostgreSQL has this test.
-    if item.get_closest_marker("postgres") and not on_postgres:
-        item.add_marker(pytest.mark.skip(reason="runs on PostgreSQL only"))
-    if item.get_closest_marker("redis") and not os.environ.get(services.REDIS) and not services.required():
-        item.add_marker(pytest.mark.skip(reason=f"needs Redis ({services.REDIS})"))
+    database = os.environ.get("CHECKOUT_TEST_DATABASE", "sqlite")
+    wanted = [kind for kind in ("postgres", "mariadb") if item.get_closest_marker(kind)]
+    if wanted and database not in wanted:
+        # Not a missing server: the run on that database has this test.
+        item.add_marker(pytest.mark.skip(reason=f"runs on {' and '.join(wanted)} only"))
+    for broker, variable in (("redis", services.REDIS), ("rabbitmq", services.RABBITMQ)):
+        if item.get_closest_marker(broker) and not os.environ.get(variable) and not services.required():
+            item.add_marker(pytest.mark.skip(reason=f"needs {broker} ({variable})"))
     if item.get_closest_marker("browser") and services.chromium() is None:
         item.add_marker(pytest.mark.skip(reason="needs Chromium"))
 
@@ -70,6 +72,14 @@ def redis_url() -> str:
     """Give the address of the real Redis of this run; for tests marked `redis`."""
     url = os.environ.get(services.REDIS)
     assert url, f"there is no Redis: set {services.REDIS}, or mark the test `redis`"
+    return url
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_url() -> str:
+    """Give the address of the real RabbitMQ of this run; for tests marked `rabbitmq`."""
+    url = os.environ.get(services.RABBITMQ)
+    assert url, f"there is no RabbitMQ: set {services.RABBITMQ}, or mark the test `rabbitmq`"
     return url
 
 

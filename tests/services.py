@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 POSTGRES = "CHECKOUT_TEST_POSTGRES"
+MARIADB = "CHECKOUT_TEST_MARIADB"
 REDIS = "CHECKOUT_TEST_REDIS"
+RABBITMQ = "CHECKOUT_TEST_RABBITMQ"
 REQUIRED = "CHECKOUT_SERVICES_REQUIRED"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ from checkout_integration.models import Checkout
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.corpora import naughty_strings
 
 pytestmark = pytest.mark.django_db
 GEMS = {"amount": Decimal("9.99"), "currency": "USD", "description": "500 gems"}
@@ -212,13 +210,9 @@ def test_text_that_a_database_refuses_arrives_mended(api: APIClient, shop: Any) 
 
 def test_naughty_strings_are_no_error_of_ours(api: APIClient, buyer: User, shop: Any) -> None:
     """In bodies, cursors, filters, addresses and what is shown; none is a 500."""
-    file = Path(os.environ.get("CHECKOUT_CORPORA", "/nowhere")) / "naughty-strings" / "blns.json"
-    if not file.exists():
-        message = "the naughty strings are missing: let CHECKOUT_CORPORA name the folder of the corpora"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
     sale = CheckoutFactory(user=buyer)
     shop.answer = PermissionDenied()
-    for text in json.loads(file.read_text(encoding="utf-8")):
+    for text in naughty_strings():
         Checkout.objects.filter(pk=sale.pk).update(
             description=text[:255].replace("\0", ""), payment_form_url=text
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from checkout_integration.protocol.values import Secret
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
 from tests.paths.fault_rows import API_ROWS, CALLS, ApiRow
 from tests.sandbox.receiver import Receiver
+from tests.scale import FULL
 
 SECRET = "sandbox_canary_0123456789"
 EMAIL = "canary@mail.example"
@@ -31,7 +31,6 @@ ROWS = 12
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
-FULL = bool(os.environ.get("CHECKOUT_FULL"))
 TRIALS = [
     pytest.param(row, call, profile, id=f"{row.name}-{call}-{profile}")
     for row in API_ROWS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +22,7 @@ from checkout_integration.protocol.strict_json import (
     dumps,
     loads,
 )
+from tests.corpora import corpus
 
 # Valid JSON that our limits refuse on purpose: equal keys, and numbers beyond any amount of money.
 REFUSED_ON_PURPOSE = {
@@ -40,13 +40,7 @@ REFUSED_ON_PURPOSE = {
 @pytest.fixture(scope="module")
 def parsing_corpus() -> Path:
     """The parser files of the JSON test suite; without them the run is incomplete, which CI must not be."""
-    folder = Path(os.environ.get("CHECKOUT_CORPORA", "/nowhere")) / "json-test-suite" / "test_parsing"
-    if not folder.is_dir():
-        message = "the JSON test suite is missing: let CHECKOUT_CORPORA name the folder of the corpora"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    return folder
+    return corpus("json-test-suite/test_parsing")
 
 
 def is_read(body: bytes) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 import csv
-import os
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,6 +21,7 @@ from checkout_integration.protocol.values import (
     parse_money,
     same_money,
 )
+from tests.corpora import corpus
 
 
 @pytest.mark.parametrize(
@@ -181,13 +180,7 @@ def test_currencies_know_their_places(currency: str, places: int | None) -> None
 
 def test_the_table_of_currencies_is_the_active_iso_list() -> None:
     """All active codes of the published list, and no other, with their places."""
-    table = Path(os.environ.get("CHECKOUT_CORPORA", "/nowhere")) / "currencies" / "codes-all.csv"
-    if not table.is_file():
-        message = "the list of currencies is missing: let CHECKOUT_CORPORA name the folder of the corpora"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with table.open(encoding="utf-8") as lines:
+    with corpus("currencies/codes-all.csv").open(encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["AlphabeticCode"]]
     active = {row["AlphabeticCode"]: row["MinorUnit"] for row in rows if not row["WithdrawalDate"]}
     assert {code: minor_units(code) for code in active} == {
