@@ -199,6 +199,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('due', 'due'), ('running', 'running'), ('done', 'done'), ('superseded', 'superseded'), ('parked', 'parked')], default='due', max_length=16)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('fence', models.CharField(blank=True, default='', editable=False, max_length=32)),
+                ('slot', models.CharField(blank=True, editable=False, max_length=64, null=True, unique=True)),
                 ('due_at', models.DateTimeField()),
                 ('error', models.CharField(blank=True, default='', help_text='Class of the last exception.', max_length=255)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),

@@ -77,6 +77,8 @@ class Delivery(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts = models.PositiveSmallIntegerField(default=0)
     fence = models.CharField(max_length=32, blank=True, default="", editable=False)
+    # Unique, so that of two claims of a receiver's last free slot one fails; no row without a slot is in another's way.
+    slot = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
     due_at = models.DateTimeField()
     error = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
