@@ -23,7 +23,7 @@ def databases_for(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     if kind == "postgres":
         return {"default": _server("postgresql", environment.get("CHECKOUT_TEST_POSTGRES") or POSTGRES_URL)}
     if kind == "mariadb":
-        return {"default": _server("mysql", environment.get("CHECKOUT_TEST_MARIADB") or MARIADB_URL)}
+        return {"default": _mariadb(environment.get("CHECKOUT_TEST_MARIADB") or MARIADB_URL)}
     raise ValueError(f"CHECKOUT_TEST_DATABASE is {kind!r}; it must be sqlite, postgres or mariadb.")
 
 
@@ -40,6 +40,13 @@ def _sqlite() -> dict[str, Any]:
         },
         "TEST": {"NAME": f"{stem}-test.sqlite3"},
     }
+
+
+def _mariadb(url: str) -> dict[str, Any]:
+    """Return a database as a host has it by default: Django's READ COMMITTED, the server's strict mode, utf8mb4."""
+    settings = _server("mysql", url)
+    settings["TEST"]["CHARSET"] = "utf8mb4"  # a server from before MariaDB 11.6 may make latin1 databases
+    return settings
 
 
 def _server(engine: str, url: str) -> dict[str, Any]:

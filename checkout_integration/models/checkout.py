@@ -42,7 +42,7 @@ class Checkout(models.Model):
         FAILED = "failed", _("failed")
 
     reference = IdentifierField(max_length=64, unique=True, default=new_reference, editable=False)
-    project = models.CharField(max_length=64, help_text=_("Alias of the project in the settings."))
+    project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
     type = models.CharField(max_length=32)
     expected_amount = MoneyField()
     currency = CurrencyField()
@@ -60,7 +60,7 @@ class Checkout(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
     )
     subject_type = models.ForeignKey(ContentType, null=True, blank=True, on_delete=models.SET_NULL)
-    subject_id = models.CharField(max_length=64, blank=True, default="")
+    subject_id = IdentifierField(max_length=64, blank=True, default="")
     subject = GenericForeignKey("subject_type", "subject_id")
 
     order_id = IdentifierField(

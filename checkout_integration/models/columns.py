@@ -23,9 +23,10 @@ MONEY_PLACES = 4
 
 
 class IdentifierField(TextColumn):
-    """Text that names a thing of the service: compared case-exactly on every database.
+    """Text that names a thing, of the service or of the shop: compared exactly on every database.
 
-    MariaDB and MySQL compare text without regard to case and accents unless told otherwise, which would merge two orders.
+    MariaDB and MySQL compare text without regard to case and accents unless told otherwise, and most of their collations
+    without regard to spaces at the end, which would merge two orders.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,10 +34,11 @@ class IdentifierField(TextColumn):
         super().__init__(*args, **kwargs)
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
-        """The column's type, with a binary collation where the database's own is not exact."""
+        """The column's type, with an exact collation where the database's own is not one."""
         parameters = super().db_parameters(connection)
         if connection.vendor == "mysql":
-            parameters["collation"] = "utf8mb4_bin"
+            is_mariadb = connection.display_name == "MariaDB"
+            parameters["collation"] = "utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin"
         return parameters
 
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.models.columns import IdentifierField
 from checkout_integration.models.order import Order
 
 
@@ -53,7 +54,7 @@ class Incident(models.Model):
 
     key = models.CharField(max_length=64, unique=True, editable=False)
     kind = models.CharField(max_length=64)
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     order = models.ForeignKey(
         Order, null=True, blank=True, on_delete=models.CASCADE, related_name="incidents"
     )

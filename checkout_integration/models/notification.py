@@ -24,7 +24,7 @@ class Notification(models.Model):
         TEST = "test", _("test")
 
     key = models.CharField(max_length=64, primary_key=True, editable=False)
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     notification_id = IdentifierField(blank=True, default="")
     event = models.CharField(max_length=64, blank=True, default="")
     object_id = IdentifierField(
@@ -64,7 +64,7 @@ class ValidationDecision(models.Model):
     notification = models.ForeignKey(
         Notification, null=True, on_delete=models.SET_NULL, related_name="decisions"
     )
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     external_id = IdentifierField(blank=True, default="")
     user = models.ForeignKey(
         "checkout_integration.CheckoutUser",

@@ -61,7 +61,7 @@ class Order(models.Model):
     reads the latest document (`snapshot`). State is written by ``flows.ledger`` only; everywhere else it is read.
     """
 
-    project = models.CharField(max_length=64, help_text=_("Alias of the project in the settings."))
+    project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
     order_id = IdentifierField(help_text=_("The service's id."))
     status = models.CharField(
         max_length=16, choices=[(s.value, s.value) for s in OrderStatus], default=OrderStatus.CREATED.value
@@ -249,7 +249,7 @@ class Refund(models.Model):
     """
 
     key = models.CharField(max_length=64, unique=True, editable=False)
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds")
     document_id = IdentifierField(
         blank=True, default="", help_text=_("The reversal document's own id, if it has one.")

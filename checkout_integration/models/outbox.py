@@ -24,7 +24,7 @@ class Announcement(models.Model):
 
     idempotency_key = models.CharField(max_length=64, unique=True, editable=False)
     signal = models.CharField(max_length=32)
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     order = models.ForeignKey(
         Order, null=True, blank=True, on_delete=models.CASCADE, related_name="announcements"
     )

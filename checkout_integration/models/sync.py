@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.models.columns import IdentifierField
+
 
 class SyncRun(models.Model):
     """One pass over the transaction list, or over a part of it."""
@@ -17,7 +19,7 @@ class SyncRun(models.Model):
         FAILED = "failed", _("failed")
         UNREACHABLE = "unreachable", _("service unreachable")
 
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     lane = models.CharField(max_length=16)
     state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
     started_at = models.DateTimeField()
@@ -44,7 +46,7 @@ class SyncCursor(models.Model):
     It is moved by compare-and-set with a fence number, never backwards.
     """
 
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     lane = models.CharField(max_length=16)
     watermark = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveBigIntegerField(default=0)
@@ -61,7 +63,7 @@ class SyncCursor(models.Model):
 class Installation(models.Model):
     """When this app first wrote or read anything of a project: unbound orders older than that are ``historic``."""
 
-    project = models.CharField(max_length=64, unique=True)
+    project = IdentifierField(max_length=64, unique=True)
     installed_at = models.DateTimeField()
 
     class Meta:

@@ -21,7 +21,7 @@ class CheckoutUser(models.Model):
     orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order.
     """
 
-    project = models.CharField(max_length=64)
+    project = IdentifierField(max_length=64)
     identity = models.CharField(max_length=64, editable=False)
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 
 JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | Decimal | bool | None"
 
-MAX_DEPTH: Final = 64
+MAX_DEPTH: Final = 32
+"""MariaDB stores at most 31 levels (up to 11.6), and what it stores lies one level below its envelope at least."""
 MAX_NUMBER_LENGTH: Final = 40
 MAX_EXPONENT: Final = 20
 REPLACEMENT: Final = "\ufffd"

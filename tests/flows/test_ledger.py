@@ -213,13 +213,6 @@ def test_customer_is_found_by_the_shops_own_id(checkout_deliver: Deliver) -> Non
     assert Order.objects.filter(user=None).count() == 1
 
 
-def test_identifiers_compare_case_exactly(checkout_deliver: Deliver) -> None:
-    """An order's id is text, not a word."""
-    for order_id in ("Order-A", "order-a", "ORDER-A", "order-\u00e1"):
-        checkout_deliver(order=OrderDocumentFactory(id=order_id))
-    assert Order.objects.count() == 4
-
-
 def test_account_is_found_by_the_hook(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """A customer who is seen for the first time gets the shop's account."""
     account = User.objects.create_user("ada")
