@@ -1,0 +1,103 @@
+"""The trial of orderings once more, through the receiver and the database: rows end alike, whatever came first (G3, G5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+import pytest
+from django.db import transaction
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.ledger import record
+from checkout_integration.models import (
+    Announcement,
+    Incident,
+    Installation,
+    Notification,
+    Order,
+    OrderItem,
+    Refund,
+)
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.testing.delivery import Deliver
+from tests.flows.shop import notification
+from tests.policy.histories import BEGIN, ORDERS, History, trial
+from tests.scale import times
+
+COUNT: Final = times(200, 2000)
+SEED: Final = 20240502
+
+# What tells when and by whom a row was written, not what is known.
+OF_THE_ROW: Final = {"id", "order_id", "order", "recorded_at", "changed_at", "observed_at", "user", "key"}
+
+
+@pytest.mark.django_db
+def test_rows_end_alike_in_every_order_of_arrival(checkout_deliver: Deliver, settings: Any) -> None:
+    """Histories with the field's timing, each in ten orders: one end, the truth or an incident, and no word said twice."""
+    accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted, "RECEIVERS_RUN": "worker"}
+    Installation.objects.create(project="default", installed_at=BEGIN)
+    for told, orders in islice(trial(SEED), COUNT // ORDERS):
+        ends = [end_of(checkout_deliver, arrivals) for arrivals in orders if arrivals]
+        for end in ends:
+            assert end["status"] in told.possible_ends, told
+            assert end["contradictory"] is told.contradicts_itself, told
+            assert end == ends[0], told
+
+
+def end_of(deliver: Deliver, arrivals: Sequence[Observation]) -> dict[str, Any]:
+    """What the database holds of the order when all of this has arrived; then it is as empty as before."""
+    with transaction.atomic():
+        for observation in arrivals:
+            tell(deliver, observation)
+        ended = rows()
+        transaction.set_rollback(True)
+    return ended
+
+
+def tell(deliver: Deliver, observation: Observation) -> None:
+    """Let the app learn of this as it does: by its receiver, from a page of the list, or from its own call."""
+    if observation.source is not Source.NOTIFICATION:
+        record(app_settings().project("default"), [observation], Cause(source=observation.source))
+        return
+    document = notification(
+        observation.event,
+        observation.order.document,
+        at=observation.observed_at,
+        id=f"message-{observation.event}",
+        delivery_try=observation.delivery_try,
+        live=observation.live,
+    )
+    assert deliver(document).status_code == 200
+
+
+def rows() -> dict[str, Any]:
+    """What is known of the one order, from every table; signals and notifications are there once each."""
+    (order,) = Order.objects.values()
+    # A payment may be taken back twice, by a refund and by a chargeback; a status may be seen twice.
+    once = Announcement.objects.exclude(signal__in=("order_changed", "checkout_reversed"))
+    said = Counter(once.values_list("signal", "arguments__reason"))
+    assert max(said.values(), default=0) <= 1, said
+    stored = Counter(Notification.objects.values_list("event", flat=True))
+    assert max(stored.values(), default=0) <= 1, stored
+    incidents = set(Incident.objects.values_list("kind", flat=True))
+    return {
+        **_known(order),
+        "status": order["status"],
+        "contradictory": bool(incidents),
+        "items": [_known(each) for each in OrderItem.objects.values()],
+        "refunds": [_known(each) for each in Refund.objects.values()],
+        "personal": list(Order.objects.values_list("personal_data__document", flat=True)),
+    }
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in row.items()
+        if name.removesuffix("_id") not in OF_THE_ROW and not name.startswith("receivers_")
+    }
