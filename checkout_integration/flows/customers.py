@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.database import key_of, locked, state_database
 from checkout_integration.flows.entry import Entry
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.repeating import DATABASE_AWAY
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import CheckoutUser
 from checkout_integration.models.columns import as_column_text
+from checkout_integration.policy.erasure import without_customer
 from checkout_integration.protocol.user import User
 
 logger = logging.getLogger("checkout_integration.customers")
+
+SALT = "checkout_integration.erased"
 
 
 def identity_of(user: User | None) -> str:
@@ -30,6 +35,34 @@ def identity_of(user: User | None) -> str:
     return key_of("user", user.id) if user.id else ""
 
 
+def tombstones_of(identity: str) -> list[str]:
+    """What stands in the place of an erased customer's identity: a keyed hash of it (A.47).
+
+    Whoever holds the tables but not Django's SECRET_KEY cannot try out which ids it may have been. The keys of
+    SECRET_KEY_FALLBACKS are tried too: a tombstone holds for as long as its key is listed.
+    """
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS] if identity else []
+    return [salted_hmac(SALT, identity, secret=key, algorithm="sha256").hexdigest() for key in keys]
+
+
+def named(project: Project, user: User | None) -> CheckoutUser | None:
+    """The customer's row, locked, or the tombstone of one who was erased; None for one who is not known."""
+    identity = identity_of(user)
+    return _locked_users(project, [identity]).get(identity) if identity else None
+
+
+def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, CheckoutUser]:
+    """Rows or tombstones by the identity that was asked for.
+
+    Locked, so that a customer who is being erased meanwhile is not taken for one who is not.
+    """
+    asked = {name: identity for identity in identities for name in (identity, *tombstones_of(identity))}
+    known = CheckoutUser.objects.using(state_database()).filter(
+        project=project.alias, identity__in=sorted(asked)
+    )
+    return {asked[user.identity]: user for user in locked(known).order_by("pk")}
+
+
 def find_users(project: Project, entries: Sequence[Entry]) -> None:
     """Gives each changed entry its customer's row, inserting those that are seen for the first time.
 
@@ -39,15 +72,14 @@ def find_users(project: Project, entries: Sequence[Entry]) -> None:
     for entry in entries:
         identity = identity_of(entry.after.order.user)
         held = entry.row.user
-        if held is not None and held.identity == identity:
+        if held is not None and (held.erased_at or held.identity == identity):
             entry.user = held
         elif identity and entry.changed:
             wanted.setdefault(identity, entry)
     if not wanted:
         return
     alias = state_database()
-    found = CheckoutUser.objects.using(alias).filter(project=project.alias, identity__in=sorted(wanted))
-    users = {user.identity: user for user in found}
+    users = _locked_users(project, sorted(wanted))
     missing = [
         _new_user(project, identity, entry)
         for identity, entry in sorted(wanted.items())
@@ -57,6 +89,16 @@ def find_users(project: Project, entries: Sequence[Entry]) -> None:
         users |= {user.identity: user for user in CheckoutUser.objects.using(alias).bulk_create(missing)}
     for entry in entries:
         entry.user = entry.user or users.get(identity_of(entry.after.order.user))
+
+
+def forget_erased(project: Project, entries: Sequence[Entry]) -> None:
+    """Takes out of each entry what may not be kept: its order was erased, or its customer, before this order was known.
+
+    A tombstone wins over every later observation.
+    """
+    for entry in entries:
+        if entry.erased:
+            entry.after = without_customer(entry.after, project.reference_key)
 
 
 def _new_user(project: Project, identity: str, entry: Entry) -> CheckoutUser:

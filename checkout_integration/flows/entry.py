@@ -73,6 +73,13 @@ class Entry:
         return self.is_new or self.before != self.after or self.verdict != self.verdict_before
 
     @property
+    def erased(self) -> bool:
+        """Whether nothing personal may be kept: of this order, or of this customer."""
+        held = None if self.is_new else getattr(self.row, "personal_data", None)
+        customer = self.user or self.row.user
+        return bool(held and held.erased_at) or bool(customer and customer.erased_at)
+
+    @property
     def granted_before(self) -> bool:
         """Whether goods were granted for this order before this batch, and not taken back."""
         return self.before.paid and self.verdict_before.pays

@@ -79,6 +79,12 @@ def keep(row: Notification) -> Keeping:
     return Keeping.NEW
 
 
+def drop_body(row: Notification) -> None:
+    """Empties the body of a row that was just kept, since it tells of an erased customer. The row, key and state stay."""
+    row.body = None
+    Notification.objects.using(state_database()).filter(key=row.key).update(body=None)
+
+
 def keep_unreadable(verified: Verified, reason: str) -> None:
     """Keeps a signed body that our limits refuse, under a hash of its bytes, and opens an incident (G10)."""
     key = key_of(verified.project.alias, "body", hashlib.sha256(verified.body).hexdigest())

@@ -14,7 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.customers import find_users
+from checkout_integration.flows.customers import find_users, forget_erased
 from checkout_integration.flows.database import locked, state_database, write_first
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
@@ -52,6 +52,7 @@ def record(project: Project, observations: Sequence[Observation], cause: Cause) 
             _judge(project, entry, historic_before)
             _follow(entry, cause)
         find_users(project, entries)
+        forget_erased(project, entries)
         write(project, [entry for entry in entries if entry.changed or entry.incidents], cause)
     return entries
 

@@ -12,7 +12,7 @@ from checkout_integration.flows.entry import Entry
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.personal import split
+from checkout_integration.policy.personal import lasting, split
 from checkout_integration.policy.reversal import is_older, may_be_reversal_document, reversal_of
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
@@ -107,7 +107,8 @@ def _has_younger(order: documents.Order, others: Sequence[documents.Order]) -> b
 
 def _keep_waiting(project: Project, observation: Observation) -> None:
     told = observation.order
-    document, _personal = split(observation.document)
+    # Nobody knows yet whose it is, so nothing that tells of a customer is kept: the order will tell it.
+    document, _personal = split(observation.document, lasting(project.reference_key))
     waiting = Refund(
         key=key_of("document", project.alias, told.id),
         project=project.alias,

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from checkout_integration.flows import inbox
 from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
-from checkout_integration.flows.customers import identity_of
+from checkout_integration.flows.customers import named
 from checkout_integration.flows.database import key_of, state_database
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Verified
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.hooks import Refusal, load_hooks
-from checkout_integration.models import Announcement, CheckoutUser, Notification, ValidationDecision
+from checkout_integration.models import Announcement, Notification, ValidationDecision
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.user import User
@@ -61,18 +61,19 @@ def _store(
 ) -> None:
     alias, project = state_database(), verified.project.alias
     with transaction.atomic(using=alias):
+        customer = named(verified.project, user)
+        erased = customer is not None and customer.erased_at is not None
+        if erased:
+            row.body, row.object_id = None, ""
         inbox.keep(row)
-        customer = (
-            CheckoutUser.objects.using(alias).filter(project=project, identity=identity_of(user)).first()
-        )
         decision = ValidationDecision.objects.using(alias).create(
             notification=row,
             project=project,
-            external_id=as_column_text(user.external_id),
+            external_id="" if erased else as_column_text(user.external_id),
             user=customer,
             approved=refusal is None,
             code=as_column_text(refusal.code if refusal else "", 64),
-            reason=as_column_text(refusal.message if refusal else ""),
+            reason="" if erased or refusal is None else as_column_text(refusal.message),
             latency=(decided_at - verified.arrived_at).total_seconds(),
             decided_at=decided_at,
         )

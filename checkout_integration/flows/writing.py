@@ -69,11 +69,13 @@ def _write_personal(entries: Sequence[Entry], columns: Sequence[Columns]) -> Non
     rows = []
     for entry, each in zip(entries, columns, strict=True):
         held = None if entry.is_new else getattr(entry.row, "personal_data", None)
-        if held is not None and (held.erased_at or held.document == each.personal):
+        if held is not None and (held.erased_at or (held.document == each.personal and not entry.erased)):
             continue
-        if held is not None or each.personal:
-            rows.append(personal_row(entry.row, entry.after, each.personal))
-    insert_once(rows, "order", update_fields=("document", "email", "last4"))
+        if held is not None or each.personal or entry.erased:
+            row = personal_row(entry.row, entry.after, each.personal)
+            row.erased_at = timezone.now() if entry.erased else None
+            rows.append(row)
+    insert_once(rows, "order", update_fields=("document", "email", "last4", "erased_at"))
 
 
 def _write_items(entries: Sequence[Entry]) -> None:

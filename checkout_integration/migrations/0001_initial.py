@@ -93,6 +93,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
+                'permissions': [('erase_customer', 'Can erase the personal data of customers')],
             },
         ),
         migrations.CreateModel(

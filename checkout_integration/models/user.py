@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
@@ -19,6 +20,9 @@ class CheckoutUser(models.Model):
 
     Found by (project, external_id) where that is not empty, else by (project, user_id). What is personal is kept with the
     orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order.
+
+    A row with ``erased_at`` is a tombstone: its ids are empty, its ``identity`` is a keyed hash by which the customer is
+    known again, so that nothing personal is kept of any later news.
     """
 
     project = IdentifierField(max_length=64)
@@ -55,9 +59,10 @@ class CheckoutUser(models.Model):
             models.Index(fields=["external_id"], name="ci_user_external_id"),
             models.Index(fields=["user_id"], name="ci_user_user_id"),
         ]
+        permissions = [("erase_customer", _("Can erase the personal data of customers"))]
 
     def __str__(self) -> str:
-        return self.external_id or self.user_id
+        return self.external_id or self.user_id or (gettext("erased customer") if self.erased_at else "")
 
     @cached_property
     def snapshot(self) -> documents.User:

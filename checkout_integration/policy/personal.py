@@ -14,8 +14,8 @@ Public: TypeAlias = Mapping[str, "Public | None"]
 
 _WHOLE: Final = None
 REFUND: Final[Public] = dict.fromkeys("amount currency reason code receipt_number".split(), _WHOLE)
-# Description and metadata are the shop's own words and outlive erasure. `protocol.order` keeps them out of repr() all
-# the same: a shop may have written a customer's name there.
+# Description and metadata are the shop's own words. `protocol.order` keeps them out of repr() all the same: a shop may have
+# written a customer's name there, which is why erasing takes the metadata too (`lasting`).
 PUBLIC: Final[Public] = {
     **dict.fromkeys(
         (
@@ -48,6 +48,21 @@ PUBLIC: Final[Public] = {
 }
 
 
+def lasting(reference_key: str) -> Public:
+    """What is kept of an erased customer's order: the accounting record, and the reference that binds it to its sale.
+
+    Ids of the customer, where they came from, the shop's metadata and the words of a refund go; its code and amount stay.
+    """
+    kept = {
+        name: inner for name, inner in PUBLIC.items() if name not in ("user", "issuer", "metadata", "refund")
+    }
+    return {
+        **kept,
+        "metadata": {reference_key: _WHOLE},
+        "refund": {name: inner for name, inner in REFUND.items() if name != "reason"},
+    }
+
+
 def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], dict[str, Any]]:
     """The public and the personal part; `join` puts them together again."""
     kept: dict[str, Any] = {}
@@ -76,14 +91,17 @@ def join(public: Document, personal: Document) -> dict[str, Any]:
 
 
 def without_card_number(document: Document) -> dict[str, Any]:
-    """The document with ``method.card.masked`` rebuilt from first6 and last4.
+    """The document with no more of a card's number than first6 and last4, and ``masked`` rebuilt from them.
 
     ``masked`` may carry another truncation of the same number, and two truncations together weaken it (PCI SSC FAQ 1091).
     """
     method = document.get("method")
     card = method.get("card") if isinstance(method, Mapping) else None
-    if not isinstance(method, Mapping) or not isinstance(card, Mapping) or not card.get("masked"):
+    if not isinstance(method, Mapping) or not isinstance(card, Mapping):
         return dict(document)
     first6, last4 = str(card.get("first6") or "")[:6], str(card.get("last4") or "")[-4:]
-    masked = f"{first6}******{last4}"
-    return {**document, "method": {**method, "card": {**card, "masked": masked}}}
+    held = {"first6": first6, "last4": last4}
+    cut = {name: part for name, part in held.items() if len(str(card.get(name) or "")) > len(part)}
+    if card.get("masked"):
+        cut["masked"] = f"{first6}******{last4}"
+    return {**document, "method": {**method, "card": {**card, **cut}}}

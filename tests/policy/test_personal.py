@@ -109,7 +109,24 @@ def test_what_the_books_need_is_not_personal(document: dict[str, Any]) -> None:
 def test_masked_is_rebuilt(card: dict[str, Any], masked: str) -> None:
     """From the first six and the last four digits, whatever was sent."""
     rebuilt = without_card_number({"id": "1", "method": {"type": "bank_card", "card": card}})
-    assert rebuilt == {"id": "1", "method": {"type": "bank_card", "card": {**card, "masked": masked}}}
+    assert rebuilt["method"]["card"]["masked"] == masked
+    assert rebuilt == {
+        "id": "1",
+        "method": {"type": "bank_card", "card": {**card, **rebuilt["method"]["card"]}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("card", "kept"),
+    [
+        ({"first6": "4242424242424242"}, {"first6": "424242"}),
+        ({"last4": "4242424242424242"}, {"last4": "4242"}),
+        ({"first6": 4242424242424242, "last4": 4242}, {"first6": "424242", "last4": 4242}),
+    ],
+)
+def test_no_more_of_a_number_than_ten_digits_is_kept(card: dict[str, Any], kept: dict[str, Any]) -> None:
+    """A service that tells the whole number in one of its parts does not make us keep it."""
+    assert without_card_number({"method": {"card": card}}) == {"method": {"card": kept}}
 
 
 @pytest.mark.parametrize(
