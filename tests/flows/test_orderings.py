@@ -25,7 +25,7 @@ from checkout_integration.models import (
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.testing.delivery import Deliver
 from tests.flows.shop import notification
-from tests.policy.histories import BEGIN, ORDERS, History, trial
+from tests.policy.histories import BEGIN, ORDERS, trial
 from tests.scale import times
 
 COUNT: Final = times(200, 2000)
