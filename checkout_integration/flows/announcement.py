@@ -10,12 +10,11 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from checkout_integration.flows.attempt import attempt
 from checkout_integration.flows.database import insert_once, state_database
@@ -65,7 +64,7 @@ def _fan_out(batch: Sequence[Announcement]) -> None:
     """
     connected = {name: sorted(signal.connected(sender=Order)) for name, signal in SIGNALS.items()}
     deliveries = [
-        Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=timezone.now())
+        Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=datetime.now(UTC))
         for each in batch
         for receiver in connected[each.signal]
     ]
@@ -83,7 +82,7 @@ def _due() -> QuerySet[Delivery]:
 
     One order's deliveries run one at a time; one that waits to be tried again holds back later ones of its own receiver.
     """
-    now = timezone.now()
+    now = datetime.now(UTC)
     unfinished = (Delivery.State.DUE, Delivery.State.RUNNING)
     earlier = Delivery.objects.filter(
         order=OuterRef("order"),
@@ -108,7 +107,7 @@ def _claims() -> Iterator[Delivery]:
 
 def _claim(delivery: Delivery) -> bool:
     """Takes the order's lease and then the delivery, each by a conditional update: of two claimants one wins."""
-    now, fence = timezone.now(), secrets.token_hex(16)
+    now, fence = datetime.now(UTC), secrets.token_hex(16)
     alias = state_database()
     with transaction.atomic(using=alias):  # committed before the attempt: a process that dies has counted it
         if delivery.order_id:

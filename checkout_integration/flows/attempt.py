@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import transaction
-from django.utils import timezone
 
 from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.failure import place_of
@@ -97,7 +96,7 @@ def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     held = Delivery.objects.using(state_database()).filter(
         pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
     )
-    return bool(held.update(state=state, finished_at=timezone.now(), error=error))
+    return bool(held.update(state=state, finished_at=datetime.now(UTC), error=error))
 
 
 def _fail(delivery: Delivery, error: BaseException) -> None:
@@ -108,7 +107,7 @@ def _fail(delivery: Delivery, error: BaseException) -> None:
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
     kind = type(error).__name__
     if delivery.attempts >= MOST_ATTEMPTS:
-        held.update(state=Delivery.State.PARKED, error=kind, finished_at=timezone.now())
+        held.update(state=Delivery.State.PARKED, error=kind, finished_at=datetime.now(UTC))
     else:
-        due_at = timezone.now() + BACK_OFF[delivery.attempts - 1]
+        due_at = datetime.now(UTC) + BACK_OFF[delivery.attempts - 1]
         held.update(state=Delivery.State.DUE, error=kind, due_at=due_at)

@@ -118,7 +118,7 @@ def create_checkout(
         raise
     sale.order_id, sale.payment_form_url = created.id, created.payment_form_url
     repeated(lambda: _record_created(configured, sale, order))
-    sale.refresh_from_db()
+    sale.refresh_from_db(using=state_database())
     return sale
 
 
@@ -169,7 +169,7 @@ def create_token(
         raise
     sale.payment_form_url = issued.payment_form_url
     _open(sale)
-    sale.refresh_from_db()
+    sale.refresh_from_db(using=state_database())
     return IssuedToken(checkout=sale, token=issued.token, payment_form_url=issued.payment_form_url)
 
 
@@ -189,7 +189,7 @@ def create_order_from_token(issued: IssuedToken) -> Checkout:
     sale.order_id, sale.payment_form_url = created.id, created.payment_form_url
     request = OrderRequest(metadata=_metadata(configured, sale))
     repeated(lambda: _record_created(configured, sale, request))
-    sale.refresh_from_db()
+    sale.refresh_from_db(using=state_database())
     return sale
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.utils import timezone
+from datetime import UTC, datetime
 
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Entry, Notice
@@ -20,7 +20,7 @@ def grant(entry: Entry) -> None:
         entry.notices.append(Notice("checkout_paid", ("accepted", entry.order_id)))
     elif checkout.paid_order is None or entry.is_payer:
         checkout.paid_order = entry.row
-        checkout.paid_at = checkout.paid_at or timezone.now()
+        checkout.paid_at = checkout.paid_at or datetime.now(UTC)
         checkout.status = Checkout.Status.PAID
         entry.notices.append(Notice("checkout_paid", ("paid", checkout.reference)))
     elif entry.is_renewal:

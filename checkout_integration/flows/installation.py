@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from django.utils import timezone
+from datetime import UTC, datetime
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
@@ -17,7 +15,7 @@ _known: set[str] = set()
 def installed_at(project: Project) -> datetime:
     """The instant of the project's first write or sync, stored when it is asked for the first time."""
     rows = Installation.objects.using(state_database())
-    row, _ = rows.get_or_create(project=project.alias, defaults={"installed_at": timezone.now()})
+    row, _ = rows.get_or_create(project=project.alias, defaults={"installed_at": datetime.now(UTC)})
     return row.installed_at
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 
 from django.core import signing
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
@@ -46,7 +46,7 @@ def ask_once(checkout: Checkout) -> bool:
     waiting = Checkout.objects.using(state_database()).filter(
         pk=checkout.pk, status__in=AWAITED, asked_at=None
     )
-    if not waiting.update(asked_at=timezone.now()):  # of many requests one asks
+    if not waiting.update(asked_at=datetime.now(UTC)):  # of many requests one asks
         return False
     try:
         refresh_checkout(checkout)

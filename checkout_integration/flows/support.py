@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.utils import timezone
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import intake, ledger
@@ -41,7 +41,9 @@ def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=NOT_DONE)
     # One UPDATE, so that of two members of staff one makes it due.
     made_due = bool(
-        held.update(state=Delivery.State.DUE, attempts=0, due_at=timezone.now(), finished_at=None, error="")
+        held.update(
+            state=Delivery.State.DUE, attempts=0, due_at=datetime.now(UTC), finished_at=None, error=""
+        )
     )
     if made_due:
         logger.info("Delivery %s was made due again by account %s.", delivery.pk, staff.pk)
@@ -76,7 +78,7 @@ def refresh_checkout(checkout: Checkout) -> bool:
 def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> None:
     """Marks an incident as looked at."""
     open_ones = Incident.objects.using(state_database()).filter(pk=incident.pk, resolved_at=None)
-    open_ones.update(resolved_at=timezone.now(), resolved_by=staff)
+    open_ones.update(resolved_at=datetime.now(UTC), resolved_by=staff)
 
 
 def _refresh(project: Project, query: TransactionFilter) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from django.utils import timezone
 
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
@@ -121,7 +120,7 @@ def _start(project: Project, lane: Lane, cursor: SyncCursor) -> SyncRun:
     return SyncRun.objects.using(state_database()).create(
         project=project.alias,
         lane=lane.name,
-        started_at=timezone.now(),
+        started_at=datetime.now(UTC),
         window_from=watermark - OVERLAP if watermark else None,
     )
 
@@ -171,7 +170,7 @@ def _take_cursor(project: Project, lane: Lane) -> SyncCursor:
     # The row is locked between the two statements: no other pass reads this fence.
     with transaction.atomic(using=state_database()):
         cursors.filter(pk=cursor.pk).update(fence=F("fence") + 1)
-        cursor.refresh_from_db()
+        cursor.refresh_from_db(using=state_database())
     return cursor
 
 
@@ -182,6 +181,6 @@ def _advance(cursor: SyncCursor, pass_started_at: datetime) -> None:
 
 
 def _end(run: SyncRun, state: SyncRun.State, failure: str = "") -> SyncRun:
-    run.state, run.failure, run.finished_at = state, failure[:255], timezone.now()
+    run.state, run.failure, run.finished_at = state, failure[:255], datetime.now(UTC)
     run.save(using=state_database(), update_fields=["state", "failure", "finished_at"])
     return run

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from checkout_integration.flows import inbox
 from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
@@ -35,7 +34,7 @@ def answer(
     Approved is an empty 200; refused is VALIDATE_REFUSE_STATUS with the error object.
     """
     refusal = _decision(verified, user)
-    decided_at = timezone.now()
+    decided_at = datetime.now(UTC)
     row = inbox.row_of(verified, told)
     row.state = state
     repeated(lambda: _store(verified, row, user, refusal, decided_at))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
-
-from django.utils import timezone
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import insert_once, key_of, state_database
@@ -50,7 +49,7 @@ def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
             "verdict_reason": str(entry.verdict.reason),
             "checkout": entry.checkout,
             "user": entry.user or entry.row.user,
-            "changed_at": timezone.now(),
+            "changed_at": datetime.now(UTC),
         }
         for name, value in written.items():
             setattr(entry.row, name, value)

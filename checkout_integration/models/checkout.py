@@ -12,7 +12,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import CurrencyField, DocumentField, IdentifierField, MoneyField
+from checkout_integration.models.columns import (
+    CurrencyField,
+    DocumentField,
+    IdentifierField,
+    InstantField,
+    MoneyField,
+)
 from checkout_integration.policy.binding import Sale
 
 if TYPE_CHECKING:
@@ -77,9 +83,9 @@ class Checkout(models.Model):
     failure = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Why the sale has no form.")
     )
-    recorded_at = models.DateTimeField(auto_now_add=True)
-    paid_at = models.DateTimeField(null=True, blank=True)
-    asked_at = models.DateTimeField(
+    recorded_at = InstantField(auto_now_add=True)
+    paid_at = InstantField(null=True, blank=True)
+    asked_at = InstantField(
         null=True,
         blank=True,
         editable=False,

@@ -1,11 +1,14 @@
-"""Column types: identifiers that compare case-exactly, money, and JSON documents with exact numbers."""
+"""Column types: identifiers that compare case-exactly, money, instants, and JSON documents with exact numbers."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import models
+from django.utils.timezone import get_default_timezone, is_aware, make_aware
 
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder
 
@@ -14,8 +17,9 @@ if TYPE_CHECKING:
 
     TextColumn = models.CharField[str, str]
     AmountColumn = models.DecimalField[Decimal | str | None, Decimal | None]
+    TimeColumn = models.DateTimeField[datetime | None, datetime | None]
 else:  # Django's fields cannot be subscripted at run time
-    TextColumn, AmountColumn = models.CharField, models.DecimalField
+    TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
 
 MONEY_DIGITS = 19
 MONEY_PLACES = 4
@@ -61,6 +65,53 @@ class CurrencyField(TextColumn):
         kwargs.setdefault("blank", True)
         kwargs.setdefault("default", "")
         super().__init__(*args, **kwargs)
+
+
+class UtcField(TimeColumn):
+    """A moment: an aware time in UTC, whatever the project's USE_TZ and TIME_ZONE are.
+
+    Without USE_TZ Django knows naive local times only, of which the hour at the end of summer time comes twice. Here the
+    column holds UTC all the same, so that leases, waits and the order of events stand. A naive value is taken for local time.
+    """
+
+    def deconstruct(self) -> Any:
+        """As Django's own field, whose column it is: migrations do not differ."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.DateTimeField", args, kwargs
+
+    def to_python(self, value: Any) -> Any:
+        """An aware time."""
+        told = super().to_python(value)
+        return told if told is None or is_aware(told) else make_aware(told, get_default_timezone())
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Now, where the column tells when the row was written."""
+        if self.auto_now or (self.auto_now_add and add):
+            setattr(model_instance, self.attname, datetime.now(UTC))
+        return getattr(model_instance, self.attname)
+
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:
+        """As Django with USE_TZ: naive times in UTC where the database has no zones."""
+        if settings.USE_TZ or connection.features.supports_timezones:
+            return super().get_db_prep_value(value, connection, prepared)
+        told = value if prepared else self.get_prep_value(value)
+        naive = told.astimezone(UTC).replace(tzinfo=None) if isinstance(told, datetime) else told
+        return connection.ops.adapt_datetimefield_value(naive)
+
+    def from_db_value(
+        self, value: datetime | None, expression: Any, connection: BaseDatabaseWrapper
+    ) -> datetime | None:
+        """An aware time. Without USE_TZ a database that has zones gives its session's local time, and ``fold``."""
+        if value is None or is_aware(value):
+            return value
+        stored_in = get_default_timezone() if connection.features.supports_timezones else UTC
+        return make_aware(value, stored_in).astimezone(UTC)
+
+
+if TYPE_CHECKING:
+    InstantField = models.DateTimeField  # for the type checker, whose plug-in reads ``null`` of Django's own
+else:
+    InstantField = UtcField
 
 
 class DocumentField(models.JSONField):

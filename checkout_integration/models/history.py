@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
 
 
@@ -35,7 +35,7 @@ class Transition(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     reason = models.CharField(max_length=255, blank=True, default="")
-    recorded_at = models.DateTimeField(auto_now_add=True)
+    recorded_at = InstantField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("transition")
@@ -66,8 +66,8 @@ class Incident(models.Model):
         related_name="incidents",
     )
     detail = models.TextField(blank=True, default="")
-    recorded_at = models.DateTimeField(auto_now_add=True)
-    resolved_at = models.DateTimeField(null=True, blank=True)
+    recorded_at = InstantField(auto_now_add=True)
+    resolved_at = InstantField(null=True, blank=True)
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.columns import IdentifierField, InstantField
 
 
 class Notification(models.Model):
@@ -31,8 +31,8 @@ class Notification(models.Model):
         blank=True, default="", help_text=_("Id of the order or user that it tells of.")
     )
     live = models.BooleanField(null=True, blank=True)
-    created_at = models.DateTimeField(null=True, blank=True, help_text=_("As the first attempt said."))
-    expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = InstantField(null=True, blank=True, help_text=_("As the first attempt said."))
+    expires_at = InstantField(null=True, blank=True)
     delivery_try = models.IntegerField(default=0, help_text=_("Of the latest attempt."))
     state = models.CharField(max_length=16, choices=State.choices, default=State.APPLIED)
     failure = models.TextField(blank=True, default="")
@@ -41,8 +41,8 @@ class Notification(models.Model):
     )
     body = models.BinaryField(null=True, blank=True)
     receipts = models.PositiveIntegerField(default=1, help_text=_("How often it came."))
-    received_at = models.DateTimeField()
-    last_received_at = models.DateTimeField()
+    received_at = InstantField()
+    last_received_at = InstantField()
 
     class Meta:
         verbose_name = _("notification")
@@ -77,7 +77,7 @@ class ValidationDecision(models.Model):
     code = models.CharField(max_length=64, blank=True, default="")
     reason = models.CharField(max_length=255, blank=True, default="")
     latency = models.FloatField(help_text=_("Seconds from the request's arrival to the decision."))
-    decided_at = models.DateTimeField()
+    decided_at = InstantField()
 
     class Meta:
         verbose_name = _("validation decision")

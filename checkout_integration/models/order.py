@@ -10,7 +10,13 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import CurrencyField, DocumentField, IdentifierField, MoneyField
+from checkout_integration.models.columns import (
+    CurrencyField,
+    DocumentField,
+    IdentifierField,
+    InstantField,
+    MoneyField,
+)
 from checkout_integration.policy import personal
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol import order as documents
@@ -93,9 +99,9 @@ class Order(models.Model):
     is_production = models.BooleanField(null=True, blank=True)
     transaction = IdentifierField(blank=True, default="")
     type = models.CharField(max_length=32, blank=True, default="")
-    created_at = models.DateTimeField(null=True, blank=True)
-    canceled_at = models.DateTimeField(null=True, blank=True)
-    refunded_at = models.DateTimeField(null=True, blank=True)
+    created_at = InstantField(null=True, blank=True)
+    canceled_at = InstantField(null=True, blank=True)
+    refunded_at = InstantField(null=True, blank=True)
     country = models.CharField(max_length=8, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     recurring_id = IdentifierField(blank=True, default="")
@@ -119,9 +125,9 @@ class Order(models.Model):
     facts = models.JSONField(default=dict, editable=False)
     stamps = models.JSONField(default=dict, editable=False)
     conflicts = models.JSONField(default=list, editable=False)
-    recorded_at = models.DateTimeField(auto_now_add=True)
-    changed_at = models.DateTimeField(auto_now=True)
-    receivers_lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+    recorded_at = InstantField(auto_now_add=True)
+    changed_at = InstantField(auto_now=True)
+    receivers_lease_until = InstantField(null=True, blank=True, editable=False)
     receivers_lease_fence = models.CharField(max_length=32, blank=True, default="", editable=False)
 
     objects = OrderQuerySet.as_manager()
@@ -256,15 +262,15 @@ class Refund(models.Model):
     )
     transaction = IdentifierField(blank=True, default="")
     status = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
-    refunded_at = models.DateTimeField(null=True, blank=True)
+    refunded_at = InstantField(null=True, blank=True)
     amount = MoneyField()
     currency = CurrencyField()
     reason = models.TextField(blank=True, default="")
     code = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     document = DocumentField()
-    observed_at = models.DateTimeField(null=True, blank=True)
-    recorded_at = models.DateTimeField(auto_now_add=True)
+    observed_at = InstantField(null=True, blank=True)
+    recorded_at = InstantField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("refund")
@@ -291,7 +297,7 @@ class PersonalData(models.Model):
     document = DocumentField()
     email = models.CharField(max_length=255, blank=True, default="", db_index=True)
     last4 = models.CharField(max_length=4, blank=True, default="", db_index=True)
-    erased_at = models.DateTimeField(null=True, blank=True)
+    erased_at = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("personal data")

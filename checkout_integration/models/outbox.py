@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
 
 
@@ -46,7 +46,7 @@ class Announcement(models.Model):
         default=dict, help_text=_("Plain arguments of the signal; ids and words only.")
     )
     state = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
-    recorded_at = models.DateTimeField(auto_now_add=True)
+    recorded_at = InstantField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("announcement")
@@ -79,11 +79,11 @@ class Delivery(models.Model):
     fence = models.CharField(max_length=32, blank=True, default="", editable=False)
     # Unique, so that of two claims of a receiver's last free slot one fails; no row without a slot is in another's way.
     slot = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
-    due_at = models.DateTimeField()
+    due_at = InstantField()
     error = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
     )
-    finished_at = models.DateTimeField(null=True, blank=True)
+    finished_at = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("delivery")

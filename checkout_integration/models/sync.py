@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.columns import IdentifierField, InstantField
 
 
 class SyncRun(models.Model):
@@ -22,10 +22,10 @@ class SyncRun(models.Model):
     project = IdentifierField(max_length=64)
     lane = models.CharField(max_length=16)
     state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
-    started_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
-    window_from = models.DateTimeField(null=True, blank=True)
-    window_to = models.DateTimeField(null=True, blank=True)
+    started_at = InstantField()
+    finished_at = InstantField(null=True, blank=True)
+    window_from = InstantField(null=True, blank=True)
+    window_to = InstantField(null=True, blank=True)
     pages = models.PositiveIntegerField(default=0)
     rows = models.PositiveIntegerField(default=0)
     changed = models.PositiveIntegerField(default=0, help_text=_("Orders whose status or verdict changed."))
@@ -48,7 +48,7 @@ class SyncCursor(models.Model):
 
     project = IdentifierField(max_length=64)
     lane = models.CharField(max_length=16)
-    watermark = models.DateTimeField(null=True, blank=True)
+    watermark = InstantField(null=True, blank=True)
     fence = models.PositiveBigIntegerField(default=0)
 
     class Meta:
@@ -64,7 +64,7 @@ class Installation(models.Model):
     """When this app first wrote or read anything of a project: unbound orders older than that are ``historic``."""
 
     project = IdentifierField(max_length=64, unique=True)
-    installed_at = models.DateTimeField()
+    installed_at = InstantField()
 
     class Meta:
         verbose_name = _("installation")

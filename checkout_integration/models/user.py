@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import IdentifierField
+from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.protocol import user as documents
 
 
@@ -36,8 +36,8 @@ class CheckoutUser(models.Model):
         on_delete=models.SET_NULL,
         related_name="checkout_users",
     )
-    recorded_at = models.DateTimeField(auto_now_add=True)
-    erased_at = models.DateTimeField(null=True, blank=True)
+    recorded_at = InstantField(auto_now_add=True)
+    erased_at = InstantField(null=True, blank=True)
 
     email = SnapshotAttribute[str]()
     email_verified = SnapshotAttribute[bool]()

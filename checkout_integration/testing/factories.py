@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import factory
-from django.utils import timezone
 from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
@@ -136,7 +136,7 @@ def _record(project: Project, document: Mapping[str, Any], event: Event | None) 
         source=source,
         order=parse_order(told),
         event=event or "",
-        observed_at=timezone.now() if event else None,
+        observed_at=datetime.now(UTC) if event else None,
         live=told["is_production"] if event else None,
     )
     record(project, [news], Cause(source=source))
@@ -147,5 +147,5 @@ def _delivered(project: Project, document: Mapping[str, Any]) -> Delivered:
     return Delivered(
         body=body,
         authorization=f"{SIGNATURE_SCHEME} {sign(body, project.secrets[0])}",
-        arrived_at=timezone.now(),
+        arrived_at=datetime.now(UTC),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from checkout_integration.conf import app_settings
@@ -28,7 +28,7 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    arrived_at = timezone.now()
+    arrived_at = datetime.now(UTC)
     configured = app_settings().projects.get(project)
     if configured is None:
         return respond(UNKNOWN_PROJECT)

@@ -46,7 +46,7 @@ def status(request: HttpRequest, signed: str) -> JsonResponse:
     checkout = _checkout(signed)
     asked = ask_once(checkout)
     if asked:
-        checkout.refresh_from_db()
+        checkout = _checkout(signed)
     order = checkout.latest_order
     told = {"status": checkout.status, "order_status": order.status if order else ""}
     return JsonHandingOver(told) if asked else JsonResponse(told)
