@@ -72,7 +72,7 @@ def _write_personal(entries: Sequence[Entry], columns: Sequence[Columns]) -> Non
             continue
         if held is not None or each.personal or entry.erased:
             row = personal_row(entry.row, entry.after, each.personal)
-            row.erased_at = timezone.now() if entry.erased else None
+            row.erased_at = datetime.now(UTC) if entry.erased else None
             rows.append(row)
     insert_once(rows, "order", update_fields=("document", "email", "last4", "erased_at"))
 
