@@ -41,27 +41,31 @@ class Recipe:
     """What an environment holds.
 
     `wheels` are groups of which every requirement is optional: one for which no wheel fits this Python is left out.
+    `compiled` are optional too, and compiled where no wheel fits: one whose compiler or headers are missing is left out.
     """
 
     extras: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
 
     def needed(self) -> list[str]:
         """Return the requirements without which the environment is of no use."""
         document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         extras = (line for extra in self.extras for line in _extra(document, extra))
-        groups = (line for group in self.groups for line in document["dependency-groups"][group])
-        return sorted({*document["project"]["dependencies"], *extras, *groups})
+        return sorted({*document["project"]["dependencies"], *extras, *_grouped(self.groups)})
 
     def optional(self) -> list[str]:
         """Return the requirements that are left out where no wheel fits."""
-        document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        return sorted({line for group in self.wheels for line in document["dependency-groups"][group]})
+        return _grouped(self.wheels)
+
+    def built(self) -> list[str]:
+        """Return the requirements that are left out where they cannot be compiled."""
+        return _grouped(self.compiled)
 
     def key(self) -> str:
         """Return a digest that changes when the environment has to be made again."""
-        parts = [sys.version, sys.base_prefix, self.needed(), self.optional()]
+        parts = [sys.version, sys.base_prefix, self.needed(), self.optional(), self.built()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -75,15 +79,18 @@ def ensure(name: str, recipe: Recipe) -> Path:
     with _only_one(FOLDER / f"{name}.lock"):
         if not _is_current(folder, recipe):
             _say(f"Making {folder.relative_to(ROOT)} (once; again only when dependencies change) ...")
-            make(folder, recipe.needed(), wheels=recipe.optional())
+            make(folder, recipe.needed(), wheels=recipe.optional(), compiled=recipe.built())
             (folder / "key").write_text(recipe.key(), encoding="ascii")
     return _python_of(folder)
 
 
-def make(folder: Path, lines: Sequence[str], *, wheels: Sequence[str] = ()) -> Path:
+def make(
+    folder: Path, lines: Sequence[str], *, wheels: Sequence[str] = (), compiled: Sequence[str] = ()
+) -> Path:
     """Make an environment of these requirements in `folder`, replacing what is there, and return its Python.
 
-    Of `wheels`, those that fit this Python are added. Raises EnvironmentFailed when neither uv nor pip can make it.
+    Of `wheels`, those that fit this Python are added, and of `compiled` those that can be compiled here. Raises
+    EnvironmentFailed when neither uv nor pip can make it.
     """
     tools = [tool for tool in (_Uv(folder), _Pip(folder)) if tool.exists()]
     for tool in tools:
@@ -96,6 +103,9 @@ def make(folder: Path, lines: Sequence[str], *, wheels: Sequence[str] = ()) -> P
     for line in wheels:
         if not tool.install([line], wheels_only=True):
             _say(f"No wheel of {line} fits this Python: left out.")
+    for line in compiled:
+        if not tool.install([line]):
+            _say(f"{line} cannot be compiled here: left out.")
     return _python_of(folder)
 
 
@@ -108,6 +118,11 @@ def enter(name: str, recipe: Recipe, command: Sequence[str]) -> None:
     if os.name == "posix":
         os.execv(python, [str(python), *command])
     sys.exit(subprocess.call([str(python), *command]))
+
+
+def _grouped(groups: Iterable[str]) -> list[str]:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return sorted({line for group in groups for line in document["dependency-groups"][group]})
 
 
 def _extra(document: dict[str, Any], name: str) -> Iterator[str]:

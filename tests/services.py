@@ -70,6 +70,29 @@ def redis() -> Iterator[Server]:
         yield Server(name="Redis", url=f"redis://127.0.0.1:{port}/0", origin="from its wheel")
 
 
+@contextmanager
+def mariadb() -> Iterator[Server]:
+    """Give the MariaDB that `CHECKOUT_TEST_MARIADB` names, if its driver is here; there is no wheel of either."""
+    given = os.environ.get(MARIADB)
+    if not given:
+        yield Server(name="MariaDB", url=None, origin=f"{MARIADB} is not set")
+    elif not _has_driver():
+        packages = "libmariadb-dev, pkg-config and gcc"
+        why = f"its driver is not here: install {packages}, then remove .environments/tests"
+        yield Server(name="MariaDB", url=None, origin=why)
+    else:
+        yield Server(name="MariaDB", url=given, origin=f"given by {MARIADB}")
+
+
+@contextmanager
+def rabbitmq() -> Iterator[Server]:
+    """Give the RabbitMQ that `CHECKOUT_TEST_RABBITMQ` names; there is no wheel of it."""
+    if given := os.environ.get(RABBITMQ):
+        yield Server(name="RabbitMQ", url=given, origin=f"given by {RABBITMQ}")
+    else:
+        yield Server(name="RabbitMQ", url=None, origin=f"{RABBITMQ} is not set")
+
+
 def chromium() -> str | None:
     """Return the path of a Chromium on this machine, or None."""
     return next((path for name in CHROMIUM if (path := shutil.which(name))), None)
@@ -78,6 +101,15 @@ def chromium() -> str | None:
 def required() -> bool:
     """Tell whether a missing server is a failure (`CHECKOUT_SERVICES_REQUIRED=1`) and not a skip."""
     return os.environ.get(REQUIRED, "") not in {"", "0"}
+
+
+def _has_driver() -> bool:
+    # Imported, not looked for: it may have been compiled against a library that is gone.
+    try:
+        import MySQLdb  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 @contextmanager

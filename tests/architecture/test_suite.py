@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import pytest
 
 from tests import services, suite
+from tests.__main__ import recipe
 from tests.services import Server
 from tests.suite import NOTHING_COLLECTED, Run
 
@@ -37,22 +41,60 @@ def not_required(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_exit_code(codes: tuple[int, ...], expected: int) -> None:
     """One failed run fails the whole; a run that had nothing to do does not."""
-    assert suite._summary(ended(*codes), HERE, []) == expected
+    assert suite._summary(ended(*codes), [HERE], []) == expected
 
 
 def test_a_missing_server_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """What was not tested is said, and is no failure by itself."""
-    assert suite._summary(ended(0), HERE, [NOT_HERE]) == 0
+    assert suite._summary(ended(0), [HERE], [NOT_HERE]) == 0
     assert "LEFT OUT PostgreSQL" in capsys.readouterr().out
 
 
 def test_a_missing_server_can_be_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where servers are required, a missing one fails the command although every test passed."""
     monkeypatch.setenv(services.REQUIRED, "1")
-    assert suite._summary(ended(0), HERE, [NOT_HERE]) == 1
+    assert suite._summary(ended(0), [HERE], [NOT_HERE]) == 1
 
 
 def test_a_failed_run_is_not_called_passed(capsys: pytest.CaptureFixture[str]) -> None:
     """The last line and the exit code agree."""
-    suite._summary(ended(0, 1), HERE, [])
+    suite._summary(ended(0, 1), [HERE], [])
     assert capsys.readouterr().out.splitlines()[-1] == "FAILED."
+
+
+def test_a_broker_that_was_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was tested is said too."""
+    suite._summary(ended(0), [HERE, NOT_HERE], [NOT_HERE])
+    said = capsys.readouterr().out
+    assert "with     Redis" in said
+    assert "with     PostgreSQL" not in said
+
+
+@pytest.mark.parametrize(
+    ("give", "variable"), [(services.mariadb, services.MARIADB), (services.rabbitmq, services.RABBITMQ)]
+)
+def test_a_server_without_a_wheel_is_there_when_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, give: Callable[[], AbstractContextManager[Server]], variable: str
+) -> None:
+    """And its absence says which variable would name it."""
+    monkeypatch.setattr(services, "_has_driver", lambda: True)
+    monkeypatch.setenv(variable, "name://of.a.server")
+    with give() as server:
+        assert server.url == "name://of.a.server"
+    monkeypatch.delenv(variable)
+    with give() as server:
+        assert (server.url, variable in server.origin) == (None, True)
+
+
+def test_a_mariadb_without_its_driver_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to install is said."""
+    monkeypatch.setattr(services, "_has_driver", lambda: False)
+    monkeypatch.setenv(services.MARIADB, "mysql://of.a.server")
+    with services.mariadb() as server:
+        assert (server.url, "libmariadb-dev" in server.origin) == (None, True)
+
+
+def test_the_driver_is_asked_for_where_there_is_a_mariadb() -> None:
+    """Elsewhere nothing has to be compiled."""
+    assert recipe({services.MARIADB: "mysql://of.a.server"}).compiled == ("mariadb",)
+    assert recipe({}).compiled == ()
