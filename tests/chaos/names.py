@@ -1,0 +1,27 @@
+"""What the shop and those who shake it have to agree on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BULK: Final = "default"
+"""Project whose notifications come from our own senders."""
+BULK_SECRET: Final = "sandbox_chaos_bulk_secret"
+SANDBOX: Final = "sandbox"
+"""Project whose service is the sandbox, a process of its own."""
+SANDBOX_SECRET: Final = "sandbox_chaos_service_secret"
+SANDBOX_RETRY_SECONDS: Final = 1
+REFERENCE_KEY: Final = "checkout_reference"
+
+EFFECTS: Final = "chaos_effect"
+"""Table in the shop's database: one row per run of a receiver whose transaction was committed; it forbids no double."""
+EFFECTS_TABLE: Final = f"""
+CREATE TABLE {EFFECTS} (
+    id bigserial PRIMARY KEY, key text NOT NULL, signal text NOT NULL, order_id text NOT NULL, attempt integer NOT NULL
+)
+"""
+LEASE_SECONDS: Final = 3.0
+"""How long a killed worker holds back an order here; the product's own lease is as long as a slow receiver."""
+RETRY_SECONDS: Final = 1.0
+DRAIN_SECONDS: Final = 2.0
+"""How often beat asks for a drain here."""

@@ -1,0 +1,49 @@
+"""Reading the shop's tables for the audit, and whether anything is still to be done."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.db.models import Q
+
+from checkout_integration.models import Announcement, Checkout, Delivery, Incident, Notification, Order
+from tests.chaos.audit import Found
+from tests.chaos.names import EFFECTS
+
+
+def read() -> Found:
+    """Read everything that the audit compares."""
+    incidents = Incident.objects.filter(order__isnull=False).values_list("order__order_id", flat=True)
+    return Found(
+        notifications=dict(Notification.objects.values_list("key", "state")),
+        # An order that was only made, and of which no news came, may lack its buyer: the answer to him was lost.
+        orders=dict(Order.objects.exclude(status="created").values_list("order_id", "status")),
+        checkouts=dict(Checkout.objects.values_list("reference", "status")),
+        incidents=frozenset(incidents),
+        announcements=[
+            (key, signal, order_id or "")
+            for key, signal, order_id in Announcement.objects.values_list(
+                "idempotency_key", "signal", "order__order_id"
+            )
+        ],
+        deliveries=[
+            (key, signal, order_id or "", state)
+            for key, signal, order_id, state in Delivery.objects.values_list(
+                "announcement__idempotency_key", "announcement__signal", "order__order_id", "state"
+            )
+        ],
+        unheard=Announcement.objects.filter(state=Announcement.State.NEW).count(),
+        effects=_effects(),
+    )
+
+
+def left_undone() -> int:
+    """Return how many announcements and deliveries wait to be worked on."""
+    waiting = Q(state=Delivery.State.DUE) | Q(state=Delivery.State.RUNNING)
+    new = Announcement.objects.filter(state=Announcement.State.NEW).count()
+    return new + Delivery.objects.filter(waiting).count()
+
+
+def _effects() -> list[tuple[str, str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT key, signal, order_id FROM {EFFECTS}")
+        return list(cursor.fetchall())

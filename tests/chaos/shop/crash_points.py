@@ -1,0 +1,121 @@
+"""Named places at which a process of the shop kills itself, laid around the product's functions from outside.
+
+A place is armed by a file in a folder, its *fuse*: the first process that comes by takes the file away and dies by SIGKILL.
+So each fuse kills exactly one process, whichever of them it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+_folder: list[Path] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashPoint:
+    """A place before or after a function; `within` names a function that must be running."""
+
+    name: str
+    module: str = ""
+    function: str = ""
+    before: bool = False
+    within: str = ""
+
+    @property
+    def fuse(self) -> str:
+        """Name of the file that arms it."""
+        return self.name.replace(":", "").replace(" ", "-")
+
+
+_FLOWS: Final = "checkout_integration.flows"
+RECEIVER_WROTE: Final = CrashPoint(name="worker: receiver's write before commit")
+"""Laid by the shop's own receiver."""
+WEB: Final = (
+    CrashPoint(name="web: before verify", module=f"{_FLOWS}.intake", function="_verified", before=True),
+    CrashPoint(name="web: after verify", module=f"{_FLOWS}.intake", function="_verified"),
+    CrashPoint(name="web: after notification insert", module=f"{_FLOWS}.inbox", function="keep"),
+    CrashPoint(name="web: after order lock", module=f"{_FLOWS}.ledger", function="lock_orders"),
+    CrashPoint(name="web: after merge", module=f"{_FLOWS}.ledger", function="write", before=True),
+    CrashPoint(name="web: after outbox insert", module=f"{_FLOWS}.ledger", function="write"),
+    CrashPoint(
+        name="web: before commit",
+        module="django.db.backends.base.base",
+        function="BaseDatabaseWrapper.commit",
+        before=True,
+        within="_store_and_apply",
+    ),
+    CrashPoint(name="web: after commit, before answer", module=f"{_FLOWS}.intake", function="_take"),
+    CrashPoint(
+        name="web: after answer", module="checkout_integration.dispatch", function="hand_over", before=True
+    ),
+)
+WORKER: Final = (
+    CrashPoint(
+        name="worker: before attempt", module=f"{_FLOWS}.announcement", function="_claim", before=True
+    ),
+    CrashPoint(
+        name="worker: after counter", module=f"{_FLOWS}.announcement", function="attempt", before=True
+    ),
+    RECEIVER_WROTE,
+    CrashPoint(name="worker: after ledger row before commit", module=f"{_FLOWS}.attempt", function="_finish"),
+    CrashPoint(name="worker: after commit", module=f"{_FLOWS}.announcement", function="attempt"),
+)
+ALL: Final = (*WEB, *WORKER)
+
+
+def arm(folder: Path) -> None:
+    """Lay every crash point in this process; they wait for fuses in `folder`."""
+    _folder.append(folder)
+    for point in ALL:
+        if point.module:
+            owner, name = owner_of(point)
+            setattr(owner, name, _mined(getattr(owner, name), point))
+
+
+def owner_of(point: CrashPoint) -> tuple[Any, str]:
+    """Return what holds the function, a module or a class, and the function's name there."""
+    *path, name = point.function.split(".")
+    owner: Any = functools.reduce(getattr, path, import_module(point.module))
+    return owner, name
+
+
+def burn(point: CrashPoint) -> None:
+    """Die here if a fuse is laid for this place."""
+    if not _folder or not (fuse := _folder[0] / point.fuse).exists():
+        return
+    if point.within and not _is_running(point.within):
+        return
+    try:
+        fuse.unlink()
+    except FileNotFoundError:  # RACE: another process took it and dies in our place
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _mined(function: Callable[..., Any], point: CrashPoint) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def walked(*arguments: Any, **named: Any) -> Any:
+        if point.before:
+            burn(point)
+        result = function(*arguments, **named)
+        if not point.before:
+            burn(point)
+        return result
+
+    return walked
+
+
+def _is_running(name: str) -> bool:
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_name != name:
+        frame = frame.f_back
+    return frame is not None

@@ -1,0 +1,121 @@
+"""The audit can fail: each kind of damage to what the shop holds is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.chaos.audit import Found, compare, key_of
+from tests.chaos.names import BULK, SANDBOX
+from tests.chaos.stories import Author, Message, Served, Story
+
+Told = tuple[list[Story], list[Message], list[Served]]
+SERVED = Served(
+    order_id="served", status="refunded", notifications=(("n-1", "payment.success", "delivered"),)
+)
+
+
+def told() -> Told:
+    """A paid sale, a payment taken back, one contradiction, and a refunded order of the sandbox."""
+    author = Author(1)
+    wanted, stories = ["paid", "refunded", "late_cancel"], list[Story]()
+    for story in author.stories(author.references(500)):
+        in_order = len(story.expected.announced) == 1 and "checkout_paid" in story.expected.announced[0]
+        if wanted and story.kind == wanted[0] and in_order:
+            stories.append(story)
+            wanted.pop(0)
+    assert not wanted
+    return stories, [message for story in stories for message in story.messages], [SERVED]
+
+
+def truth(stories: list[Story], messages: list[Message]) -> Found:
+    """What a shop holds that made no mistake."""
+    rows: list[tuple[str, str, str]] = [("served/payment_refund", "payment_refund", "served")]
+    for story in stories:
+        (order_id,) = story.expected.status
+        rows += [(f"{order_id}/{signal}", signal, order_id) for signal in story.expected.announced[0]]
+    keys = [key_of(BULK, each.id, each.event, each.order_id) for each in messages]
+    keys.append(key_of(SANDBOX, "n-1", "payment.success", "served"))
+    return Found(
+        notifications=dict.fromkeys(keys, "applied"),
+        orders={k: v for story in stories for k, v in story.expected.status.items()} | {"served": "refunded"},
+        checkouts={story.reference: story.expected.checkout for story in stories},
+        incidents=frozenset(k for story in stories if story.expected.incident for k in story.expected.status),
+        announcements=rows,
+        deliveries=[(*row, "done") for row in rows],
+        effects=rows,
+    )
+
+
+def test_truth_has_no_difference() -> None:
+    """Nothing is found where nothing is wrong."""
+    stories, messages, served = told()
+    assert compare(stories, messages, served, truth(stories, messages)) == []
+
+
+def test_success_overtaken_by_its_refund_may_be_superseded() -> None:
+    """Goods that were not granted, because the refund was known before the receiver ran, are not missing."""
+    stories, messages, served = told()
+    right = truth(stories, messages)
+    (order_id,) = stories[1].expected.status
+    key = f"{order_id}/checkout_paid"
+    found = replace(
+        right,
+        deliveries=[(*row[:3], "superseded" if row[0] == key else "done") for row in right.deliveries],
+        effects=[row for row in right.effects if row[0] != key],
+    )
+    assert compare(stories, messages, served, found) == []
+
+
+def first(mapping: Any) -> dict[str, Any]:
+    """The mapping without its first entry."""
+    return dict(list(mapping.items())[1:])
+
+
+DAMAGES: dict[str, Callable[[Found], Found]] = {
+    "acknowledged but not stored": lambda f: replace(f, notifications=first(f.notifications)),
+    "stored as failed": lambda f: replace(f, notifications=dict.fromkeys(f.notifications, "failed")),
+    "stored but never acknowledged": lambda f: replace(f, notifications={**f.notifications, "x": "applied"}),
+    "order is missing": lambda f: replace(f, orders=first(f.orders)),
+    "order is created where the service says processed": lambda f: replace(
+        f, orders=dict.fromkeys(f.orders, "created")
+    ),
+    "order that the service does not know": lambda f: replace(f, orders={**f.orders, "x": "processed"}),
+    "sale is open": lambda f: replace(f, checkouts=dict.fromkeys(f.checkouts, "open")),
+    "contradiction without an incident": lambda f: replace(f, incidents=frozenset()),
+    "incident without a contradiction": lambda f: replace(f, incidents=frozenset(f.orders)),
+    "announced twice under one key": lambda f: replace(
+        f, announcements=[*f.announcements, f.announcements[0]]
+    ),
+    "delivery left running": lambda f: replace(
+        f, deliveries=[*f.deliveries[1:], (*f.deliveries[0][:3], "running")]
+    ),
+    "wrong signal superseded": lambda f: replace(
+        f, deliveries=[(*row[:3], "superseded") for row in f.deliveries]
+    ),
+    "announcements left undone": lambda f: replace(f, unheard=1),
+    "effect twice": lambda f: replace(f, effects=[*f.effects, f.effects[0]]),
+    "delivered without effect": lambda f: replace(f, effects=f.effects[1:]),
+    "effect of what is not done": lambda f: replace(
+        f, deliveries=[*f.deliveries[1:], (*f.deliveries[0][:3], "running")]
+    ),
+    "effect of what was never announced": lambda f: replace(
+        f, effects=[*f.effects, ("x", "payment_cancel", "served")]
+    ),
+    "wrong effects of a story paid": lambda f: replace(f, announcements=[], deliveries=[], effects=[]),
+    "wrong effects of an order refunded": lambda f: replace(f, effects=[]),
+    "goods withheld without a reversal": lambda f: replace(
+        f, deliveries=[(*row[:3], "superseded") for row in f.deliveries], effects=[]
+    ),
+}
+
+
+@pytest.mark.parametrize("named", DAMAGES)
+def test_damage_is_named(named: str) -> None:
+    """Each damage is found under its own name."""
+    stories, messages, served = told()
+    found = DAMAGES[named](truth(stories, messages))
+    assert named in [each.what for each in compare(stories, messages, served, found)]

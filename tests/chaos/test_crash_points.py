@@ -1,0 +1,60 @@
+"""The crash points are still where the product's functions are: a refactoring cannot silently disarm one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.places import ROOT
+from tests.chaos.shop import crash_points, waits
+from tests.chaos.shop.crash_points import CrashPoint, owner_of
+
+LAID = [point for point in crash_points.ALL if point.module]
+
+
+@pytest.mark.parametrize("point", LAID, ids=lambda point: point.fuse)
+def test_wrapped_function_exists(point: CrashPoint) -> None:
+    """Every name that is wrapped from outside is a function of the product, or of Django."""
+    owner, name = owner_of(point)
+    assert callable(getattr(owner, name))
+
+
+def test_surrounding_function_exists() -> None:
+    """A point that counts only within another function names one that there is."""
+    intake = import_module("checkout_integration.flows.intake")
+    assert {point.within for point in LAID} == {"", "_store_and_apply"}
+    assert callable(intake._store_and_apply)
+
+
+@pytest.mark.parametrize("place", [waits.LEASE, waits.BACK_OFF], ids=lambda place: place[1])
+def test_shortened_wait_exists(place: tuple[str, str]) -> None:
+    """Every wait that is shortened from outside is one of the product's."""
+    assert getattr(import_module(place[0]), place[1])
+
+
+def test_points_are_told_apart() -> None:
+    """Two points with one fuse would burn each other's."""
+    assert len({point.fuse for point in crash_points.ALL}) == len(crash_points.ALL) == 14
+
+
+BURN = """
+import sys, pathlib
+from tests.chaos.shop import crash_points
+crash_points._folder.append(pathlib.Path(sys.argv[1]))
+crash_points.burn(crash_points.WEB[0])
+"""
+
+
+def test_fuse_kills_one_process(tmp_path: Path) -> None:
+    """The first process that comes by dies on the spot and takes the fuse with it; the next one lives."""
+    (tmp_path / crash_points.WEB[0].fuse).touch()
+    codes = [
+        subprocess.run([sys.executable, "-c", BURN, tmp_path], cwd=ROOT, check=False).returncode
+        for _ in range(2)
+    ]
+    assert codes == [-signal.SIGKILL, 0]
