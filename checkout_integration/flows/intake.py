@@ -30,6 +30,7 @@ from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification, PersonalData
+from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.body import BodyRefused, read_body
@@ -166,6 +167,8 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
 def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
     if told.event in PAYMENT_EVENTS and not order.id:
         return "the order has no id"
+    if told.event in PAYMENT_EVENTS and len(order.id or "") > LONGEST_IDENTIFIER:
+        return f"the order's id is longer than {LONGEST_IDENTIFIER} characters"
     if told.created_at and told.created_at > verified.arrived_at + QUARANTINE:
         return "created_at lies more than two days in the future"
     return ""

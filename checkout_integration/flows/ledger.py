@@ -140,8 +140,9 @@ def _follow(entry: Entry, cause: Cause) -> None:
 
 def _say_what_to_set(entry: Entry) -> None:
     if entry.verdict.reason == Reason.UNBOUND:
+        # %r: the id is the service's text, and a line end in it would forge a line of the log (C.10).
         logger.warning(
-            "Order %s is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
+            "Order %r is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
             "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
             entry.order_id,
         )

@@ -153,7 +153,7 @@ def _recorded(project: Project, observations: Sequence[Observation], cause: Caus
 
 def _open_incident(project: Project, observation: Observation, error: BaseException) -> None:
     order_id, kind = observation.order.id or "", "not_applied"
-    logger.error("Order %s of the list could not be recorded: %s", order_id, place_of(error))
+    logger.error("Order %r of the list could not be recorded: %s", order_id, place_of(error))
     incident = Incident(
         key=key_of("order", project.alias, order_id, kind),
         kind=kind,

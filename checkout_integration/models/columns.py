@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:  # Django's fields cannot be subscripted at run time
     TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
 
+LONGEST_IDENTIFIER = 255
 MONEY_DIGITS = 19
 MONEY_PLACES = 4
 """No ISO 4217 currency has more than four decimal places."""
@@ -34,7 +35,7 @@ class IdentifierField(TextColumn):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("max_length", 255)
+        kwargs.setdefault("max_length", LONGEST_IDENTIFIER)
         super().__init__(*args, **kwargs)
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:

@@ -1,0 +1,134 @@
+"""Every naughty string through every text of a notification into the database: nothing breaks, nothing is lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.ledger import record
+from checkout_integration.models import Incident, Notification, Order, PersonalData, ValidationDecision
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.notification import Notification as Told
+from checkout_integration.protocol.notification import parse_notification
+from checkout_integration.testing.payloads import NotificationDocumentFactory
+from tests.hostile.door import Door, nothing_broke
+from tests.hostile.log_lines import broken_lines
+from tests.hostile.naughty import all_strings, as_body, notification, repeat, some_strings, with_texts
+from tests.protocol.vectors import vector
+
+Value = TypeVar("Value")
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def observation_of(told: Told) -> Observation:
+    """A notification as the ledger takes it."""
+    return Observation(
+        source=Source.NOTIFICATION,
+        order=told.order(),
+        event=told.event,
+        observed_at=told.created_at,
+        live=told.live,
+    )
+
+
+def batched(values: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
+    """The values in batches."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def document_of(row: Notification) -> dict[str, Any]:
+    """The order that a kept notification tells of, read from its bytes."""
+    document = strict_json.loads(bytes(row.body or b""))
+    assert isinstance(document, dict) and isinstance(document["object"], dict)
+    return document["object"]
+
+
+def as_merged(told: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of the first word on an order: all but what says nothing, and of the card's number its ends."""
+    card = told["method"]["card"]
+    masked = f"{card['first6'][:6]}******{card['last4'][-4:]}" if card["masked"] else ""
+    whole = told | {"method": told["method"] | {"card": card | {"masked": masked}}}
+    return says(whole | {"user": says(told["user"])})
+
+
+def says(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without null and empty texts."""
+    return {name: value for name, value in document.items() if value is not None and value != ""}
+
+
+def check_kept(told: dict[str, Any]) -> None:
+    """The order's rows hold each text as it was read."""
+    order = Order.objects.get(order_id=told["id"])
+    assert order.whole_document == as_merged(told)
+    assert [item.name for item in order.items.all()] == [item["name"] for item in told["items"]]
+    assert PersonalData.objects.get(order=order).email == told["receipt_email"][:255].lower()
+
+
+def test_every_string_in_every_text_of_an_order_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    """All strings, recorded in batches: each text stands in the order's rows, and log records are one line each."""
+    caplog.set_level(logging.INFO)
+    bodies = [
+        as_body(notification(repeat(string)), escaped=number % 2 == 0)
+        for number, string in enumerate(all_strings())
+    ]
+    told = [parse_notification(strict_json.loads(body)) for body in bodies]
+    for batch in batched(told, 100):
+        news = [observation_of(each) for each in batch]
+        record(app_settings().project(), news, Cause(source=Source.NOTIFICATION))
+    for each in told:
+        check_kept(dict(each.object))
+    assert broken_lines(caplog.records) == []
+
+
+def test_strings_through_the_receiver_are_kept_as_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    """Each in every text of a notification: applied, its bytes kept as they came."""
+    caplog.set_level(logging.INFO)
+    door = Door()
+    for number, string in enumerate(some_strings(25)):
+        body = as_body(notification(repeat(string)), escaped=number % 2 == 0)
+        assert door.outcome(body) == "applied", string
+    for row in Notification.objects.all():
+        check_kept(document_of(row))
+    assert broken_lines(caplog.records) == []
+    nothing_broke()
+
+
+def test_every_string_as_event_and_as_testing_case_is_kept() -> None:
+    """An event that nobody knows is an incident, and a testing case of any name makes no order."""
+    door = Door()
+    strings = some_strings(20)
+    for string in strings:
+        event = NotificationDocumentFactory() | {"event": string or "unknown"}
+        case = NotificationDocumentFactory(object__testing_case=string)
+        assert door.outcome(as_body(event, escaped=True)) == "applied", string
+        assert door.outcome(as_body(case, escaped=False)) == ("test" if string else "applied"), string
+    assert Incident.objects.filter(kind="unknown_event").count() == len(strings)
+    assert Order.objects.count() == strings.count("")
+    nothing_broke()
+
+
+def test_every_string_in_every_text_of_a_customer_is_answered() -> None:
+    """user.validate is refused by the shop that has no hook, and the decision is kept."""
+    door = Door()
+    strings = some_strings(20)
+    for string in strings:
+        customer = with_texts(vector("user"), repeat(string))
+        asked = NotificationDocumentFactory(event="user.validate") | {"object": customer}
+        assert door.send(as_body(asked, escaped=True)) == 403, string
+    assert ValidationDecision.objects.count() == len(strings)
+
+
+def test_an_order_whose_id_fits_no_column_is_kept_aside() -> None:
+    """On every database alike: the bytes stay, and an incident names the rule."""
+    long = NotificationDocumentFactory(object__id="x" * 256)
+    assert Door().outcome(as_body(long, escaped=True)) == "refused"
+    assert Notification.objects.get().failure == "the order's id is longer than 255 characters"
+    assert (
+        Door().outcome(as_body(NotificationDocumentFactory(object__id="x" * 255), escaped=True)) == "applied"
+    )
