@@ -34,7 +34,8 @@ class DurableSignal(Signal):
         super().__init__()
         self.name = name
         self.problems: dict[str, str] = {}
-        self._registry: dict[str, tuple[Callable[[], Receiver | None], object]] = {}
+        # By name and sender, as Django keeps them: a receiver may be connected for one sender after the other.
+        self._registry: dict[tuple[str, int], tuple[Callable[[], Receiver | None], object]] = {}
         self._registry_lock = threading.Lock()
 
     def connect(
@@ -46,12 +47,13 @@ class DurableSignal(Signal):
         problem = uncallable(receiver) or (None if named else unnameable(receiver))
         with self._registry_lock:
             held = self._held(name)
-            if problem is None and held is not None and held != receiver and not named:
+            if problem is None and held and receiver not in held.values() and not named:
                 problem = "another receiver has the same name"
             if problem:
                 self.problems[name] = problem
-            elif held is None:
-                self._registry[name] = (_reference(receiver) if weak else partial(_itself, receiver), sender)
+            elif id(sender) not in held:
+                reference = _reference(receiver) if weak else partial(_itself, receiver)
+                self._registry[name, id(sender)] = (reference, sender)
 
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
@@ -60,19 +62,20 @@ class DurableSignal(Signal):
         name = receiver_name(receiver, dispatch_uid)
         with self._registry_lock:
             self.problems.pop(name, None)
-            held = self._held(name)
-            if held is None or self._registry[name][1] is not sender:
+            if id(sender) not in self._held(name):
                 return False
-            del self._registry[name]
+            del self._registry[name, id(sender)]
             return True
 
     def connected(self, sender: object = None) -> dict[str, Receiver]:
         """Living receivers for this sender, by name."""
         with self._registry_lock:
-            living = {name: (reference(), wanted) for name, (reference, wanted) in self._registry.items()}
+            living = [
+                (name, reference(), wanted) for (name, _), (reference, wanted) in self._registry.items()
+            ]
         return {
             name: receiver
-            for name, (receiver, wanted) in living.items()
+            for name, receiver, wanted in living
             if receiver is not None and (wanted is None or wanted is sender)
         }
 
@@ -88,9 +91,12 @@ class DurableSignal(Signal):
 
     send_robust = asend = asend_robust = send
 
-    def _held(self, name: str) -> Receiver | None:
-        reference, _sender = self._registry.get(name, (lambda: None, None))
-        return reference()
+    def _held(self, name: str) -> dict[int, Receiver]:
+        """Living receivers of this name, by the identity of their sender."""
+        references = {
+            sender: reference for (each, sender), (reference, _) in self._registry.items() if each == name
+        }
+        return {sender: held for sender, reference in references.items() if (held := reference()) is not None}
 
 
 def receiver_name(receiver: Receiver | None, dispatch_uid: object) -> str:

@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import Any
 
 from celery import current_app, shared_task
 from celery.schedules import crontab
+from celery.signals import worker_init
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.claims import Worker
+from checkout_integration.models import SyncRun
+
+logger = logging.getLogger("checkout_integration.tasks")
 
 PUBLISH_SECONDS = 0.5
 """How long the publishing of a task may hold up a web process when the broker is away."""
+REST_SECONDS = 10.0
+"""How long a process that could not publish does not try again, so that a broker that is away costs it few threads."""
+
+
+class _ThisProcess:
+    """What this process knows of Celery: the worker that it belongs to, and since when the broker has been away."""
+
+    name = ""
+    celery_worker: Any = None
+    resting_until = 0.0
+
+
+@worker_init.connect
+def _remember_worker(sender: Any, **kwargs: object) -> None:
+    """Before a Celery worker starts its pool; processes of the pool are forks, which know the same."""
+    _ThisProcess.celery_worker, _ThisProcess.name = sender, Worker(slots=1).name
+
+
+def _worker() -> Worker | None:
+    """The Celery worker of this process, with as many slots as it runs tasks at the same time."""
+    known = _ThisProcess.celery_worker
+    if known is None:
+        return None
+    return Worker(slots=int(known.max_concurrency or known.concurrency), name=_ThisProcess.name)
 
 
 @shared_task(name="checkout_integration.run_deliveries", ignore_result=True)
 def run_deliveries() -> None:
-    """Runs the receivers that are due."""
-    flows.run_deliveries()
+    """Runs the receivers that are due; what one task leaves of a long queue is for the next."""
+    if flows.run_deliveries(worker=_worker()).ended_early:
+        dispatch.hand_over()
 
 
 @shared_task(name="checkout_integration.sync_transactions", ignore_result=True)
 def sync_transactions(project: str = "default", lane: str = "recent") -> None:
     """Reads one lane of a project's transaction list, then runs the receivers of what it found."""
-    flows.sync_transactions(project, lane)
+    run = flows.sync_transactions(project, lane)
+    if run.state != SyncRun.State.COMPLETE:
+        logger.error("The sync of %s %s ended as %s: %s", project, lane, run.state, run.failure)
     dispatch.hand_over()
 
 
@@ -47,7 +81,20 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
 
 
 def publish() -> None:
-    """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway."""
+    """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway.
+
+    After a failure this process asks nobody for ten seconds.
+    """
+    if time.monotonic() < _ThisProcess.resting_until:
+        return
+    try:
+        _publish()
+    except Exception:
+        _ThisProcess.resting_until = time.monotonic() + REST_SECONDS
+        raise
+
+
+def _publish() -> None:
     options = {
         **current_app.conf.broker_transport_options,
         "max_retries": 0,  # of connecting; kombu's own default waits two seconds

@@ -12,6 +12,8 @@ from checkout_integration.flows.checkout import (
     create_order_from_token,
     create_token,
 )
+from checkout_integration.flows.queue import queue_state
+from checkout_integration.flows.replaying import replay, run_parked_again
 from checkout_integration.flows.support import (
     accept_payment,
     refresh_checkout,
@@ -29,10 +31,13 @@ __all__ = [
     "create_checkout",
     "create_order_from_token",
     "create_token",
+    "queue_state",
     "refresh_checkout",
     "refresh_order",
+    "replay",
     "replay_notification",
     "run_again",
     "run_deliveries",
+    "run_parked_again",
     "sync_transactions",
 ]

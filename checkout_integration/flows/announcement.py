@@ -1,67 +1,87 @@
 """Running receivers: what is announced is fanned out to one delivery per receiver, and each delivery is run on its own.
 
-Every step may be repeated: rows say what is due, and claims are made by conditional updates with a fence, so that any number
-of processes may work at the same time. Nothing here knows Celery.
+Every step may be repeated: rows say what is due, and any number of processes may work at the same time. Nothing here knows
+Celery.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime
 
-from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db import connections, transaction
+from django.db.models import QuerySet
 
 from checkout_integration.flows.attempt import attempt
-from checkout_integration.flows.database import insert_once, state_database
+from checkout_integration.flows.claims import Worker, claims
+from checkout_integration.flows.database import insert_once, state_database, write_first
+from checkout_integration.flows.lease import release, renewed
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.models import Announcement, Delivery, Order
 from checkout_integration.signals import SIGNALS
 
-LEASE = timedelta(minutes=5)
-"""How long a process that died may hold back the deliveries of one order."""
 FAN_OUT_BATCH = 200
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What one call of `run_deliveries` did: deliveries run, and how many of them failed."""
+    """What `run_deliveries` did: deliveries run, how many of them failed, and whether it ended before all was run."""
 
-    run: int
-    failed: int
+    run: int = 0
+    failed: int = 0
+    ended_early: bool = False
+
+    def __add__(self, other: Ran) -> Ran:
+        return Ran(self.run + other.run, self.failed + other.failed, other.ended_early)
 
 
-def run_deliveries(limit: int = 200, seconds: float = 30.0) -> Ran:
-    """Runs what is due, oldest first, until nothing is, ``limit`` deliveries have run, or ``seconds`` have passed."""
+def run_deliveries(
+    limit: int = 200,
+    seconds: float = 30.0,
+    *,
+    worker: Worker | None = None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Ran:
+    """Runs what is due, oldest first, until nothing is, ``limit`` deliveries have run, or ``seconds`` have passed.
+
+    With a ``worker`` a receiver holds at most half of its slots. ``stopping`` is asked after each delivery.
+    """
     fan_out()
     ends_at = time.monotonic() + seconds
     outcomes = []
-    for delivery in _claims():
+    for delivery in claims(worker):
         outcomes.append(_run(delivery))
-        if len(outcomes) >= limit or time.monotonic() >= ends_at:
-            break
+        if len(outcomes) >= limit or time.monotonic() >= ends_at or stopping():
+            return Ran(run=len(outcomes), failed=outcomes.count(False), ended_early=True)
     return Ran(run=len(outcomes), failed=outcomes.count(False))
 
 
 def fan_out() -> int:
     """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read."""
-    new = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW).order_by("pk")
     total = 0
-    while batch := list(new[:FAN_OUT_BATCH]):
-        repeated(partial(_fan_out, batch))
-        total += len(batch)
+    while _new().exists() and (read := repeated(_fan_out)):
+        total += read
     return total
 
 
-def _fan_out(batch: Sequence[Announcement]) -> None:
-    """Deliveries and the states that say so, in one transaction.
+def _new() -> QuerySet[Announcement]:
+    return Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW)
 
-    Two processes may do this at once: deliveries are unique, and an upsert leaves what is there.
-    """
+
+def _fan_out() -> int:
+    """Deliveries and the states that say so, in one transaction. What another process has in hand is left to it."""
+    alias = state_database()
+    skip = connections[alias].features.has_select_for_update_skip_locked
+    with transaction.atomic(using=alias):
+        write_first()
+        batch = list(_new().select_for_update(skip_locked=skip).order_by("pk")[:FAN_OUT_BATCH])
+        _give(batch)
+    return len(batch)
+
+
+def _give(batch: Sequence[Announcement]) -> None:
     connected = {name: sorted(signal.connected(sender=Order)) for name, signal in SIGNALS.items()}
     deliveries = [
         Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=datetime.now(UTC))
@@ -71,67 +91,14 @@ def _fan_out(batch: Sequence[Announcement]) -> None:
     heard = [each.pk for each in batch if connected[each.signal]]
     unheard = [each.pk for each in batch if not connected[each.signal]]
     announcements = Announcement.objects.using(state_database())
-    with transaction.atomic(using=state_database()):
-        insert_once(deliveries, "announcement", "receiver")
-        announcements.filter(pk__in=heard).update(state=Announcement.State.FANNED_OUT)
-        announcements.filter(pk__in=unheard).update(state=Announcement.State.NO_RECEIVERS)
-
-
-def _due() -> QuerySet[Delivery]:
-    """Deliveries that may run now: due, or left behind by a process that died, and not held back.
-
-    One order's deliveries run one at a time; one that waits to be tried again holds back later ones of its own receiver.
-    """
-    now = datetime.now(UTC)
-    unfinished = (Delivery.State.DUE, Delivery.State.RUNNING)
-    earlier = Delivery.objects.filter(
-        order=OuterRef("order"),
-        receiver=OuterRef("receiver"),
-        announcement__lt=OuterRef("announcement"),
-        state__in=unfinished,
-    )
-    leased = Q(order__receivers_lease_until__gt=now)
-    due = Delivery.objects.using(state_database()).filter(state__in=unfinished, due_at__lte=now)
-    return due.exclude(leased).exclude(Exists(earlier)).order_by("announcement", "pk")
-
-
-def _claims() -> Iterator[Delivery]:
-    """Deliveries claimed by this process, one after the other; others may be claiming at the same time."""
-    while True:
-        candidates = _due().select_related("announcement")[:20]
-        claimed = next((each for each in candidates if repeated(partial(_claim, each))), None)
-        if claimed is None:
-            return
-        yield claimed
-
-
-def _claim(delivery: Delivery) -> bool:
-    """Takes the order's lease and then the delivery, each by a conditional update: of two claimants one wins."""
-    now, fence = datetime.now(UTC), secrets.token_hex(16)
-    alias = state_database()
-    with transaction.atomic(using=alias):  # committed before the attempt: a process that dies has counted it
-        if delivery.order_id:
-            orders = Order.objects.using(alias).filter(pk=delivery.order_id)
-            free = orders.exclude(receivers_lease_until__gt=now)
-            if not free.update(receivers_lease_until=now + LEASE, receivers_lease_fence=fence):
-                return False
-        mine = Delivery.objects.using(alias).filter(
-            pk=delivery.pk, state=delivery.state, attempts=delivery.attempts
-        )
-        won = mine.update(
-            state=Delivery.State.RUNNING, attempts=F("attempts") + 1, fence=fence, due_at=now + LEASE
-        )
-        if not won:
-            transaction.set_rollback(True, using=alias)
-            return False
-    delivery.state, delivery.attempts, delivery.fence = Delivery.State.RUNNING, delivery.attempts + 1, fence
-    return True
+    insert_once(deliveries, "announcement", "receiver")
+    announcements.filter(pk__in=heard).update(state=Announcement.State.FANNED_OUT)
+    announcements.filter(pk__in=unheard).update(state=Announcement.State.NO_RECEIVERS)
 
 
 def _run(delivery: Delivery) -> bool:
     try:
-        return attempt(delivery)
+        with renewed(delivery):
+            return attempt(delivery)
     finally:
-        if delivery.order_id is not None:
-            order = Order.objects.using(state_database()).filter(pk=delivery.order_id)
-            order.filter(receivers_lease_fence=delivery.fence).update(receivers_lease_until=None)
+        release(delivery)

@@ -96,7 +96,7 @@ def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     held = Delivery.objects.using(state_database()).filter(
         pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
     )
-    return bool(held.update(state=state, finished_at=datetime.now(UTC), error=error))
+    return bool(held.update(state=state, slot=None, finished_at=datetime.now(UTC), error=error))
 
 
 def _fail(delivery: Delivery, error: BaseException) -> None:
@@ -107,7 +107,7 @@ def _fail(delivery: Delivery, error: BaseException) -> None:
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
     kind = type(error).__name__
     if delivery.attempts >= MOST_ATTEMPTS:
-        held.update(state=Delivery.State.PARKED, error=kind, finished_at=datetime.now(UTC))
+        held.update(state=Delivery.State.PARKED, slot=None, error=kind, finished_at=datetime.now(UTC))
     else:
         due_at = datetime.now(UTC) + BACK_OFF[delivery.attempts - 1]
-        held.update(state=Delivery.State.DUE, error=kind, due_at=due_at)
+        held.update(state=Delivery.State.DUE, slot=None, error=kind, due_at=due_at)

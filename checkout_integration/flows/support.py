@@ -13,6 +13,7 @@ from checkout_integration.flows.answer import Answer
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.replaying import make_due_again
 from checkout_integration.flows.service import client_for
 from checkout_integration.models import Checkout, Delivery, Incident, Notification, Order
 from checkout_integration.policy.observation import Observation, Source
@@ -39,12 +40,7 @@ def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
     False when it is due, running, or done: what has run would grant twice. Who asked is logged by primary key.
     """
     held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=NOT_DONE)
-    # One UPDATE, so that of two members of staff one makes it due.
-    made_due = bool(
-        held.update(
-            state=Delivery.State.DUE, attempts=0, due_at=datetime.now(UTC), finished_at=None, error=""
-        )
-    )
+    made_due = bool(make_due_again(held))
     if made_due:
         logger.info("Delivery %s was made due again by account %s.", delivery.pk, staff.pk)
     return made_due

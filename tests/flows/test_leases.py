@@ -14,7 +14,8 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import _claim, _due, fan_out
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.claims import claim, due
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import (
     checkout_paid,
@@ -81,8 +82,8 @@ def test_order_is_claimed_by_one_process(listen: Listening) -> None:
     listen(checkout_paid, name="b")
     paid(CheckoutFactory())
     fan_out()
-    found = list(_due().select_related("announcement"))
-    assert [_claim(each) for each in found] == [True, False]
+    found = list(due().select_related("announcement"))
+    assert [claim(each) for each in found] == [True, False]
 
 
 def test_delivery_is_claimed_by_one_process(
@@ -93,8 +94,8 @@ def test_delivery_is_claimed_by_one_process(
     listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
-    found = [_due().select_related("announcement").get() for _ in range(2)]
-    assert [_claim(each) for each in found] == [True, False]
+    found = [due().select_related("announcement").get() for _ in range(2)]
+    assert [claim(each) for each in found] == [True, False]
     assert Delivery.objects.get().attempts == 1
 
 

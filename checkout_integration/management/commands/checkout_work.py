@@ -1,67 +1,133 @@
-"""``manage.py checkout_work``: run the receivers of signals without Celery."""
+"""``manage.py checkout_work``: run the receivers of signals without Celery, or tell how far behind they are."""
 
 from __future__ import annotations
 
 import json
 import signal
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import close_old_connections
+from django.db import close_old_connections, connections
 
 from checkout_integration import flows
 from checkout_integration.flows.announcement import Ran
+from checkout_integration.flows.claims import Worker
+from checkout_integration.flows.database import state_database
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable
+
+SLOTS = 4
 
 
 class Command(BaseCommand):
-    """Any number of these may run at the same time. Exit code 0."""
+    """Any number of these may run at the same time. Exit code 0; with --status 1 when something is older than --max-age."""
 
-    help = "Runs the receivers that are due, and goes on until it is stopped (or --once)."
+    help = (
+        "Runs the receivers that are due, and goes on until it is stopped (or --once). With --status it runs nothing, and "
+        "tells how far behind the receivers are, whoever runs them."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How long, how often."""
+        """How long, how often, how many at once."""
         parser.add_argument("--once", action="store_true", help="run what is due and stop, for cron")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.add_argument(
             "--interval", type=float, default=1.0, help="seconds between looks when nothing is due"
         )
+        parser.add_argument(
+            "--slots",
+            type=int,
+            help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); each may hold half of them",
+        )
+        parser.add_argument("--status", action="store_true", help="tell how far behind the receivers are")
+        parser.add_argument(
+            "--max-age",
+            type=float,
+            default=300.0,
+            help="with --status: seconds that the oldest of what could run may have been left (300)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs what is due; a termination signal ends it after the receiver at hand."""
-        stopped, started = threading.Event(), time.monotonic()
+        """Runs what is due; a termination signal ends it after the receivers at hand."""
+        if options["status"]:
+            self._status(options["max_age"], as_json=options["json"])
+            return
+        worker, started = Worker(_slots(options["slots"], once=options["once"])), time.monotonic()
+        stopped = threading.Event()
         if not options["once"]:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stopped.set())
-            self.stderr.write("Running receivers. Stop with Ctrl-C.")
-        total = failed = 0
-        while True:
-            if not options["once"]:
-                close_old_connections()
-            ran = self._run(once=options["once"])
-            total, failed = total + ran.run, failed + ran.failed
-            if options["once"] and ran.run == 0:
-                break
-            if ran.run == 0 and stopped.wait(options["interval"]):
-                break
-            if stopped.is_set():
-                break
-        detail = f"{total} run, {failed} failed"
+            self.stderr.write(f"Running receivers in {worker.slots} slots. Stop with Ctrl-C.")
+        work = partial(self._work, worker, stopped, None if options["once"] else options["interval"])
+        total = work() if worker.slots == 1 else _in_threads(work, worker.slots)
+        detail = f"{total.run} run, {total.failed} failed"
         if options["json"]:
-            seconds = round(time.monotonic() - started, 3)
-            step = {"name": "receivers", "ok": failed == 0, "seconds": seconds, "detail": detail}
-            self.stdout.write(json.dumps({"ok": failed == 0, "steps": [step]}))
+            self._print_step("receivers", total.failed == 0, time.monotonic() - started, detail)
         else:
             self.stdout.write(detail)
 
-    def _run(self, *, once: bool) -> Ran:
+    def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> Ran:
+        """One slot's work: until it is stopped or, without an interval, until nothing is due."""
+        total = Ran()
+        while not stopped.is_set():
+            if interval is not None:
+                close_old_connections()
+            ran = self._run(worker, stopped, once=interval is None)
+            total += ran
+            if ran.run == 0 and (interval is None or stopped.wait(interval)):
+                break
+        return total
+
+    def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> Ran:
         """Runs what is due; a worker outlives a restart of its database, and looks again."""
         try:
-            return flows.run_deliveries()
+            return flows.run_deliveries(worker=worker, stopping=stopped.is_set)
         except (Unavailable, *DATABASE_AWAY) as error:
             if once:
                 raise
             self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
-            return Ran(run=0, failed=0)
+            return Ran()
+
+    def _status(self, max_age: float, *, as_json: bool) -> None:
+        started, queue = time.monotonic(), flows.queue_state()
+        ok = queue.oldest_seconds <= max_age
+        detail = (
+            f"oldest left for {queue.oldest_seconds:.0f} s; {queue.new} new, {queue.due} due, {queue.running} running, "
+            f"{queue.waiting} waiting, {queue.parked} parked"
+        )
+        if as_json:
+            self._print_step("queue", ok, time.monotonic() - started, detail, **asdict(queue))
+        else:
+            self.stdout.write(detail)
+        if not ok:
+            sys.exit(1)
+
+    def _print_step(self, name: str, ok: bool, seconds: float, detail: str, **more: object) -> None:
+        step = {"name": name, "ok": ok, "seconds": round(seconds, 3), "detail": detail, **more}
+        self.stdout.write(json.dumps({"ok": ok, "steps": [step]}))
+
+
+def _slots(asked: int | None, *, once: bool) -> int:
+    """How many slots. On SQLite one: a receiver holds the only write lock there."""
+    if not connections[state_database()].features.has_select_for_update or (asked is None and once):
+        return 1
+    return max(1, asked or SLOTS)
+
+
+def _in_threads(work: partial[Ran], slots: int) -> Ran:
+    """The work in as many threads, each with a connection of its own; an exception of one is raised at the end."""
+
+    def in_one() -> Ran:
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(slots, thread_name_prefix="checkout-slot") as threads:
+        each = [threads.submit(in_one) for _ in range(slots)]
+        return sum((one.result() for one in each), Ran())

@@ -1,0 +1,58 @@
+"""How far behind the receivers are: what a monitor looks at, since a worker can be connected and do nothing (A.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import Min
+
+from checkout_integration.flows.claims import due
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Announcement, Delivery
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueState:
+    """What waits to be run, and for how long the oldest of it has waited."""
+
+    new: int
+    """Announcements that nobody has handed to receivers yet."""
+    due: int
+    """Deliveries that could run now."""
+    waiting: int
+    """Deliveries that failed and wait for their next attempt, or are held back by one that does."""
+    running: int
+    parked: int
+    """Deliveries that were given up after ten attempts; staff can run them again."""
+    oldest_seconds: float
+    """For how long the oldest announcement or delivery that could run has been left; 0 when there is none."""
+
+
+def queue_state() -> QueueState:
+    """The queue now. Of what waits for its next attempt only the number counts, never the age: nobody has left it behind."""
+    now = datetime.now(UTC)
+    announced = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW)
+    deliveries = Delivery.objects.using(state_database())
+    ready = due()
+    could_run = ready.count()
+    unfinished = deliveries.filter(state=Delivery.State.DUE).count()
+    abandoned = ready.filter(state=Delivery.State.RUNNING).count()
+    running = deliveries.filter(state=Delivery.State.RUNNING).count() - abandoned
+    since = [
+        announced.aggregate(oldest=Min("recorded_at"))["oldest"],
+        ready.aggregate(oldest=Min("due_at"))["oldest"],
+    ]
+    return QueueState(
+        new=announced.count(),
+        due=could_run,
+        waiting=unfinished - (could_run - abandoned),
+        running=running,
+        parked=deliveries.filter(state=Delivery.State.PARKED).count(),
+        oldest_seconds=_age(since, now),
+    )
+
+
+def _age(since: list[datetime | None], now: datetime) -> float:
+    ages = [(now - moment).total_seconds() for moment in since if moment is not None]
+    return round(max([0.0, *ages]), 3)

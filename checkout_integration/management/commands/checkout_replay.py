@@ -1,0 +1,93 @@
+"""``manage.py checkout_replay``: give past events to a receiver that was connected later, or run what was parked again."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from checkout_integration import dispatch, flows
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.replaying import Chosen, UnknownReceiver, count_missed, parked
+from checkout_integration.signals import SIGNALS
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, 2 usage, such as a receiver that is not connected."""
+
+    help = (
+        "Gives a receiver the past events that it never had, also those for which nobody was connected. What it has had is "
+        "never given again; a success whose payment was taken back since is not run. With --parked: runs again what the "
+        "receiver failed ten times."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which receiver, which events."""
+        parser.add_argument(
+            "--receiver", required=True, help="its dispatch_uid, or module.qualname of the function"
+        )
+        parser.add_argument(
+            "--signal", choices=sorted(SIGNALS), help="one of its signals; all when not given"
+        )
+        parser.add_argument("--since", help="events recorded since this date or moment (ISO 8601)")
+        parser.add_argument("--project", help="alias of a project; all projects when not given")
+        parser.add_argument(
+            "--parked", action="store_true", help="its parked deliveries, instead of events it never had"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="tell how many, and change nothing")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Makes deliveries due, hands over to whoever runs receivers, prints how many."""
+        started, chosen = time.monotonic(), _chosen(options)
+        try:
+            count = _count(chosen, options) if options["dry_run"] else _replay(chosen, options)
+        except UnknownReceiver as error:
+            raise CommandError(str(error), returncode=2) from error
+        would = "would be " if options["dry_run"] else ""
+        kind = "parked deliveries" if options["parked"] else "past events"
+        detail = f"{count} {kind} {would}given to {chosen.receiver}"
+        if options["json"]:
+            seconds = round(time.monotonic() - started, 3)
+            step = {"name": "replay", "ok": True, "seconds": seconds, "detail": detail, "count": count}
+            self.stdout.write(json.dumps({"ok": True, "steps": [step]}))
+        else:
+            self.stdout.write(detail)
+
+
+def _count(chosen: Chosen, options: dict[str, Any]) -> int:
+    return parked(chosen).count() if options["parked"] else count_missed(chosen)
+
+
+def _replay(chosen: Chosen, options: dict[str, Any]) -> int:
+    count = flows.run_parked_again(chosen) if options["parked"] else flows.replay(chosen)
+    dispatch.hand_over()
+    return count
+
+
+def _chosen(options: dict[str, Any]) -> Chosen:
+    project = options["project"]
+    if project is not None and project not in app_settings().projects:
+        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    since = _moment(options["since"]) if options["since"] else None
+    return Chosen(receiver=options["receiver"], signal=options["signal"], since=since, project=project)
+
+
+def _moment(text: str) -> datetime:
+    """The moment that is meant; without a zone of its own, in that of the settings."""
+    try:
+        moment = parse_datetime(text)
+        if moment is None and (day := parse_date(text)) is not None:
+            moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001  # made aware below
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise CommandError(
+            f"--since is no date: {text!r}. Write 2026-01-31 or 2026-01-31T12:00.", returncode=2
+        )
+    return timezone.make_aware(moment) if timezone.is_naive(moment) else moment
