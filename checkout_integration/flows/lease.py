@@ -20,8 +20,8 @@ from checkout_integration.models import Delivery, Order
 
 logger = logging.getLogger("checkout_integration.receivers")
 
-LEASE = timedelta(minutes=5)
-"""How long a process that died may hold back the deliveries of one order."""
+LEASE = timedelta(minutes=2)
+"""How long a process that died may hold back the deliveries of one order, and a slot of the receiver."""
 
 
 def lease_end() -> datetime:

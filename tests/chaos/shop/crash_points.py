@@ -59,9 +59,7 @@ WEB: Final = (
     ),
 )
 WORKER: Final = (
-    CrashPoint(
-        name="worker: before attempt", module=f"{_FLOWS}.announcement", function="_claim", before=True
-    ),
+    CrashPoint(name="worker: before attempt", module=f"{_FLOWS}.claims", function="claim", before=True),
     CrashPoint(
         name="worker: after counter", module=f"{_FLOWS}.announcement", function="attempt", before=True
     ),

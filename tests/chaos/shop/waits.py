@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.chaos.names import LEASE_SECONDS, RETRY_SECONDS
 
-LEASE: Final = ("checkout_integration.flows.announcement", "LEASE")
+LEASE: Final = ("checkout_integration.flows.lease", "LEASE")
 BACK_OFF: Final = ("checkout_integration.flows.attempt", "BACK_OFF")
 
 
