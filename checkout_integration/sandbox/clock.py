@@ -6,6 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_LAST: Final = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class VirtualClock:
@@ -38,9 +41,16 @@ class VirtualClock:
         return self._anchor + timedelta(seconds=time.monotonic() - self._anchor_real)
 
     def advance(self, seconds: float) -> datetime:
-        """Move the clock forward and wake whoever waits for a time; return the new time."""
+        """Move the clock forward and wake whoever waits for a time; return the new time.
+
+        Raises:
+            ValueError: it would go beyond what dates can tell.
+        """
         with self._lock:
-            self._set(self._now() + timedelta(seconds=max(0.0, seconds)))
+            now = self._now()
+            if seconds > (_LAST - now).total_seconds():
+                raise ValueError(f"the clock ends with the year {_LAST.year - 1}")
+            self._set(now + timedelta(seconds=max(0.0, seconds)))
         self._tell()
         return self.now()
 

@@ -10,22 +10,22 @@ from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol.vocabulary import Event
-from checkout_integration.sandbox.cards import Card
+from checkout_integration.sandbox.asked import PAYING, Asked, payment_of
+from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.documents import Context
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.methods import CryptoCurrency, PaymentMethod, Wallet
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.wire import json_answer, read_asked, read_decimal
+from checkout_integration.sandbox.wire import json_answer, read_asked
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _SHOWN: Final = 200
 _TOLD: Final = (
-    "project_id webhook_url mode live activated dynamic_urls merchant currency success_url fail_url vat_payer"
-    " ask_billing_address title agreement_number retry_interval retry_limit retry_schedule attempt_timeout"
-    " tells_expiry suspended invalid_status"
+    "project_id webhook_url mode live activated dynamic_urls merchant currency virtual_currency_price success_url"
+    " fail_url vat_payer charge_currency charge_rate ask_billing_address title agreement_number retry_interval"
+    " retry_limit retry_schedule attempt_timeout tells_expiry suspended invalid_status"
 ).split()
 
 
@@ -35,16 +35,15 @@ class Control:
     def __init__(self, sandbox: Sandbox) -> None:
         """Answer for `sandbox`."""
         self._sandbox = sandbox
-        self._actions: dict[str, Callable[[str, dict[str, Any]], str | None]] = {
-            "pay": self._pay,
-            "decline": lambda order_id, _: sandbox.payments.decline(order_id),
-            "cancel": lambda order_id, asked: sandbox.payments.cancel(
-                order_id, after_payment=bool(asked.get("after_payment"))
-            ),
-            "refund": self._refund,
-            "chargeback": lambda order_id, _: sandbox.payments.chargeback(order_id),
-            "expire": lambda order_id, _: sandbox.payments.expire(order_id),
-            "resend": self._resend,
+        payments = sandbox.payments
+        self._actions: dict[str, tuple[list[str], Callable[[str, Asked], str | None]]] = {
+            "pay": (PAYING, lambda order_id, asked: payments.pay(order_id, **payment_of(asked))),
+            "decline": ([], lambda order_id, _: payments.decline(order_id)),
+            "cancel": (["after_payment"], self._cancel),
+            "refund": (["amount", "reason"], self._refund),
+            "chargeback": ([], lambda order_id, _: payments.chargeback(order_id)),
+            "expire": ([], lambda order_id, _: payments.expire(order_id)),
+            "resend": (["event"], self._resend),
         }
 
     def rules(self) -> list[Rule]:
@@ -74,7 +73,10 @@ class Control:
         """Do something with an order; answers the order, for `pay` with its `outcome`."""
         if action not in self._actions:
             raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}")
-        outcome = self._actions[action](order_id, read_asked(request))
+        known, act = self._actions[action]
+        asked = Asked(request, *known)
+        asked.check()
+        outcome = act(order_id, asked)
         told = self._told_fully(order_id)
         return json_answer(told if outcome is None else {"outcome": outcome, **told})
 
@@ -83,8 +85,8 @@ class Control:
         project = self._sandbox.projects.named(project_id)
         if request.method == "PATCH":
             try:
-                project = self._sandbox.projects.update(project.project_id, **read_asked(request))
-            except (ValueError, TypeError) as error:
+                project = self._sandbox.projects.update(project.project_id, **_changes(request))
+            except ValueError as error:
                 raise RefusedError(400, "sb000002", "the project refuses this", str(error)) from None
         return json_answer({name: _plain(getattr(project, name)) for name in _TOLD})
 
@@ -92,10 +94,12 @@ class Control:
         """Tell the virtual time; POST {"advance": seconds} moves it, {"running": bool} lets it run or stand."""
         clock = self._sandbox.clock
         if request.method == "POST":
-            asked = read_asked(request)
-            if isinstance(asked.get("running"), bool):
-                clock.set_running(asked["running"])
-            clock.advance(float(read_decimal(asked.get("advance")) or 0))
+            asked = Asked(request, "advance", "running")
+            running, seconds = asked.boolean("running"), asked.decimal("advance")
+            asked.check()
+            advance(clock, float(seconds or 0))
+            if running is not None:
+                clock.set_running(running)
         return json_answer({"now": write_moment(clock.now()), "running": clock.running})
 
     def faults(self, request: Request) -> Response:
@@ -113,32 +117,25 @@ class Control:
 
     def deliver(self, request: Request) -> Response:
         """Deliver what is due now, and answer when that is done: {"idle"}."""
-        timeout = float(read_decimal(read_asked(request).get("timeout")) or 10)
+        asked = Asked(request, "timeout")
+        timeout = asked.decimal("timeout")
+        asked.check()
         self._sandbox.deliveries.wake()
-        return json_answer({"idle": self._sandbox.wait_idle(timeout)})
+        return json_answer({"idle": self._sandbox.wait_idle(10.0 if timeout is None else float(timeout))})
 
-    def _pay(self, order_id: str, asked: dict[str, Any]) -> str:
-        def text(name: str) -> str:
-            return str(asked.get(name) or "")[:254]
+    def _cancel(self, order_id: str, asked: Asked) -> None:
+        after_payment = asked.boolean("after_payment") or False
+        asked.check()
+        self._sandbox.payments.cancel(order_id, after_payment=after_payment)
 
-        return self._sandbox.payments.pay(
-            order_id,
-            _method_of(asked),
-            saved=asked.get("saved") is True,
-            receipt_email=text("receipt_email"),
-            billing_country=text("billing_country"),
-            billing_state=text("billing_state"),
-            billing_zip=text("billing_zip"),
-        )
+    def _refund(self, order_id: str, asked: Asked) -> None:
+        amount, reason = asked.decimal("amount"), asked.text("reason")
+        asked.check()
+        self._sandbox.payments.refund(order_id, amount=amount, reason=reason or "")
 
-    def _refund(self, order_id: str, asked: dict[str, Any]) -> None:
-        amount = read_decimal(asked.get("amount"))
-        self._sandbox.payments.refund(order_id, amount=amount, reason=str(asked.get("reason") or ""))
-
-    def _resend(self, order_id: str, asked: dict[str, Any]) -> None:
-        name = asked.get("event")
-        if name is not None and name not in set(Event):
-            raise RefusedError(400, "sb000004", "no such event")
+    def _resend(self, order_id: str, asked: Asked) -> None:
+        name = asked.choice("event", list(Event))
+        asked.check()
         self._sandbox.payments.resend(order_id, Event(name) if name else None)
 
     def _told(self, order: Order) -> dict[str, Any]:
@@ -166,16 +163,20 @@ class Control:
         return {**self._told(order), "document": self._sandbox.documents.order(order, Context.LIST)}
 
 
-def _method_of(asked: dict[str, Any]) -> PaymentMethod | None:
-    """Return what is paid with: a card's number, a wallet's account or a crypto currency's address."""
-    if asked.get("wallet"):
-        return Wallet(account=str(asked["wallet"])[:120])
-    if asked.get("crypto_currency"):
-        return CryptoCurrency(address=str(asked["crypto_currency"])[:120])
-    if not asked.get("card"):
-        return None
-    secure3d = asked.get("secure3d")
-    return Card(number=str(asked["card"])[:19], secure3d=secure3d if isinstance(secure3d, bool) else None)
+def _changes(request: Request) -> dict[str, Any]:
+    """Return the settings to change; the guards against real secrets and addresses are lifted at the start alone."""
+    changes = read_asked(request)
+    if any(name.startswith("unsafe_") for name in changes):
+        raise ValueError("what is unsafe is allowed when the sandbox is started, not later")
+    return changes
+
+
+def advance(clock: VirtualClock, seconds: float) -> None:
+    """Move the clock, or refuse a time that is out of range."""
+    try:
+        clock.advance(seconds)
+    except ValueError as error:
+        raise RefusedError(400, "sb000007", "the clock cannot be moved so far", str(error)) from None
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,10 @@ class RefusedError(Exception):
         self.message = message
         self.details = details
 
+    def text(self) -> str:
+        """Return what a page says of it."""
+        return f"{self.message} ({self.details})" if self.details else self.message
+
     def document(self) -> dict[str, Any]:
         """Return the error object; framework errors of the field have only a message."""
         if not self.code:

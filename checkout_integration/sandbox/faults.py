@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
 
-from checkout_integration.sandbox.faults_catalogue import KINDS, REDIRECTS, FaultKind, FaultPoint
+from checkout_integration.sandbox.faults_catalogue import KINDS, STATUSES, SUBJECTS, FaultKind, FaultPoint
 from checkout_integration.sandbox.project import is_loopback
 
 
@@ -22,11 +22,12 @@ class Fault:
 
     Attributes:
         point, kind: where and what.
-        subject: `tokens`, `order`, `transactions`, `orders` for the API, an event for notifications; "" is any.
+        subject: `tokens`, `order`, `transactions`, `orders` for the API, an event for notifications; "" is any. All of
+            them are in `faults_catalogue.SUBJECTS`.
         skip: how many matching requests pass before it strikes.
         times: how often it strikes; None is without end.
         probability: chance to strike, drawn from the seed.
-        status: HTTP status of `server_error` and `redirect`.
+        status: HTTP status of `server_error`, `redirect` and `other_success`.
         seconds: of waits, and of Retry-After.
         number: of rows.
         target: where `redirect` leads; on the loopback.
@@ -45,15 +46,19 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Refuse what could never strike, or would strike something else than this machine."""
+        if self.point not in set(FaultPoint):
+            raise ValueError(f"point must be one of {', '.join(FaultPoint)}")
         object.__setattr__(self, "point", FaultPoint(self.point))
+        if self.kind not in {str(kind) for kind in KINDS[self.point]}:
+            raise ValueError(f"kind must be one of {', '.join(KINDS[self.point])}")
         object.__setattr__(self, "kind", FaultKind(self.kind))
-        if self.kind not in KINDS[self.point]:
-            raise ValueError(f"{self.kind} is no fault of {self.point}")
         self._check_numbers()
-        if self.kind is FaultKind.REDIRECT and not (self.status in REDIRECTS and is_loopback(self.target)):
-            raise ValueError(
-                "a redirect has a status of 301, 302, 303, 307 or 308 and a target on the loopback"
-            )
+        if self.subject and self.subject not in SUBJECTS[self.point]:
+            raise ValueError(f"subject must be one of {', '.join(SUBJECTS[self.point])}")
+        if self.kind in STATUSES and self.status not in STATUSES[self.kind]:
+            raise ValueError(f"{self.kind} answers one of {_words(STATUSES[self.kind])}")
+        if self.kind is FaultKind.REDIRECT and not is_loopback(self.target):
+            raise ValueError("a redirect has a target on the loopback")
 
     def _check_numbers(self) -> None:
         """Refuse other types: the control API passes on whatever JSON it got, with Decimals for fractions."""
@@ -69,8 +74,16 @@ class Fault:
         whole = (self.skip, self.times or 0, self.status, self.number)
         if any(isinstance(value, bool) or not isinstance(value, int) for value in whole):
             raise ValueError("skip, times, status and number must be whole numbers")
+        if self.skip < 0 or (self.times is not None and self.times < 0):
+            raise ValueError("skip and times must not be below zero")
         if not all(isinstance(getattr(self, name), str) for name in ("subject", "target")):
             raise ValueError("subject and target must be texts")
+
+
+def _words(statuses: Sequence[int]) -> str:
+    if isinstance(statuses, range):
+        return f"{statuses.start} to {statuses.stop - 1}"
+    return ", ".join(map(str, statuses))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,8 +152,11 @@ class FaultSwitchboard:
         Raises:
             ValueError: when a rule is not one.
         """
+        unknown, seed = sorted(set(document) - {"seed", "rules"}), document.get("seed") or 0
+        if unknown or not isinstance(seed, int):
+            raise ValueError("rules, an array, and seed, a whole number, are wanted")
         try:
-            faults = [Fault(**rule) for rule in document.get("rules") or []]
-            self.set(faults, seed=int(document.get("seed") or 0))
+            self.set([Fault(**rule) for rule in document.get("rules") or []], seed=seed)
         except TypeError as error:
-            raise ValueError("a rule has point, kind and optional settings") from error
+            known = ", ".join(each.name for each in fields(Fault))
+            raise ValueError(f"a rule has point, kind and what else it needs of {known}") from error

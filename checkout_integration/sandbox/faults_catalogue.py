@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from checkout_integration.protocol.vocabulary import Event
+
 
 class FaultPoint(StrEnum):
     """Where a fault strikes."""
@@ -12,6 +14,7 @@ class FaultPoint(StrEnum):
     API = "api"
     LIST = "list"
     NOTIFICATION = "notification"
+    VALIDATION = "validation"
 
 
 class FaultKind(StrEnum):
@@ -31,6 +34,7 @@ class FaultKind(StrEnum):
     EMPTY = "empty"
     LOST_AFTER_COMMIT = "lost_after_commit"
     REDIRECT = "redirect"
+    OTHER_SUCCESS = "other_success"
 
     SHIFTED_PAGES = "shifted_pages"
     LYING_COUNT = "lying_count"
@@ -68,6 +72,7 @@ KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
         FaultKind.EMPTY: "200 without a body",
         FaultKind.LOST_AFTER_COMMIT: "the work is done, and the connection ends without an answer",
         FaultKind.REDIRECT: "`status` 301, 302, 303, 307 or 308 to the same path at `target`",
+        FaultKind.OTHER_SUCCESS: "`status` 201 or 202 in the place of 200",
     },
     FaultPoint.LIST: {
         FaultKind.SHIFTED_PAGES: "`number` rows leave the list's beginning after each request",
@@ -91,7 +96,32 @@ KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
         FaultKind.CHUNKED: "the body comes in chunks, without a length",
         FaultKind.OLD_SHAPE: "times as seconds and nanos, money as text, fields that nobody knows, others missing",
     },
+    FaultPoint.VALIDATION: {
+        FaultKind.DROP: "the question never arrives: the payment is refused",
+        FaultKind.DUPLICATE: "the question is asked twice in a row; the second answer counts",
+        FaultKind.SLOW: "the question is asked `seconds` later, in real time, while the buyer waits",
+        FaultKind.UNHEARD: "the question arrives, and its answer comes too late: the payment is refused",
+        FaultKind.BAD_SIGNATURE: "signed with a wrong key",
+        FaultKind.BASE64_SIGNATURE: "signed with the right key, the hash written as Base64",
+        FaultKind.GZIP: "the body is compressed; the JSON in it is signed",
+        FaultKind.GZIP_SIGNED_AS_SENT: "the body is compressed; the compressed bytes are signed",
+        FaultKind.CHUNKED: "the body comes in chunks, without a length",
+    },
 }
+_PAYMENT_EVENTS: Final = tuple(event for event in Event if event is not Event.USER_VALIDATE)
+SUBJECTS: Final[dict[FaultPoint, tuple[str, ...]]] = {
+    FaultPoint.API: ("tokens", "order", "transactions", "orders"),
+    FaultPoint.LIST: ("transactions",),
+    FaultPoint.NOTIFICATION: _PAYMENT_EVENTS,
+    FaultPoint.VALIDATION: (Event.USER_VALIDATE,),
+}
+"""What a rule can be narrowed to."""
 REDIRECTS: Final = (301, 302, 303, 307, 308)
+STATUSES: Final = {
+    FaultKind.SERVER_ERROR: range(400, 600),
+    FaultKind.REDIRECT: REDIRECTS,
+    FaultKind.OTHER_SUCCESS: (201, 202),
+}
+"""The statuses that a kind can answer."""
 LONGEST_WAIT: Final = 600.0
 """Seconds after which whatever waits for a client, or for a following message, goes on."""

@@ -9,12 +9,17 @@ from decimal import Decimal
 from typing import Any, Final
 
 FIELD_LIMIT: Final = 255  # field notes: description, metadata keys and values
-_COUNTRY: Final = re.compile(r"[A-Z]{2}")
+COUNTRY: Final = re.compile(r"[A-Z]{2}")
 _STATE: Final = re.compile(r"([A-Z]{2}-)?[A-Z0-9]{1,3}")
-_URL: Final = re.compile(
+_WEB_ADDRESS: Final = re.compile(
     r"https?://([0-9a-z_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?([/?#][^\x00-\x20]*)?", re.ASCII | re.IGNORECASE
 )
 _LARGEST_AMOUNT: Final = Decimal(10) ** 12
+
+
+def is_web_address(text: str) -> bool:
+    """Whether the text is an http(s) address; the form links to it, so `javascript:` and the like must never pass."""
+    return _WEB_ADDRESS.fullmatch(text) is not None
 
 
 class Fields:
@@ -123,8 +128,7 @@ class Fields:
         value = self.text(name, longest=2048) or None
         if value is None:
             return None
-        if not _URL.fullmatch(value):
-            # WHY: the form links to it, so `javascript:` and the like must never pass.
+        if not is_web_address(value):
             self.wrong(name, "must be an http or https URL")
             return None
         return value
@@ -147,7 +151,7 @@ class Fields:
         if inner is None:
             return None
         return {
-            "country": inner.matching("country", _COUNTRY, "an ISO 3166-1 alpha-2 code in uppercase") or "",
+            "country": inner.matching("country", COUNTRY, "an ISO 3166-1 alpha-2 code in uppercase") or "",
             "city": inner.text("city") or "",
             "postal_code": inner.text("postal_code") or "",
             "state": inner.matching("state", _STATE, "an ISO 3166-2 code") or "",

@@ -52,7 +52,7 @@ class Form:
         if order.status != OrderStatus.CREATED or expired:
             return page_answer(end_page(order, expired=expired))
         order = note_visit(self._sandbox, order, request)
-        return self._view.pay_page(order, request.args, refused=request.args.get("refused") == "1")
+        return self._view.pay_page(order, request.args, refused=request.args.get("refused", ""))
 
     def cancel(self, request: Request) -> Response:
         """Cancel on the customer's wish (STA-04)."""

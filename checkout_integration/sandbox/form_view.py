@@ -45,7 +45,7 @@ class FormView:
         chosen: Mapping[str, str],
         problems: Mapping[str, str] = NOTHING,
         *,
-        refused: bool = False,
+        refused: str = "",
     ) -> Response:
         """Show the page to pay on, with the total of the chosen country and the fields of the chosen method."""
         country = self._country(order, chosen.get("country", ""))

@@ -61,6 +61,7 @@ def open_order(purchase: Purchase, project: SandboxProject, now: datetime) -> Or
         vat_payer=project.vat_payer,
         company_name=project.title,
         agreement_number=project.agreement_number,
+        **_charging(project, currency),
     )
     return with_tax(order, (user["address"] or {}).get("country", ""))
 
@@ -80,9 +81,17 @@ def open_again(order: Order, project: SandboxProject, now: datetime) -> Order:
         amount=order.original_amount,
         original_amount=order.original_amount,
         currency=order.currency,
+        **_charging(project, order.currency),
     )
     fresh = replace(fresh, **{name: getattr(order, name) for name in _KEPT_AGAIN})
     return with_tax(fresh, (order.user.get("address") or {}).get("country", ""))
+
+
+def _charging(project: SandboxProject, currency: str) -> dict[str, Any]:
+    """Return the currency of the buyers' cards and its rate, when it is another than the order's (ORD-39)."""
+    if project.charge_currency in {"", currency}:
+        return {}
+    return {"charge_currency": project.charge_currency, "charge_rate": project.charge_rate}
 
 
 def _price(

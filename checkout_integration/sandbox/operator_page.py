@@ -72,7 +72,10 @@ class OperatorPage:
             self._sandbox.clock.set_running(request.form["running"] == "yes")
         seconds = request.form.get("advance", "")
         known = seconds.isascii() and seconds.isdigit() and len(seconds) < 10
-        self._sandbox.clock.advance(float(seconds) if known else 0)
+        try:
+            self._sandbox.clock.advance(float(seconds) if known else 0)
+        except ValueError as error:
+            return page_answer(message_page("Not possible", f"{error}."), 400)
         return self._back()
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
@@ -89,7 +92,7 @@ class OperatorPage:
             else:
                 self._actions[action](order_id)
         except RefusedError as error:
-            return page_answer(message_page("Not possible", error.message), error.status)
+            return page_answer(message_page("Not possible", error.text()), error.status)
         return self._back()
 
     def _back(self) -> Response:

@@ -21,6 +21,7 @@ class Order:
             a later rotation does not touch it.
         paid: True for ever once the payment was processed.
         reversal: this is the list's second item of a refund or chargeback, not a sale.
+        charge_rate: units of `charge_currency` for one of `currency`.
         items: item documents without code and platform; None for an order without products.
         user: the User document; None without customer data.
         view_scheme: light or dark when the page that opened the form chose one.
@@ -73,6 +74,7 @@ class Order:
     tax_amount: Decimal = Decimal(0)
     charge_amount: Decimal = Decimal(0)
     charge_currency: str = ""
+    charge_rate: Decimal = Decimal(1)
     method: dict[str, Any] | None = None
     company_name: str = ""
     agreement_number: str = ""
@@ -107,6 +109,7 @@ _MONEY: Final = {
     "tax_rate",
     "tax_amount",
     "charge_amount",
+    "charge_rate",
 }
 _TIMES: Final = {"created_at", "canceled_at", "refunded_at"}
 _WORDS: Final = {"type": OrderType, "vat_payer": VatPayer}

@@ -99,4 +99,7 @@ def price_lines(order: Order, label: str = "") -> Markup:
         lines.append(
             line(f"{word} {order.tax_rate * 100:.0f}%{included}", display_money(order.tax_amount, currency))
         )
-    return joined([*lines, line("Total", display_money(order.amount, currency), "sum")])
+    lines.append(line("Total", display_money(order.amount, currency), "sum"))
+    if order.charge_currency not in {"", currency}:
+        lines.append(line("Charged to you", display_money(order.charge_amount, order.charge_currency)))
+    return joined(lines)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from checkout_integration.protocol.vocabulary import VatPayer
+from checkout_integration.sandbox.approval import Consent
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.methods import CRYPTO_CURRENCIES, WALLETS
 from checkout_integration.sandbox.order import Order
@@ -29,10 +30,12 @@ _VAT: Final = {
     VatPayer.SELLER: "Taxes of your country are included in the price.",
     VatPayer.NOBODY: "This purchase is exempt from VAT.",
 }
-_REFUSED: Final = Markup(
-    '<div class="notice" role="alert"><strong>The payment was refused.</strong> '
-    "The seller did not approve this customer. Nothing was charged.</div>"
-)
+STALE: Final = "stale"
+_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    Consent.DENIED: ("The payment was refused.", "The seller did not approve this customer."),
+    Consent.UNANSWERED: ("The payment was refused.", "The seller did not answer in time. You can try again."),
+    STALE: ("The payment was not confirmed.", "Your bank's question is no longer open. Please pay again."),
+}
 _WRONG: Final = Markup(
     '<div class="notice" role="alert">Please check the marked fields. Nothing was charged.</div>'
 )
@@ -46,9 +49,9 @@ def pay_page(
     country: str,
     typed: Mapping[str, str],
     problems: Mapping[str, str],
-    refused: bool,
+    refused: str,
 ) -> Markup:
-    """Return the page; a card's own fields are never filled again."""
+    """Return the page; a card's own fields are never filled again. `refused` is a consent that was not given, or `STALE`."""
     kept = {**typed, "email": typed.get("email", order.user.get("email", ""))}
     content = fill(
         "pay",
@@ -58,7 +61,7 @@ def pay_page(
         lines=price_lines(order, "Price"),
         vat=_VAT[order.vat_payer],
         tabs=_tabs(order.id, method, country),
-        notice=_REFUSED if refused else _WRONG if problems else "",
+        notice=_notice(refused) or (_WRONG if problems else ""),
         hint=fill(f"hint_{method}"),
         order_id=order.id,
         country=_country_form(order.id, method, country, problems) if ask_country else "",
@@ -72,6 +75,15 @@ def pay_page(
     )
     title = f"Pay {order.company_name}"
     return page(title, content, event="formRendered", scheme=order.view_scheme)
+
+
+def _notice(refused: str) -> Markup:
+    """Return why the last attempt to pay came to nothing, in words for the buyer."""
+    if refused not in _REFUSED:
+        return Markup()
+    return Markup(
+        '<div class="notice" role="alert"><strong>{}</strong> {} Nothing was charged.</div>'
+    ).format(*_REFUSED[refused])
 
 
 def _checked(typed: Mapping[str, str], name: str) -> Markup:

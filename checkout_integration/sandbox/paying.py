@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
+from checkout_integration.sandbox.approval import Consent
 from checkout_integration.sandbox.cards import CODE, Card
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form_pages import code_page
 from checkout_integration.sandbox.form_view import FormView, not_found, to_form
 from checkout_integration.sandbox.order import Order
-from checkout_integration.sandbox.payments import Outcome
+from checkout_integration.sandbox.pay_page import STALE
 from checkout_integration.sandbox.tax import with_tax
 from checkout_integration.sandbox.typed import Typed, read_typed
 from checkout_integration.sandbox.wire import page_answer
@@ -54,9 +55,12 @@ class Paying:
         if typed.method is None:
             return self._view.pay_page(order, request.form, typed.problems)
         try:
+            consent = self._sandbox.payments.ask(order.id)
+            if consent is not Consent.GIVEN:
+                return to_form(order.id, refused=consent)
             if isinstance(typed.method, Card) and typed.method.asks_code:
                 return self._ask_code(order, typed)
-            return self._conclude(order, typed, approved=False)
+            return self._conclude(order, typed)
         except RefusedError:
             return to_form(order.id)  # the page says how the order stands
 
@@ -68,17 +72,15 @@ class Paying:
         with self._lock:
             order_id, typed = self._waiting.pop(request.form.get("step", ""), ("", None))
         if typed is None or order_id != order.id or not isinstance(typed.method, Card):
-            return to_form(order.id)
+            return to_form(order.id, refused=STALE)
         right = request.form.get("code", "").strip() == CODE
         checked = replace(typed, method=replace(typed.method, secure3d=right))
         try:
-            return self._conclude(order, checked, approved=True)
+            return self._conclude(order, checked)
         except RefusedError:
             return to_form(order.id)
 
     def _ask_code(self, order: Order, typed: Typed) -> Response:
-        if not self._sandbox.payments.approves(order.id):
-            return to_form(order.id, refused="1")
         step = secrets.token_urlsafe(16)
         with self._lock:
             self._waiting[step] = (order.id, typed)
@@ -87,12 +89,13 @@ class Paying:
         taxed = with_tax(order, typed.country) if self._view.asks_address(order) else order
         return page_answer(code_page(taxed, step))
 
-    def _conclude(self, order: Order, typed: Typed, *, approved: bool) -> Response:
+    def _conclude(self, order: Order, typed: Typed) -> Response:
+        """Pay after the merchant's consent."""
         asked = self._view.asks_address(order)
-        outcome = self._sandbox.payments.pay(
+        self._sandbox.payments.pay(
             order.id,
             typed.method,
-            approved=approved,
+            approved=True,
             saved=typed.saved,
             notify_sale=typed.notify_sale,
             receipt_email=typed.email,
@@ -100,4 +103,4 @@ class Paying:
             billing_state=typed.state if asked else "",
             billing_zip=typed.zip if asked else "",
         )
-        return to_form(order.id, **({"refused": "1"} if outcome is Outcome.REFUSED else {}))
+        return to_form(order.id)

@@ -11,9 +11,10 @@ from enum import StrEnum
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
-from checkout_integration.sandbox.approval import Approval
+from checkout_integration.sandbox.approval import Approval, Consent
 from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.currencies import display_money, round_money
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.methods import PaymentMethod
@@ -78,7 +79,7 @@ class Payments:
             RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
         """
         method = method or Card()
-        if not (approved or self.approves(order_id)):
+        if not approved and self.ask(order_id) is not Consent.GIVEN:
             return Outcome.REFUSED
         # RACE: the merchant was asked outside the transaction, so the order is read again inside it.
         with self._store.transaction():
@@ -102,13 +103,13 @@ class Payments:
         self._wake()
         return Outcome.PAID if decline is None else Outcome.DECLINED
 
-    def approves(self, order_id: str) -> bool:
+    def ask(self, order_id: str) -> Consent:
         """Ask the merchant in pre-approval mode whether the customer may pay (EVT-02); outside any transaction.
 
         Raises:
             RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
         """
-        return self._approval.may_pay(self._open_order(order_id))
+        return self._approval.ask(self._open_order(order_id))
 
     def decline(self, order_id: str) -> None:
         """Let the payment system reject the payment (STA-05)."""
@@ -171,6 +172,7 @@ class Payments:
                 raise RefusedError(409, "fm000020", "the order is not processed")
             if status == OrderStatus.REFUNDED and not (order.method or {}).get("refund_allowed", True):
                 raise RefusedError(409, "fm000023", "the payment method allows no refund")
+            _check_refund(order, amount)
             reversed_order = self._reversed(order, status, amount, reason)
             self._change(reversed_order, event)
             if self._profile.reversal_is_second_item:
@@ -241,3 +243,13 @@ class Payments:
     def _now(self) -> datetime:
         now = self._clock.now()
         return now.replace(microsecond=0) if self._profile.whole_seconds else now
+
+
+def _check_refund(order: Order, amount: Decimal | None) -> None:
+    """Refuse a part that cannot be paid back: positive, two decimals (RFD-01), not more than was charged."""
+    if amount is None:
+        return
+    whole = round_money(amount, order.charge_currency) == amount
+    if not whole or not 0 < amount <= order.charge_amount:
+        most = display_money(order.charge_amount, order.charge_currency)
+        raise RefusedError(400, "fm000002", "this amount cannot be refunded", f"amount: {most} at most")

@@ -12,10 +12,14 @@ from urllib.parse import urlsplit
 from checkout_integration.protocol import vocabulary
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.catalogue import Product
+from checkout_integration.sandbox.currencies import is_currency
 from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.fields import is_web_address
 
 _NUMBERS: Final = (int, float, Decimal)
 _LONGEST_WAIT: Final = 10**9
+_LONGEST_PATIENCE: Final = 3600
+_LARGEST_RATE: Final = 10**6
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
     "bool": (bool,),
@@ -56,6 +60,8 @@ class SandboxProject:
         virtual_currency_price: price of one unit.
         success_url, fail_url: where the form sends the buyer when the order brings no URL.
         vat_payer: who pays VAT (ORD-41).
+        charge_currency: what buyers' cards are charged in (ORD-39); "" is the order's own currency.
+        charge_rate: units of `charge_currency` for one of the order's currency (ORD-40).
         ask_billing_address: the form asks for the country.
         catalogue: the products for sale; None accepts every identifier with generated products.
         title, agreement_number: shown on the form, and `merchant_info` of orders.
@@ -80,6 +86,8 @@ class SandboxProject:
     success_url: str = ""
     fail_url: str = ""
     vat_payer: VatPayer = VatPayer.NOBODY
+    charge_currency: str = ""
+    charge_rate: Decimal = Decimal(1)
     ask_billing_address: bool = False
     catalogue: tuple[Product, ...] | None = None
     title: str = "Sandbox Games"
@@ -105,6 +113,7 @@ class SandboxProject:
             raise ValueError(f"a sandbox secret_key begins with {prefix!r}: never give it a real one")
         if self.webhook_url and not self.unsafe_allow_any_webhook and not is_loopback(self.webhook_url):
             raise ValueError("webhook_url must be an http(s) address of this machine (loopback)")
+        self._check_values()
 
     def _check_types(self) -> None:
         """Refuse a value of another type than its setting: the control API passes on whatever JSON it got."""
@@ -121,6 +130,22 @@ class SandboxProject:
         object.__setattr__(self, "retry_interval", float(self.retry_interval))
         object.__setattr__(self, "attempt_timeout", float(self.attempt_timeout))
         object.__setattr__(self, "virtual_currency_price", Decimal(str(self.virtual_currency_price)))
+        object.__setattr__(self, "charge_rate", Decimal(str(self.charge_rate)))
+
+    def _check_values(self) -> None:
+        """Refuse values with which the service could not work."""
+        if not self.secret_key.isascii() or not self.secret_key.isprintable() or not self.secret_key.strip():
+            raise ValueError("secret_key must be a text that an HTTP header can carry")  # AUT-02
+        if not is_currency(self.currency) or (self.charge_currency and not is_currency(self.charge_currency)):
+            raise ValueError("currency and charge_currency must be ISO 4217 codes in uppercase")
+        if not 0 < self.charge_rate <= _LARGEST_RATE:
+            raise ValueError(f"charge_rate must be positive, {_LARGEST_RATE} at most")
+        if any(url and not is_web_address(url) for url in (self.success_url, self.fail_url)):
+            raise ValueError("success_url and fail_url must be http or https URLs")
+        if not 0 <= self.retry_limit <= _LONGEST_WAIT or not _is_wait(self.retry_interval):
+            raise ValueError("retry_interval and retry_limit must not be below zero")
+        if not 0 < self.attempt_timeout <= _LONGEST_PATIENCE:
+            raise ValueError(f"attempt_timeout must be positive, {_LONGEST_PATIENCE} seconds at most")
 
     def next_wait(self, delivery_try: int) -> float | None:
         """Return the seconds before the attempt after the one numbered `delivery_try`; None for no more (EVT-12)."""
@@ -176,7 +201,7 @@ class Projects:
         with self._lock:
             self._by_id[project.project_id] = project
 
-    def update(self, project_id: str, **changes: Any) -> SandboxProject:
+    def update(self, project_id: str, /, **changes: Any) -> SandboxProject:
         """Change settings of a project; orders made before keep secret, URL and live flag.
 
         Raises:

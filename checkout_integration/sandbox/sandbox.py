@@ -73,7 +73,7 @@ class Sandbox:
             log=self.log,
             profile=self.profile,
         )
-        approval = Approval(self.projects, self.documents, self.clock, self.log)
+        approval = Approval(self.projects, self.documents, self.clock, self.faults, self.log)
         self.payments = Payments(
             self.store,
             self.ledger,

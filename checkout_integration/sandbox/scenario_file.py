@@ -13,13 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from checkout_integration.sandbox.asked import PAYING
+
+SETTINGS: Final = (
+    "mode live dynamic_urls retry_interval retry_limit retry_schedule attempt_timeout charge_currency charge_rate"
+).split()
+"""What a story may change of the project; changed back at its end."""
 SHIPPED: Final = files("checkout_integration.sandbox") / "scenarios"
 NEEDS: Final = {"previous_secret_key", "known_user"}
 VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     verb: (main, frozenset((main + " " + more).split()))
     for verb, main, more in (
-        ("create", "order", "by with"),
-        ("pay", "order", "outcome card wallet crypto receipt_email billing_country"),
+        ("create", "order", "by with user"),
+        ("pay", "order", f"outcome {' '.join(PAYING)}"),
         ("decline", "order", ""),
         ("cancel", "order", "after_payment"),
         ("try_again", "order", "as"),
@@ -34,7 +40,7 @@ VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
         ("reorder", "subject", "times"),
         ("faults_off", "why", ""),
         ("rotate_secret", "why", ""),
-        ("project", "mode", "live dynamic_urls retry_interval retry_limit attempt_timeout"),
+        ("project", "mode", " ".join(SETTINGS[1:])),
         ("testing_case", "case", ""),
         ("sync", "why", ""),
         ("expect", "order", "status answers deliveries told listed shop asked"),

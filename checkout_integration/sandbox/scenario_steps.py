@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import TestingCase
-from checkout_integration.sandbox.scenario_file import Scenario, Step, span_of
+from checkout_integration.sandbox.scenario_file import SETTINGS, Scenario, Step, span_of
 from checkout_integration.sandbox.scenario_service import Refused, ScenarioService
 
 _REFERENCE: Final = "scenario_reference"
@@ -86,7 +86,7 @@ class Steps:
         """Leave the project as it was, and no fault switched on."""
         self.service.control("PUT", "faults", {"rules": []})
         self.service.secret_key = self._current_secret
-        changed = {*self._scenario.project, "mode", "live", "dynamic_urls", "retry_interval", "retry_limit"}
+        changed = {*self._scenario.project, *SETTINGS}
         kept = {name: self._before[name] for name in changed if name in self._before}
         self.service.project("PATCH", {**kept, "secret_key": self._current_secret})
 
@@ -100,6 +100,8 @@ class Steps:
         name, by = str(step.settings["order"]), step.settings.get("by", "order")
         reference = f"{self._scenario.name}-{name}-{uuid.uuid4().hex[:8]}"
         wanted = {**_SIMPLE, **(step.settings.get("with") or {})}
+        if step.settings.get("user") == "known":
+            wanted["user"] = {**(wanted.get("user") or {}), "external_id": self.given.known_user}
         wanted["metadata"] = {**(wanted.get("metadata") or {}), _REFERENCE: reference}
         create = self.service.create_by_token if by == "token" else self.service.create_order
         self.orders[name], self.references[name] = create(wanted), reference

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin
@@ -35,11 +36,12 @@ def send_notification(
     timeout: float,
     anywhere: bool = False,
     fault: FaultKind | None = None,
+    follow: bool = True,
 ) -> Answer:
     """POST a signed body and return the answer; never raises for what the network does.
 
-    `fault` changes body or signature. A redirect is followed once, as a GET for 301 to 303 (field notes), and on the
-    loopback only unless `anywhere`.
+    `fault` changes body or signature. A redirect is followed once unless told not to, as a GET for 301 to 303 (field
+    notes), and on the loopback only unless `anywhere`.
     """
     message = dressed(body, secret_key, fault)
     try:
@@ -47,7 +49,7 @@ def send_notification(
             session.trust_env = False  # WHY: no proxy and no .netrc may stand between
             answer, location = _exchange(session, "POST", url, message, timeout)
             target = urljoin(url, location) if location else ""
-            if target and (anywhere or is_loopback(target)):
+            if follow and target and (anywhere or is_loopback(target)):
                 method = "GET" if answer.status in _TURNS_TO_GET else "POST"
                 answer, _ = _exchange(session, method, target, message, timeout)
             return answer
@@ -69,12 +71,19 @@ def _exchange(
     ) as response:
         redirected = response.status_code in _TURNS_TO_GET | _KEEPS_METHOD
         location = response.headers.get("Location") if redirected else None
-        return Answer(status=response.status_code, body=_start_of(response)), location
+        return Answer(status=response.status_code, body=_start_of(response, timeout)), location
 
 
-def _start_of(response: requests.Response) -> bytes:
-    """Return the first bytes of an answer for the run log; the status alone counts, so a broken body is none."""
+def _start_of(response: requests.Response, timeout: float) -> bytes:
+    """Return the first bytes of an answer for the run log; the status alone counts, so a broken body ends where it breaks."""
+    body, ends_at = b"", time.monotonic() + timeout
     try:
-        return response.raw.read(_LONGEST_ANSWER, decode_content=True) or b""
+        # WHY byte by byte: each read waits for itself alone, so that a dripping body is left after the time-out.
+        while len(body) < _LONGEST_ANSWER and time.monotonic() < ends_at:
+            more = response.raw.read(1, decode_content=True)
+            if not more:
+                break
+            body += more
     except (HTTPError, OSError):
-        return b""
+        return body
+    return body

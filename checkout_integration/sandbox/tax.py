@@ -26,7 +26,8 @@ COUNTRIES: Final = {
 def with_tax(order: Order, country: str) -> Order:
     """Return the order taxed for a buyer in `country`; "" or an untaxed country means no tax.
 
-    A buyer who pays VAT has it added to `amount` (field notes); a seller's VAT is a part of it (ORD-41).
+    A buyer who pays VAT has it added to `amount` (field notes); a seller's VAT is a part of it (ORD-41). What is charged
+    follows, in the currency of the buyer's card (ORD-39, ORD-40).
     """
     percent = 0 if order.vat_payer == VatPayer.NOBODY else _PERCENT.get(country, 0)
     rate = Decimal(percent) / 100
@@ -37,6 +38,7 @@ def with_tax(order: Order, country: str) -> Order:
     else:
         tax = round_money(original - original / (1 + rate), order.currency)
         amount = original
+    charged_in = order.charge_currency or order.currency
     word = "sales_tax" if country == "US" else "vat"
     return replace(
         order,
@@ -44,6 +46,6 @@ def with_tax(order: Order, country: str) -> Order:
         tax_type=word,
         tax_rate=rate,
         tax_amount=tax,
-        charge_amount=amount,
-        charge_currency=order.currency,
+        charge_amount=round_money(amount * order.charge_rate, charged_in),
+        charge_currency=charged_in,
     )

@@ -19,7 +19,7 @@ from checkout_integration.sandbox.methods import (
 from checkout_integration.sandbox.tax import COUNTRIES
 
 METHODS: Final = {"card": "Card", "wallet": "Wallet", "crypto": "Crypto currency"}
-_NUMBER: Final = re.compile(r"\d{13,19}", re.ASCII)
+CARD_NUMBER: Final = re.compile(r"\d{13,19}", re.ASCII)
 _EXPIRY: Final = re.compile(r"(0[1-9]|1[0-2])\s*/\s*(?:20)?(\d\d)", re.ASCII)
 _CVC: Final = re.compile(r"\d{3,4}", re.ASCII)
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -82,7 +82,7 @@ def _check_address(country: str, state: str, code: str, problems: dict[str, str]
 
 def _read_card(form: Mapping[str, str], now: datetime, problems: dict[str, str]) -> PaymentMethod | None:
     number = re.sub(r"[ -]", "", form.get("number", ""))
-    if not _NUMBER.fullmatch(number) or not passes_luhn(number):
+    if not CARD_NUMBER.fullmatch(number) or not passes_luhn(number):
         problems["number"] = "This is not a card number."
     expiry = _EXPIRY.fullmatch(form.get("expiry", "").strip())
     if expiry is None:

@@ -90,6 +90,8 @@ def _garbled(fault: Fault, answer: Response) -> Response:
         return Response(_PAGE, mimetype="text/html")
     if fault.kind is FaultKind.EMPTY:
         return Response(b"", mimetype="application/json")
+    if fault.kind is FaultKind.OTHER_SUCCESS:
+        answer.status_code = fault.status  # HTT-03, HTT-04: of no operation it is said that it answers so
     if fault.kind is FaultKind.WRONG_TYPES:
         document: dict[str, Any] = read_json(answer.get_data())
         return json_answer({name: _of_another_type(value) for name, value in document.items()})

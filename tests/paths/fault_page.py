@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.paths.fault_rows import API_ROWS, CALLS, NOTIFICATION_ROWS
+from tests.paths.fault_rows import API_ROWS, CALLS, NOTIFICATION_ROWS, VALIDATION_ROWS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fault-table.md"
 
 
 def page() -> str:
     """Write docs/fault-table.md."""
-    return "\n".join([*_head(), *_api_table(), *_notification_table()]) + "\n"
+    return "\n".join([*_head(), *_api_table(), *_notification_table(), *_validation_table()]) + "\n"
 
 
 def _head() -> list[str]:
@@ -23,7 +23,8 @@ def _head() -> list[str]:
         "<!-- Written by `python3 -m tests.paths.fault_page`; a test compares it with the table that the tests obey. -->",
         "",
         "The sandbox breaks on demand (`PUT /_sandbox/faults`, `sandbox.faults`, or `fault` in a scenario). Each line is a",
-        "test over real sockets: `tests/paths/test_faults_api.py` and `tests/paths/test_faults_notifications.py`.",
+        "test over real sockets: `tests/paths/test_faults_api.py`, `test_faults_notifications.py`,",
+        "`test_faults_validation.py`.",
         "",
     ]
 
@@ -59,6 +60,23 @@ def _notification_table() -> list[str]:
             f"| {row.name} | {_rule(row.rule)} | {', '.join(map(str, row.story))} | {row.answers or 'never'} | {row.status}"
             f" | {row.granted} | {row.taken_back} | {row.kept} | {', '.join(row.incidents) or 'none'} |"
             for row in NOTIFICATION_ROWS
+        ),
+        "",
+    ]
+
+
+def _validation_table() -> list[str]:
+    return [
+        "## Faults of user.validate",
+        "",
+        "The question before a payment, in pre-approval mode, about a customer whom the shop knows. What the buyer reads on",
+        "the form when it is refused stands in the last column; the order stays `created` then, and can be paid at once.",
+        "",
+        "| fault | rule | answered | outcome | the form says |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {row.name} | {_rule(row.rule)} | {row.answers or 'never'} | {row.outcome} | {row.words} |"
+            for row in VALIDATION_ROWS
         ),
     ]
 

@@ -120,6 +120,8 @@ API_ROWS: Sequence[ApiRow] = (
         api(f"redirect {status}", "redirect", *_failing("RedirectRefused", 1), status=status)
         for status in (301, 302, 303, 307, 308)
     ),
+    api("201 in the place of 200", "other_success", *UNTOUCHED, status=201, orders=1),
+    api("202 in the place of 200", "other_success", *UNTOUCHED, status=202, orders=1),
     listed("pages shift", "shifted_pages", "first page, 1", "all rows, 7", number=2),
     listed("count below zero", "lying_count", "first page, 1", "all rows, 6", number=-5),
     listed("count too small", "lying_count", "first page, 1", "all rows, 4", number=3),
@@ -259,4 +261,44 @@ NOTIFICATION_ROWS: Sequence[NotificationRow] = (
         kept=0,
         profiles=("spec",),
     ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationRow:
+    """A fault of user.validate, and what comes of the payment that waits for its answer.
+
+    Attributes:
+        answers: statuses that the shop answered, in order.
+        outcome: of the payment: paid or refused.
+        words: what the form tells the buyer then.
+
+    """
+
+    name: str
+    rule: Mapping[str, Any]
+    answers: str = "200"
+    outcome: str = "paid"
+    words: str = "Payment successful"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def asked(name: str, kind: str, rule: Mapping[str, Any] | None = None, **expected: Any) -> ValidationRow:
+    """Make a row of a fault of user.validate."""
+    return ValidationRow(name=name, rule={"point": "validation", "kind": kind, **(rule or {})}, **expected)
+
+
+DENIED: Mapping[str, Any] = {"outcome": "refused", "words": "The seller did not approve this customer."}
+UNANSWERED: Mapping[str, Any] = {"outcome": "refused", "words": "The seller did not answer in time."}
+VALIDATION_ROWS: Sequence[ValidationRow] = (
+    asked("asked twice", "duplicate", answers="200 200"),
+    asked("asked late", "slow", {"seconds": 0.1}),
+    asked("never arrives", "drop", answers="", **UNANSWERED),
+    asked("answer lost", "unheard", **UNANSWERED),
+    asked("badly signed", "bad_signature", answers="401", **DENIED),
+    asked("signed in base64, which the shop does not take", "base64_signature", answers="401", **DENIED),
+    asked("signed in base64, which the shop takes", "base64_signature", settings=BASE64),
+    asked("gzip, its JSON signed", "gzip"),
+    asked("gzip, signed as sent", "gzip_signed_as_sent"),
+    asked("chunked, to a server that does not say where a body ends", "chunked", answers="411", **DENIED),
 )

@@ -6,7 +6,14 @@ import pytest
 
 from checkout_integration.sandbox.faults_catalogue import KINDS, FaultPoint
 from tests.paths.fault_page import PAGE, page
-from tests.paths.fault_rows import API_ROWS, NOTIFICATION_ROWS, ApiRow, NotificationRow
+from tests.paths.fault_rows import (
+    API_ROWS,
+    NOTIFICATION_ROWS,
+    VALIDATION_ROWS,
+    ApiRow,
+    NotificationRow,
+    ValidationRow,
+)
 
 
 def test_the_page_is_the_table() -> None:
@@ -17,6 +24,6 @@ def test_the_page_is_the_table() -> None:
 @pytest.mark.parametrize("point", FaultPoint)
 def test_every_fault_has_a_row(point: FaultPoint) -> None:
     """A fault that is added to the switchboard is tried."""
-    rows: list[ApiRow | NotificationRow] = [*API_ROWS, *NOTIFICATION_ROWS]
+    rows: list[ApiRow | NotificationRow | ValidationRow] = [*API_ROWS, *NOTIFICATION_ROWS, *VALIDATION_ROWS]
     tried = {row.rule["kind"] for row in rows if row.rule["point"] == point}
     assert tried == set(KINDS[point])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
 
@@ -80,13 +81,56 @@ def test_the_default_mode_does_not_ask(service: Service) -> None:
     assert service.receiver.events == ["payment.success"]
 
 
-def test_the_form_says_that_it_was_refused(strict: Service) -> None:
-    """The buyer reads that the payment was refused, and can pay again."""
+@pytest.mark.spec("EVT-02", "EVT-11")
+@pytest.mark.parametrize("status", [204, 301, 302, 307, 403, 500, 503])
+@pytest.mark.parametrize("card", ["4242424242424242", "4000002760003184"])
+def test_the_form_says_that_it_was_refused(strict: Service, status: int, card: str) -> None:
+    """The buyer reads that the payment was refused, and can pay again; a redirect is not followed to a friendly page."""
     order_id = strict.order_id()
-    strict.receiver.answers = [403]
-    page = strict.pay_form(order_id)
-    assert "The payment was refused." in page.text
+    strict.receiver.answers, strict.receiver.location = [status], strict.receiver.url
+    page = strict.pay_form(order_id, number=card)
+    assert "The seller did not approve this customer. Nothing was charged." in page.text
     assert 'action="/form/pay"' in page.text
+    assert strict.receiver.events == ["user.validate"]
+
+
+def test_the_form_says_that_nobody_answered(strict: Service) -> None:
+    """An answer that comes too late is none."""
+    strict.sandbox.projects.update("project-1", attempt_timeout=0.05)
+    order_id = strict.order_id()
+    late = threading.Event()
+
+    def answer_late() -> None:
+        late.wait(10)
+
+    strict.receiver.meanwhile = answer_late
+    page = strict.pay_form(order_id)
+    late.set()
+    assert "The seller did not answer in time. You can try again. Nothing was charged." in page.text
+    assert strict.listed().json()["items"][0]["status"] == "created"
+
+
+@pytest.mark.spec("EVT-11")
+@pytest.mark.parametrize(("body", "promised"), [(b"no", 0), (b'{"ok": false}', 0), (b"cut", 1000)])
+def test_the_body_of_a_200_is_not_read(strict: Service, body: bytes, promised: int) -> None:
+    """Whatever it says, and even when it ends in the middle, the status alone approves."""
+    strict.receiver.body, strict.receiver.promised = body, promised
+    assert "Payment successful" in strict.pay_form(strict.order_id()).text
+
+
+def test_without_an_address_nobody_can_approve(strict: Service) -> None:
+    """The run log says what is missing."""
+    strict.sandbox.projects.update("project-1", webhook_url="")
+    assert "The seller did not answer" in strict.pay_form(strict.order_id()).text
+    assert strict.sandbox.log.entries()[-1].note == "user.validate, the project has no webhook URL"
+
+
+def test_an_old_question_of_the_bank_says_so(strict: Service) -> None:
+    """A code that was taken already pays for nothing, and the buyer reads why the form is there again."""
+    order_id = strict.order_id()
+    page = strict.post("/form/code", None, data={"order_id": order_id, "step": "gone", "code": "1234"})
+    assert "Your bank&#39;s question is no longer open" in page.text
+    assert strict.receiver.received == []
 
 
 def test_an_order_cancelled_while_the_merchant_thinks_is_not_paid(strict: Service) -> None:

@@ -86,6 +86,10 @@ def test_a_refund_can_be_partial(service: Service) -> None:
         ("/_sandbox/clock", {"advance": -5}, 400),
         ("/_sandbox/clock", {"advance": 1e18}, 400),
         ("/_sandbox/clock", [], 400),
+        ("/_sandbox/clock", {"running": "no"}, 400),
+        ("/_sandbox/clock", {"advanec": 60}, 400),
+        ("/_sandbox/deliver", {"timeuot": 1}, 400),
+        ("/_sandbox/deliver", {"timeout": "soon"}, 400),
     ],
 )
 def test_nonsense_is_refused(service: Service, path: str, document: Any, status: int) -> None:
@@ -93,6 +97,65 @@ def test_nonsense_is_refused(service: Service, path: str, document: Any, status:
     answer = service.post(path, document)
     assert answer.status_code == status
     assert answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("action", "asked"),
+    [
+        ("pay", {"crad": "4242424242424242"}),
+        ("pay", {"card": "abc"}),
+        ("pay", {"card": 4242424242424242}),
+        ("pay", {"card": "4242424242424242", "wallet": "ada"}),
+        ("pay", {"wallet": {"a": 1}}),
+        ("pay", {"billing_country": "Germany"}),
+        ("pay", {"receipt_email": ["a@example.com"]}),
+        ("pay", {"saved": "yes"}),
+        ("cancel", {"after_payment": "yes"}),
+        ("decline", {"reason": "no"}),
+        ("refund", {"reason": {"a": 1}}),
+        ("refund", {"amuont": 1}),
+        ("resend", {"event": ["payment.success"]}),
+        ("resend", {"event": "payment.sucess"}),
+    ],
+)
+def test_a_slip_of_the_pen_does_nothing(service: Service, action: str, asked: dict[str, Any]) -> None:
+    """A wish that is not understood is a 400 that names it, and nothing happens."""
+    order_id = service.order_id()
+    answer = service.act(order_id, action, **asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, "sb000006")
+    assert next(iter(asked)) in answer.json()["details"]
+    assert get(service, f"/_sandbox/orders/{order_id}")["status"] == "created"
+
+
+@pytest.mark.spec("RFD-01")
+@pytest.mark.parametrize("amount", [0, "10.00", 9.999, 1e8])
+def test_a_part_that_cannot_be_paid_back_is_refused(service: Service, amount: Any) -> None:
+    """Nothing, more than was charged, and parts of a cent."""
+    order_id = service.paid()
+    answer = service.act(order_id, "refund", amount=amount)
+    assert (answer.status_code, answer.json()["details"]) == (400, "amount: $9.99 USD at most")
+    assert service.receiver.events == ["payment.success"]
+
+
+def test_the_step_of_the_bank_can_be_told(service: Service) -> None:
+    """A card that asks for a code passes the step unless told that it fails (MTH-07)."""
+    ends = []
+    for more in ({}, {"secure3d": True}, {"secure3d": False}):
+        told = service.act(service.order_id(), "pay", card="4000002760003184", **more).json()
+        ends.append((told["outcome"], told["document"]["method"]["card"]["secure3d"]))
+    assert ends == [("paid", True), ("paid", True), ("declined", False)]
+
+
+def test_the_clock_ends_before_dates_do(service: Service) -> None:
+    """Too far is refused, by the control API and on the operator's page, and time stays as it was."""
+    for _ in range(220):
+        service.sandbox.clock.advance(10**9)
+    now = get(service, "/_sandbox/clock")
+    assert service.post("/_sandbox/clock", {"advance": 10**9}).status_code == 400
+    page = requests.post(f"{service.url}/_sandbox/operator/clock", {"advance": "999999999"}, timeout=10)
+    assert (page.status_code, "Not possible" in page.text) == (400, True)
+    assert get(service, "/_sandbox/clock") == now
+    assert service.create().status_code == 200
 
 
 def test_project_settings_are_changed(service: Service) -> None:
@@ -115,6 +178,19 @@ def test_project_settings_are_changed(service: Service) -> None:
         {"title": 5},
         {"retry_limit": 1.5},
         {"project_id": "x"},
+        {"secret_key": ""},
+        {"secret_key": "sandbox_\n"},
+        {"secret_key": "sandbox_\u00e9"},
+        {"currency": "ZZZ"},
+        {"charge_currency": "eur"},
+        {"charge_rate": 0},
+        {"success_url": "javascript:alert(1)"},
+        {"fail_url": "shop"},
+        {"retry_interval": -1},
+        {"retry_limit": -1},
+        {"attempt_timeout": 0},
+        {"unsafe_allow_any_secret": True},
+        {"unsafe_allow_any_webhook": True},
     ],
 )
 def test_a_project_refuses_dangerous_settings(service: Service, change: dict[str, Any]) -> None:

@@ -36,6 +36,17 @@ def test_too_many_requests(field: Service, seconds: int, header: str | None) -> 
     assert field.listed_ids() == []
 
 
+@pytest.mark.spec("HTT-03", "HTT-04")
+@pytest.mark.parametrize("status", [201, 202])
+def test_another_success(field: Service, status: int) -> None:
+    """The work is done, and the answer is the same but for its status."""
+    switch(field, {"point": "api", "kind": "other_success", "status": status})
+    answer = field.create()
+    assert (answer.status_code, set(answer.json())) == (status, {"id", "payment_form_url"})
+    assert field.listed().status_code == status
+    assert field.create(amount="much").status_code == 400
+
+
 @pytest.mark.spec("HTT-14", "SVC-06")
 def test_a_server_error_strikes_its_operation_alone(field: Service) -> None:
     """Only the named operation fails, as often as said, with the named status."""
@@ -99,12 +110,41 @@ def test_a_message_is_signed_wrongly(field: Service) -> None:
         {"point": "list", "kind": "lying_count", "number": 1.5},
         {"point": "api", "kind": "redirect", "status": 302, "target": "http://example.com/"},
         {"point": "api", "kind": "redirect", "status": 200, "target": "http://127.0.0.1:1/"},
+        {"point": "api", "kind": "server_error", "status": 99},
+        {"point": "api", "kind": "server_error", "status": 9999},
+        {"point": "api", "kind": "other_success"},
+        {"point": "api", "kind": "slow", "subject": "ordre"},
+        {"point": "notification", "kind": "drop", "subject": "user.validate"},
+        {"point": "validation", "kind": "reorder"},
+        {"point": "api", "kind": "slow", "times": -1},
+        {"point": "api", "kind": "slow", "skip": -1},
     ],
 )
 def test_a_rule_that_cannot_strike_is_refused(field: Service, rule: dict[str, Any]) -> None:
     """Unknown places, kinds and settings are a 400."""
     answer = requests.put(f"{field.url}/_sandbox/faults", json={"rules": [rule]}, timeout=10)
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"rulez": []}, "rules, an array"),
+        ({"seed": "x"}, "a whole number"),
+        ({"rules": 5}, "a rule has point, kind"),
+        (
+            {"rules": [{"point": "api", "kind": "slwo"}]},
+            "kind must be one of too_many_requests, server_error",
+        ),
+        ({"rules": [{"point": "apy", "kind": "slow"}]}, "point must be one of api, list, notification"),
+    ],
+)
+def test_a_slip_of_the_pen_is_told(field: Service, document: Any, words: str) -> None:
+    """What is not understood is refused with what would be, and the rules stay as they were."""
+    switch(field, {"point": "api", "kind": "slow"})
+    answer = requests.put(f"{field.url}/_sandbox/faults", json=document, timeout=10)
+    assert (answer.status_code, words in answer.json()["details"]) == (400, True), answer.text
+    assert len(field.sandbox.faults.document()["rules"]) == 1
 
 
 def test_a_seed_repeats() -> None:
