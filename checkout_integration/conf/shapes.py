@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
+from checkout_integration.protocol.address import split
 from checkout_integration.protocol.signature import Encoding
 
 HOUR: Final = 3600
@@ -47,13 +47,10 @@ def _is_time_limit(value: object) -> bool:
 
 
 def _is_web_address_or_empty(value: object) -> bool:
-    if not isinstance(value, str) or not value.isprintable():
-        return False
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        return False
-    return not value or (parts.scheme in ("http", "https") and bool(parts.hostname))
+    parts = split(value)
+    return value == "" or (
+        parts is not None and parts.scheme in {"https", "http"} and str(value).isprintable()
+    )
 
 
 _ON_OR_OFF: Final = Shape(fits=lambda value: isinstance(value, bool), mend="True or False (not to text)")

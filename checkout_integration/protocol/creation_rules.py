@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from checkout_integration.protocol.address import split
 from checkout_integration.protocol.values import Document, fits_places, parse_money
 from checkout_integration.protocol.vocabulary import OrderType, Platform
 
@@ -226,10 +226,5 @@ def _is_ip(value: object) -> bool:
 
 
 def _is_web_address(value: object) -> bool:
-    if not isinstance(value, str) or not value.isprintable() or " " in value or "\\" in value:
-        return False
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        return False
-    return parts.scheme in {"https", "http"} and bool(parts.hostname)
+    parts = split(value)
+    return parts is not None and parts.scheme in {"https", "http"} and str(value).isprintable()

@@ -50,7 +50,7 @@ def document_of(row: Notification) -> dict[str, Any]:
 
 
 def as_merged(told: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of the first word on an order: all but what says nothing, and the number of the card (a rule of its own)."""
+    """What is kept of the first word on an order: all but what says nothing, the number of its card apart."""
     return says(told | {"user": says(told["user"]), "method": without_number(told["method"])})
 
 
