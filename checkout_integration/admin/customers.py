@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.chapters import shown_value
 from checkout_integration.admin.display import NOTHING, hidden, moment, short, visible
+from checkout_integration.admin.erasing import ERASE
 from checkout_integration.admin.filters import ProjectFilter
 from checkout_integration.admin.order_table import order_table
 from checkout_integration.admin.page import Page, Value, chapter
-from checkout_integration.admin.screen import Screen
+from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.models import CheckoutUser, Order
 
@@ -20,7 +21,7 @@ PERSONAL = ("name", "email", "phone", "ip", "locale", "address", "metadata")
 
 
 @admin.register(CheckoutUser)
-class CustomerScreen(Screen):
+class CustomerScreen(ButtonScreen):
     """Who buys here."""
 
     list_display = ("customer", "service_id", "shop_account", "recorded")
@@ -29,6 +30,7 @@ class CustomerScreen(Screen):
     search_fields = ("external_id", "user_id")
     search_help_text = gettext_lazy("The customer's id in this shop, or at the service.")
     related = ("account",)
+    buttons = (ERASE,)
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.display import NOTHING, badge, moment, money, short
+from checkout_integration.admin.erasing import ERASE
 from checkout_integration.admin.filters import ModeFilter, ProjectFilter, ReceiversFilter, words_filter
 from checkout_integration.admin.order_buttons import ACCEPT, CHECK
 from checkout_integration.admin.order_page import order_page
@@ -45,7 +46,7 @@ class OrderScreen(ButtonScreen):
         "or checkout reference: the whole of it, or how it begins."
     )
     unlisted = ("document", "facts", "stamps", "conflicts")
-    buttons = (ACCEPT, CHECK)
+    buttons = (ACCEPT, CHECK, ERASE)
     related = ("checkout", "checkout__user", "user", "personal_data")
 
     def page(self, viewer: Viewer, row: Order) -> Page:

@@ -12,6 +12,8 @@ from checkout_integration.flows.checkout import (
     create_order_from_token,
     create_token,
 )
+from checkout_integration.flows.erasing import Erasure, erase, survey
+from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.queue import queue_state
 from checkout_integration.flows.replaying import replay, run_parked_again
 from checkout_integration.flows.support import (
@@ -25,12 +27,16 @@ from checkout_integration.flows.sync import sync_transactions
 
 __all__ = [
     "CheckoutError",
+    "Erasure",
     "IssuedToken",
+    "Person",
     "TransactionOpen",
     "accept_payment",
     "create_checkout",
     "create_order_from_token",
     "create_token",
+    "erase",
+    "find_persons",
     "queue_state",
     "refresh_checkout",
     "refresh_order",
@@ -39,5 +45,6 @@ __all__ = [
     "run_again",
     "run_deliveries",
     "run_parked_again",
+    "survey",
     "sync_transactions",
 ]

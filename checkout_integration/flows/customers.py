@@ -6,15 +6,14 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
-from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import key_of, locked, state_database
 from checkout_integration.flows.entry import Entry
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.repeating import DATABASE_AWAY
+from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import CheckoutUser
 from checkout_integration.models.columns import as_column_text
@@ -22,8 +21,6 @@ from checkout_integration.policy.erasure import without_customer
 from checkout_integration.protocol.user import User
 
 logger = logging.getLogger("checkout_integration.customers")
-
-SALT = "checkout_integration.erased"
 
 
 def identity_of(user: User | None) -> str:
@@ -33,16 +30,6 @@ def identity_of(user: User | None) -> str:
     if user.external_id:
         return key_of("external", user.external_id)
     return key_of("user", user.id) if user.id else ""
-
-
-def tombstones_of(identity: str) -> list[str]:
-    """What stands in the place of an erased customer's identity: a keyed hash of it (A.47).
-
-    Whoever holds the tables but not Django's SECRET_KEY cannot try out which ids it may have been. The keys of
-    SECRET_KEY_FALLBACKS are tried too: a tombstone holds for as long as its key is listed.
-    """
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS] if identity else []
-    return [salted_hmac(SALT, identity, secret=key, algorithm="sha256").hexdigest() for key in keys]
 
 
 def named(project: Project, user: User | None) -> CheckoutUser | None:

@@ -12,6 +12,7 @@ from django.db.models import F
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.tombstone import names_erased
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
@@ -85,6 +86,12 @@ def drop_body(row: Notification) -> None:
     Notification.objects.using(state_database()).filter(key=row.key).update(body=None)
 
 
+def withhold(row: Notification) -> None:
+    """Keeps no body that names an erased customer, of a notification that was just kept and that the ledger has not taken."""
+    if names_erased(row.project, bytes(row.body or b"")):
+        drop_body(row)
+
+
 def keep_unreadable(verified: Verified, reason: str) -> None:
     """Keeps a signed body that our limits refuse, under a hash of its bytes, and opens an incident (G10)."""
     key = key_of(verified.project.alias, "body", hashlib.sha256(verified.body).hexdigest())
@@ -101,6 +108,7 @@ def keep_unreadable(verified: Verified, reason: str) -> None:
     with transaction.atomic(using=state_database()):
         if keep(row) is Keeping.NEW:
             open_incident(row, "refused_content", reason)
+            withhold(row)
 
 
 def open_incident(row: Notification, kind: str, detail: str = "") -> None:

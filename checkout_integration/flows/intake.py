@@ -21,7 +21,6 @@ from checkout_integration.flows.answer import (
     UNSIGNED,
     Answer,
 )
-from checkout_integration.flows.customers import named
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.failure import place_of
@@ -29,7 +28,7 @@ from checkout_integration.flows.inbox import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
-from checkout_integration.models import Notification, PersonalData
+from checkout_integration.models import Notification
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import notification as documents
@@ -137,8 +136,8 @@ def _answer_test(verified: Verified, told: documents.Notification, testing_case:
 
     def store() -> None:
         with transaction.atomic(using=state_database()):
-            inbox.keep(row)
-            _withhold(verified.project, row, told.order())
+            if inbox.keep(row) is Keeping.NEW:
+                inbox.withhold(row)
 
     repeated(store)
     return ACKNOWLEDGED
@@ -159,7 +158,7 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
         if refusal or told.event not in PAYMENT_EVENTS:
             if kept is Keeping.NEW:
                 inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
-                _withhold(verified.project, row, order)
+                inbox.withhold(row)
         elif kept is not Keeping.SET_ASIDE:
             _apply(verified.project, row, told, order, races=races)
 
@@ -200,17 +199,7 @@ def _apply(
         failed = Notification.objects.using(state_database()).filter(key=row.key)
         failed.update(state=Notification.State.FAILED, failure=kind)
         inbox.open_incident(row, "not_applied", kind)
-        _withhold(project, row, order)
+        inbox.withhold(row)
     else:
         if any(entry.erased for entry in entries):
             inbox.drop_body(row)
-
-
-def _withhold(project: Project, row: Notification, order: Order) -> None:
-    """Keeps no body that tells of an erased customer, of a notification that the ledger has not taken."""
-    erased = PersonalData.objects.using(state_database()).filter(
-        order__project=project.alias, order__order_id=order.id or "", erased_at__isnull=False
-    )
-    customer = named(project, order.user)
-    if (customer and customer.erased_at) or erased.exists():
-        inbox.drop_body(row)

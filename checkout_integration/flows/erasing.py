@@ -1,0 +1,157 @@
+"""Erasing a customer: what tells of them goes, the accounting record stays, and a tombstone keeps it so (A.47).
+
+Kept are ids of orders and transactions, amounts, statuses, times, items, the description, and links to the shop's own
+accounts, which end with the account. The customer's ids are personal too: many shops use an address as ``external_id``. In
+their place stands a keyed hash, by which later news of the customer is recognised and stored without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from django.apps import apps
+from django.db import models, transaction
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.database import insert_once, locked, state_database, write_first
+from checkout_integration.flows.person import Person
+from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.rows import columns_of, state_of
+from checkout_integration.flows.tombstone import tombstones_of
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Notification,
+    Order,
+    PersonalData,
+    Refund,
+    Transition,
+)
+from checkout_integration.policy.erasure import without_customer
+from checkout_integration.policy.personal import lasting, split
+
+ORDERS_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """How many rows tell of a customer."""
+
+    customers: int
+    orders: int
+    checkouts: int
+    notifications: int
+    decisions: int
+
+
+def survey(person: Person) -> Erasure:
+    """What erasing would take something out of."""
+    told = person.notifications.values_list("key", flat=True)
+    asked = person.questions.values_list("key", flat=True)
+    return Erasure(
+        customers=person.customers.count(),
+        orders=person.orders.count(),
+        checkouts=person.checkouts.count(),
+        notifications=len({*told, *asked, *person.unread}),
+        decisions=person.decisions.count(),
+    )
+
+
+def erase(person: Person) -> Erasure:
+    """Erases a customer, and keeps them erased. It may be interrupted and run again; what is erased already stays so.
+
+    The tombstones are committed first: whatever comes from then on is stored without the customer, and what was stored just
+    before is found by the steps after.
+    """
+    project = app_settings().project(person.project)
+    found = survey(person)  # and remembers what can only be found as long as addresses are known
+    repeated(lambda: _leave_tombstones(person))
+    orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
+    checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
+    for begin in range(0, len(orders), ORDERS_AT_ONCE):
+        some = orders[begin : begin + ORDERS_AT_ONCE]
+        repeated(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
+    repeated(lambda: _erase_around(person, checkouts))
+    _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
+    return found
+
+
+def _leave_tombstones(person: Person) -> None:
+    """One under each identity that news of the customer may come with."""
+    now = datetime.now(UTC)
+    with transaction.atomic(using=state_database()):
+        write_first()
+        # Locked: news that has just found such a row commits first, and its order is erased with the others.
+        for row in locked(person.customers.filter(erased_at=None)).order_by("pk"):
+            held = CheckoutUser.objects.using(state_database()).filter(pk=row.pk)
+            tombstone = tombstones_of(row.identity)[0]
+            held.update(identity=tombstone, external_id="", user_id="", account=None, erased_at=now)
+        missing = [
+            CheckoutUser(project=person.project, identity=tombstones_of(identity)[0], erased_at=now)
+            for identity in person.identities
+        ]
+        insert_once(missing, "project", "identity")
+
+
+def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
+    alias = state_database()
+    with transaction.atomic(using=alias):
+        write_first()
+        orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+        # The lock of each order keeps the ledger out, which would write what it read before.
+        rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
+        for row in rows:
+            columns = columns_of(without_customer(state_of(row), project.reference_key))
+            held = Order.objects.using(alias).filter(pk=row.pk)
+            held.update(document=columns.own["document"], stamps=columns.own["stamps"])
+        _erase_personal(rows)
+        for refund in Refund.objects.using(alias).filter(order__in=rows):
+            document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
+            Refund.objects.using(alias).filter(pk=refund.pk).update(reason="", document=document)
+        Transition.objects.using(alias).filter(order__in=rows).exclude(reason="").update(reason="")
+        told = Notification.objects.using(alias).filter(
+            project=project.alias, object_id__in=[row.order_id for row in rows]
+        )
+        told.update(body=None)
+
+
+def _erase_personal(orders: Sequence[Order]) -> None:
+    held = {order.pk: getattr(order, "personal_data", None) for order in orders}
+    rows = [
+        PersonalData(order=order, erased_at=datetime.now(UTC))
+        for order in orders
+        if (known := held[order.pk]) is None or known.erased_at is None
+    ]
+    insert_once(rows, "order", update_fields=("document", "email", "last4", "erased_at"))
+
+
+def _erase_around(person: Person, checkouts: Sequence[int]) -> None:
+    """What hangs on no order: sales, questions about the customer, and notifications that were never understood."""
+    alias = state_database()
+    with transaction.atomic(using=alias):
+        write_first()
+        sales = Checkout.objects.using(alias).filter(pk__in=checkouts)
+        for sale in locked(sales).order_by("pk"):
+            Checkout.objects.using(alias).filter(pk=sale.pk).update(metadata={}, payment_form_url="")
+        asked = list(person.questions.values_list("key", flat=True))
+        notifications = Notification.objects.using(alias)
+        notifications.filter(key__in=asked).update(body=None, object_id="")
+        notifications.filter(key__in=person.unread).update(body=None)
+        person.decisions.update(external_id="", reason="")
+
+
+def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
+    """The words of Django's own log of what staff did, where the admin is installed; who did it and when stays."""
+    if not apps.is_installed("django.contrib.admin"):
+        return
+    entries = apps.get_model("admin", "LogEntry")._default_manager
+    for model, primary_keys in touched.items():
+        acts = entries.filter(
+            content_type__app_label=model._meta.app_label,
+            content_type__model=model._meta.model_name,
+            object_id__in=[str(each) for each in primary_keys],
+        )
+        acts.update(object_repr="", change_message="")

@@ -1,0 +1,264 @@
+"""An erased customer does not come back, whatever is sent or read again (A.47)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+
+from checkout_integration import flows
+from checkout_integration.flows import ledger
+from checkout_integration.models import (
+    Announcement,
+    Checkout,
+    CheckoutUser,
+    Notification,
+    Order,
+    PersonalData,
+    Transition,
+    ValidationDecision,
+)
+from checkout_integration.protocol.creation import Customer, CustomerAddress
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
+from tests.flows.shop import ShopHooks, notification
+from tests.leaks.customer import (
+    CANARIES,
+    EXTERNAL_ID,
+    NAME,
+    SERVICE_ID,
+    again,
+    live,
+    shown,
+    told_order,
+    told_user,
+)
+from tests.leaks.tables import cells, columns_with
+
+pytestmark = pytest.mark.django_db
+BOOKS = ("order_id", "status", "verdict", "amount", "currency", "created_at", "refund_amount", "transaction")
+
+
+def books() -> list[tuple[Any, ...]]:
+    """What the accounts say of every order."""
+    return list(Order.objects.order_by("order_id").values_list(*BOOKS))
+
+
+def erase(**whom: str) -> flows.Erasure:
+    """Erase the one customer that is meant."""
+    (person,) = flows.find_persons(**whom)  # type: ignore[arg-type]
+    return flows.erase(person)
+
+
+@pytest.fixture
+def customer(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> Deliver:
+    """Let a customer have bought here; the fixture's value delivers more."""
+    live(checkout_deliver, hooks)
+    return checkout_deliver
+
+
+WAYS: list[Mapping[str, str]] = [
+    {"external_id": EXTERNAL_ID},
+    {"user_id": SERVICE_ID},
+    {"email": "ZB@canary.example"},
+    {"order_id": "order-1"},
+    {"external_id": EXTERNAL_ID, "project": "default"},
+]
+
+
+@pytest.mark.parametrize("whom", WAYS, ids=[" ".join(way) for way in WAYS])
+def test_nothing_of_an_erased_customer_is_left(customer: Deliver, whom: Mapping[str, str]) -> None:
+    """In no cell of no table; the accounts say what they said, and how much was erased is told."""
+    before = books()
+    assert {f"checkout_integration_{name}" for name in ("notification.body", "personaldata.document")} <= (
+        columns_with(CANARIES)
+    )
+    told = erase(**whom)
+    assert columns_with(CANARIES) == set()
+    assert books() == before
+    assert (told.orders, told.notifications, told.decisions) == (3, 10, 1)
+
+
+def test_an_erased_customer_does_not_come_back(customer: Deliver) -> None:
+    """Not by later attempts, nor by user.validate; what they cost is counted as ever, and no order moves."""
+    erase(external_id=EXTERNAL_ID)
+    before, rows = books(), Notification.objects.count()
+    transitions, announced = Transition.objects.count(), Announcement.objects.count() - 1
+    again(customer)
+    assert columns_with(CANARIES) == set()
+    assert books() == before
+    # The unreadable one is known by its bytes, and those differ from attempt to attempt.
+    assert (Notification.objects.count(), Transition.objects.count()) == (rows + 1, transitions)
+    assert Announcement.objects.exclude(signal="user_validated").count() == announced
+    receipts = Notification.objects.filter(object_id="order-1").values_list("receipts", flat=True)
+    assert set(receipts) == {2}
+
+
+LATER: dict[str, tuple[str, dict[str, Any], str]] = {
+    "success": ("payment.success", {}, "both"),
+    "known by the shop's id": ("payment.success", {}, "external_id"),
+    "known by the service's id": ("payment.success", {}, "id"),
+    "refund": ("payment.refund", {"status": "refunded"}, "both"),
+    "unknown event": ("payment.dispute", {}, "both"),
+    "test": ("payment.success", {"testing_case": "refund"}, "both"),
+    "test of a user": ("payment.success", {"testing_case": "existing_user"}, "id"),
+}
+
+
+@pytest.mark.parametrize(("event", "changes", "identity"), LATER.values(), ids=LATER)
+def test_orders_that_come_later_are_kept_without_the_customer(
+    customer: Deliver, event: str, changes: dict[str, Any], identity: str
+) -> None:
+    """A tombstone knows the customer by either id; the order itself is kept, and counts."""
+    erase(external_id=EXTERNAL_ID)
+    order = told_order("order-later", **changes)
+    order["user"] = {k: v for k, v in order["user"].items() if identity in ("both", k) or "id" not in k}
+    customer(notification(event, order))
+    assert columns_with(CANARIES) == set()
+    if not changes.get("testing_case") and event != "payment.dispute":
+        later = Order.objects.get(order_id="order-later")
+        assert later.amount == Decimal("9.99")
+        assert later.user is not None and later.user.erased_at
+        assert later.personal_data.erased_at
+
+
+def test_an_order_that_turns_out_to_be_theirs_is_erased_then(customer: Deliver) -> None:
+    """First told of without ids, but with a name; a later message says whose it is."""
+    erase(external_id=EXTERNAL_ID)
+    nameless = told_order("order-nobody")
+    nameless["user"] = {"name": NAME}
+    customer(notification(order=nameless))
+    assert columns_with([NAME])
+    customer(notification("payment.refund", told_order("order-nobody", status="refunded")))
+    left = {name for name in columns_with(CANARIES) if not name.endswith("notification.body")}
+    assert left == set()
+
+
+def test_other_customers_stay(customer: Deliver) -> None:
+    """Their data, their bodies, their ids; also where they share the service's id with the erased one."""
+    other = UserDocumentFactory(external_id="arthur", id=SERVICE_ID, email="arthur@earth.example")
+    customer(notification(order=OrderDocumentFactory(id="order-arthur", user=other)))
+    erase(external_id=EXTERNAL_ID)
+    order = Order.objects.get(order_id="order-arthur")
+    assert (order.user and order.user.external_id, order.receipt_email) == ("arthur", "arthur@earth.example")
+    assert Notification.objects.get(object_id="order-arthur").body
+    assert PersonalData.objects.get(order=order).erased_at is None
+
+
+def test_the_customer_of_another_project_stays(checkout_deliver: Deliver, settings: Any) -> None:
+    """Projects are apart (G9)."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    projects = {"default": own, "second": own | {"SECRET_KEY": "sandbox_second_secret"}}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    for project in projects:
+        checkout_deliver(notification(order=told_order("order-1")), project=project)
+    assert len(flows.find_persons(external_id=EXTERNAL_ID)) == 2
+    erase(external_id=EXTERNAL_ID, project="second")
+    assert [order.receipt_email or "" for order in Order.objects.order_by("project")] == [
+        "zb@canary.example",
+        "",
+    ]
+
+
+def test_erasing_again_changes_nothing(customer: Deliver) -> None:
+    """It may be interrupted and repeated; the time of the first one stands."""
+    erase(external_id=EXTERNAL_ID)
+    before = sorted(cells())
+    erase(external_id=EXTERNAL_ID)
+    assert sorted(cells()) == before
+
+
+def test_a_new_key_of_django_needs_the_old_one_beside_it(customer: Deliver, settings: Any) -> None:
+    """The hash is keyed: with the old key among the fallbacks the tombstone holds."""
+    erase(external_id=EXTERNAL_ID)
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
+    customer(notification(order=told_order("order-later")))
+    assert columns_with(CANARIES) == set()
+
+
+def test_a_tombstone_does_not_tell_whose_it_is(customer: Deliver, settings: Any) -> None:
+    """Without the key nobody can try ids out: another key makes another hash."""
+    identity = CheckoutUser.objects.get(external_id=EXTERNAL_ID).identity
+    erase(external_id=EXTERNAL_ID)
+    assert not CheckoutUser.objects.filter(identity=identity).exists()
+    settings.SECRET_KEY = "another"
+    assert flows.find_persons(external_id=EXTERNAL_ID) == []
+
+
+def test_who_only_asked_can_be_erased(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
+    """user.validate, and never an order."""
+    checkout_deliver(event="user.validate", user=told_user())
+    erase(external_id=EXTERNAL_ID)
+    checkout_deliver(event="user.validate", user=told_user(), delivery_try=2)
+    assert columns_with(CANARIES) == set()
+    assert ValidationDecision.objects.count() == 2
+
+
+def test_nobody_is_found_who_is_not_here(customer: Deliver) -> None:
+    """An empty answer, not everybody."""
+    assert flows.find_persons(external_id="nobody") == []
+    assert flows.find_persons(email="nobody@canary.example") == []
+    assert flows.find_persons() == []
+
+
+def test_what_fails_keeps_no_body_either(customer: Deliver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where our own rules fail on news of an erased customer, the row tells that it came."""
+    erase(external_id=EXTERNAL_ID)
+
+    def fail(*_: object) -> None:
+        raise ValueError("our rules")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "_judge", fail)
+        customer(notification(order=told_order("order-later")))
+    assert Notification.objects.get(object_id="order-later").state == "failed"
+    assert columns_with(CANARIES) == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sync_brings_nobody_back(
+    checkout_sandbox: Sandbox, live_server: LiveServer, admin_client: Client, hooks: type[ShopHooks]
+) -> None:
+    """Sold, paid and refunded in the sandbox, erased; sent and read again it is the same order, without the customer."""
+    account = User.objects.create_user("zb")
+    customer = Customer(
+        external_id=EXTERNAL_ID,
+        name=NAME,
+        email="zb@canary.example",
+        phone="+4915199887766",
+        ip="203.0.113.177",
+        address=CustomerAddress(city="Canarytown", country="DE"),
+    )
+    sale = flows.create_checkout(
+        amount=Decimal("9.99"),
+        currency="USD",
+        user=account,
+        customer=customer,
+        metadata={"buyer": "canary-metadata"},
+    )
+    checkout_sandbox.payments.pay(sale.order_id)
+    assert checkout_sandbox.wait_idle()
+    checkout_sandbox.payments.refund(sale.order_id, reason="canary-note")
+    assert checkout_sandbox.wait_idle()
+    assert flows.sync_transactions("default", "all").state == "complete"
+    assert columns_with(CANARIES)
+    before = books()
+    erase(external_id=EXTERNAL_ID)
+    assert columns_with(CANARIES) == set()
+    checkout_sandbox.payments.resend(sale.order_id)
+    assert checkout_sandbox.wait_idle()
+    for lane in ("recent", "all"):
+        assert flows.sync_transactions("default", lane).state == "complete"
+    assert flows.refresh_order(Order.objects.get())
+    flows.run_deliveries()
+    assert columns_with(CANARIES) == set()
+    assert books() == before
+    assert Checkout.objects.get(pk=sale.pk).status == "reversed"
+    assert Order.objects.for_user(account).exists()
+    assert shown(admin_client) == []
