@@ -1,29 +1,39 @@
-"""Many deliveries at the same time, on PostgreSQL (A.10, A.11)."""
+"""Many deliveries at the same time, on PostgreSQL and MariaDB (A.10, A.11, A.39)."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from threading import Barrier, Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from checkout_integration import flows
 from checkout_integration.flows.repeating import repeated
-from checkout_integration.models import Announcement, Checkout, Incident, Notification, Order, PersonalData
+from checkout_integration.models import (
+    Announcement,
+    Checkout,
+    Incident,
+    Notification,
+    Order,
+    PersonalData,
+    Transition,
+)
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.crowd import at_once, await_a_waiting_lock, deadlocks, in_background
 from tests.flows.shop import Listening, ShopHooks, disown, notification, own, owned, record_listed
+from tests.scale import times
 
-pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(transaction=True)]
 THREADS = 8
+CROWD, ROUNDS = times(16, 64), times(5, 200)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -33,46 +43,26 @@ def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
 
 
-def at_once(works: Sequence[Callable[[], int]]) -> list[int]:
-    """Runs the works in as many threads, which begin together; each thread gives its connection back."""
-    together = Barrier(len(works))
-
-    def run(work: Callable[[], int]) -> int:
-        try:
-            together.wait(20)
-            return work()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(run, works))
-
-
 def answered(deliver: Deliver, document: Mapping[str, Any] | None = None, **arguments: Any) -> int:
     """The status of one delivery."""
     return deliver(document, **arguments).status_code
 
 
-def deadlocks() -> int:
-    """How many deadlocks PostgreSQL has counted in this database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_force_next_flush()")
-        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
-
-
 @pytest.mark.parametrize("same_attempt", [True, False])
 def test_same_notification_from_many_threads(checkout_deliver: Deliver, same_attempt: bool) -> None:
     """One row and one announcement of each kind; every answer is 200."""
-    for _ in range(10):
+    before = deadlocks()
+    for _ in range(ROUNDS):
         document = notification(order=OrderDocumentFactory())
-        attempts = [0] * THREADS if same_attempt else range(THREADS)
+        attempts = [0] * CROWD if same_attempt else range(CROWD)
         works = [partial(answered, checkout_deliver, document, delivery_try=attempt) for attempt in attempts]
         answers = at_once(works)
-        assert answers == [200] * THREADS
-    assert (Notification.objects.count(), Order.objects.count()) == (10, 10)
-    assert set(Notification.objects.values_list("receipts", flat=True)) == {THREADS}
-    assert Announcement.objects.filter(signal="payment_success").count() == 10
+        assert answers == [200] * CROWD
+    assert deadlocks() == before
+    assert (Notification.objects.count(), Order.objects.count()) == (ROUNDS, ROUNDS)
+    assert set(Notification.objects.values_list("receipts", flat=True)) == {CROWD}
+    assert Transition.objects.count() == ROUNDS
+    assert Announcement.objects.filter(signal="payment_success").count() == ROUNDS
     assert not Incident.objects.filter(kind="not_applied").exists()
 
 
@@ -157,33 +147,6 @@ def test_one_sale_is_paid_once(checkout_deliver: Deliver) -> None:
         verdicts = sorted(Order.objects.filter(checkout=checkout).values_list("verdict", "verdict_reason"))
         assert verdicts == [("review", "paid_twice")] * (THREADS - 1) + [("verified", "")]
         assert Announcement.objects.filter(signal="checkout_paid", checkout=checkout).count() == 1
-
-
-def in_background(work: Callable[[], object]) -> Thread:
-    """Runs the work in a thread with a connection of its own."""
-
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connection.close()
-
-    thread = Thread(target=run)
-    thread.start()
-    return thread
-
-
-def await_a_waiting_lock() -> None:
-    """Returns when some transaction of this database waits for another one."""
-    asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    for _ in range(1000):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")
-            cursor.execute(asked)
-            if cursor.fetchone()[0]:
-                return
-        Event().wait(0.02)
-    raise AssertionError("nobody waits")
 
 
 def meeting_at_the_order(
