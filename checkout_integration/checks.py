@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import keeps_old_snapshots, state_database
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
@@ -90,9 +90,18 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
 
 
 def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """W002: SQLite without IMMEDIATE transactions."""
+    """W002: SQLite without IMMEDIATE transactions. W007: MySQL or MariaDB with snapshots."""
     alias = state_database()
     connection = connections[alias]
+    if keeps_old_snapshots(connection):
+        return [
+            Warning(
+                f"Transactions of the database {alias!r} read rows as they were when they began: two orders of one sale, "
+                "recorded inside transactions of your own (ATOMIC_REQUESTS), can both be taken for its payment.",
+                hint=f'Leave isolation_level out of DATABASES[{alias!r}]["OPTIONS"], or set it to "read committed".',
+                id="checkout_integration.W007",
+            )
+        ]
     options = connection.settings_dict.get("OPTIONS", {})
     if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
         return []

@@ -294,6 +294,23 @@ def test_sqlite_needs_immediate_transactions(check: Check, monkeypatch: pytest.M
     assert "'default'" in message.msg and '"transaction_mode": "IMMEDIATE"' in (message.hint or "")
 
 
+@pytest.mark.mariadb
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("level", "ids"), [("repeatable read", ["W007"]), (None, ["W007"]), ("READ COMMITTED", [])]
+)
+def test_mariadb_needs_read_committed(
+    check: Check, monkeypatch: pytest.MonkeyPatch, level: str | None, ids: list[str]
+) -> None:
+    """Else two transactions that were opened outside can both take one sale; None leaves it to the server."""
+    from django.db import connection
+
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", {"isolation_level": level})
+    messages = check()
+    assert [message.id for message in messages] == [f"checkout_integration.{each}" for each in ids]
+    assert all("isolation_level" in (message.hint or "") for message in messages)
+
+
 @pytest.mark.parametrize(
     ("changes", "id_", "name"),
     [

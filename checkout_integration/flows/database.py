@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from django.db import connections, models, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from checkout_integration.models import Installation, Order
 
@@ -28,6 +29,24 @@ def write_first() -> None:
         Installation.objects.using(state_database()).filter(project="").update(
             project=""
         )  # there is no such row
+
+
+def keeps_old_snapshots(connection: BaseDatabaseWrapper) -> bool:
+    """Whether transactions here go on reading rows as they were before a lock was waited for (A.39).
+
+    So MySQL and MariaDB do at REPEATABLE READ, their own default; Django's default is READ COMMITTED. PostgreSQL ends such a
+    transaction, which is then repeated.
+    """
+    level = connection.settings_dict["OPTIONS"].get("isolation_level", "read committed")
+    return connection.vendor == "mysql" and (level or "").lower() != "read committed"
+
+
+def begin_afresh() -> None:
+    """Lets the next transaction read what others have committed, whatever level the host has set. Not inside of one."""
+    connection = connections[state_database()]
+    if keeps_old_snapshots(connection):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
 
 def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = ()) -> None:

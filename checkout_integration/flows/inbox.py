@@ -66,6 +66,8 @@ def keep(row: Notification) -> Keeping:
         with transaction.atomic(using=state_database()):
             row.save(using=state_database(), force_insert=True)
     except IntegrityError:
+        # Rolling back to the savepoint gives back the lock that InnoDB takes for a refused insert. Kept, it would end in a
+        # deadlock: many would hold it, and each would want to update.
         held = notifications.filter(key=row.key)
         seen = {
             "receipts": F("receipts") + 1,

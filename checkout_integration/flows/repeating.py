@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections
 
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import begin_afresh, state_database
 
 Result = TypeVar("Result")
 MOST_TRIES = 3
@@ -31,6 +31,8 @@ def repeated(work: Callable[[], Result]) -> Result:
     connection = connections[state_database()]
     for tries in range(1, MOST_TRIES + 1):
         try:
+            if not connection.in_atomic_block:
+                begin_afresh()
             return work()
         except (IntegrityError, *DATABASE_AWAY) as error:
             if connection.in_atomic_block:
