@@ -7,10 +7,11 @@ was lost, done twice or left undone, and all that was planned was done; 1 otherw
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from example_project.environment import EnvironmentFailed, enter
-from tests.__main__ import RECIPE
+from tests.__main__ import recipe
 from tests.chaos.plan import FULL_MINUTES, Plan
 
 
@@ -27,7 +28,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder with the logs")
     options = parser.parse_args()
     try:
-        enter("tests", RECIPE, ["-m", "tests.chaos", *sys.argv[1:]])
+        enter("tests", recipe(os.environ), ["-m", "tests.chaos", *sys.argv[1:]])
     except EnvironmentFailed as failed:
         print(failed, file=sys.stderr)
         return 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -95,7 +95,7 @@ def rows() -> dict[str, Any]:
     }
 
 
-def _known(row: dict[str, Any]) -> dict[str, Any]:
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in row.items()
