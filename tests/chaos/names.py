@@ -13,6 +13,8 @@ SANDBOX_SECRET: Final = "sandbox_chaos_service_secret"
 SANDBOX_RETRY_SECONDS: Final = 1
 REFERENCE_KEY: Final = "checkout_reference"
 
+WEB_WORKERS: Final = 3
+
 EFFECTS: Final = "chaos_effect"
 """Table in the shop's database: one row per run of a receiver whose transaction was committed; it forbids no double."""
 EFFECTS_TABLE: Final = f"""

@@ -50,6 +50,7 @@ class Places:
             "CHAOS_POSTGRES_PORT": str(self.postgres),
             "CHAOS_REDIS_PORT": str(self.redis),
             "CHAOS_SERVICE": self.service_url,
+            "CHAOS_WEB_PORT": str(self.shop),
         }
         return {**kept, **mine, **({"CHAOS_FUSES": str(self.fuses)} if armed else {})}
 

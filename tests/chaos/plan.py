@@ -9,7 +9,7 @@ FULL_MINUTES = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The least that a trial of so many minutes has to have done."""
+    """What a trial of so many minutes does."""
 
     minutes: float
     seed: int
@@ -19,6 +19,7 @@ class Plan:
     failovers: int
     repeats: int
     acknowledged: int
+    """What the pace aims at; a trial shorter than the full one may fall behind it on a busy machine."""
 
     @classmethod
     def of(cls, minutes: float, seed: int) -> Plan:
@@ -34,6 +35,11 @@ class Plan:
             repeats=max(1, min(20, round(20 * share))),
             acknowledged=round(20_000 * share),
         )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the figures of the full trial have to be reached."""
+        return self.minutes >= FULL_MINUTES
 
     @property
     def seconds(self) -> float:

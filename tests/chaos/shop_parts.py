@@ -12,12 +12,11 @@ from functools import partial
 from redis import ConnectionError as NotThere
 from redis import Redis
 
-from tests.chaos.names import SANDBOX, SANDBOX_RETRY_SECONDS, SANDBOX_SECRET
+from tests.chaos.names import SANDBOX, SANDBOX_RETRY_SECONDS, SANDBOX_SECRET, WEB_WORKERS
 from tests.chaos.parts import Part, Watchman, await_true
-from tests.chaos.places import ROOT, Places
+from tests.chaos.places import Places
 from tests.chaos.servers import Postgres, redis_program
 
-WEB_WORKERS = 3
 CELERY_CHILDREN = 2
 READY_WITHIN = 60.0
 
@@ -90,18 +89,17 @@ def _parts(places: Places, postgres: Postgres) -> Running:
         return Part(name, [*(python if module else ()), *command], environment, places.folder)
 
     redis = ("--port", str(places.redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
-    gunicorn = ("gunicorn", "tests.chaos.shop.wsgi", "--bind", f"127.0.0.1:{places.shop}", "--preload")
+    gunicorn = ("gunicorn", "--config", "python:tests.chaos.shop.web_server", "tests.chaos.shop.wsgi")
     celery = ("celery", "--app", "tests.chaos.shop.celery")
     prefork = ("worker", "--concurrency", str(CELERY_CHILDREN), "--without-gossip", "--without-mingle")
-    web = part("web", *gunicorn, "--workers", str(WEB_WORKERS), "--reuse-port", "--chdir", str(ROOT))
     parts = Running(
         places=places,
         postgres=postgres,
         redis=part("redis", redis_program(), *redis, "--dir", str(places.folder), module=False),
         sandbox=part("sandbox", *_sandbox(places), environment=plain),
-        web=web,
-        celery=part("celery", *celery, *prefork, "--loglevel", "INFO"),
-        beat=part("beat", *celery, "beat", "--loglevel", "INFO", environment=plain),
+        web=part("web", *gunicorn),
+        celery=part("celery", *celery, *prefork, "--loglevel", "WARNING"),
+        beat=part("beat", *celery, "beat", "--loglevel", "WARNING", environment=plain),
         worker=part("checkout_work", "django", "checkout_work", "--interval", "0.3"),
         watchman=Watchman(),
     )

@@ -21,4 +21,7 @@ class ChaosShop(AppConfig):
         import_module("tests.chaos.shop.celery")
         import_module("tests.chaos.shop.waits").shorten()
         if folder := os.environ.get("CHAOS_FUSES"):
+            # What is loaded lazily is loaded now, so that it costs a parent its start and not each child its first work.
+            import_module("kombu.transport.redis")
+            import_module("checkout_integration.urls")
             import_module("tests.chaos.shop.crash_points").arm(Path(folder))
