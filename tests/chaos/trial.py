@@ -22,7 +22,7 @@ from tests.chaos.places import Places
 from tests.chaos.plan import Plan
 from tests.chaos.report import Result, say
 from tests.chaos.servers import Postgres, ServerMissing
-from tests.chaos.shop_parts import Running, running
+from tests.chaos.shop_parts import Running, await_ready, running
 from tests.chaos.stories import AMOUNT, CURRENCY, Author
 from tests.chaos.storm import Storm
 from tests.chaos.traffic import Traffic
@@ -84,6 +84,7 @@ class _Trial:
         self._author = author
         self._buyers = Buyers(shop.places.service_url, plan.seed)
         self._problems = self.storm.done.problems
+        self._seen: set[str] = set()
         self._drained: dict[str, float] = {}
         self._totals: dict[str, int] = {}
 
@@ -97,8 +98,12 @@ class _Trial:
         self._settle(name)
 
     def probe(self, references: Sequence[str]) -> None:
-        """See that Celery alone and `checkout_work` alone still work after all this (A.4)."""
+        """See that everything runs, and that Celery alone and `checkout_work` alone still work after all this (A.4)."""
         shop, half = self._shop, len(references) // 2
+        try:
+            await_ready(shop)
+        except TimeoutError as error:
+            self._problems.append(str(error))
         shop.worker.stop()
         self._settle("Celery alone", references[:half])
         shop.celery.stop()
@@ -160,7 +165,10 @@ class _Trial:
         found = reading.read()
         ledger = self._traffic.ledger
         differences = compare(ledger.stories, ledger.acknowledged.values(), served, found)
-        self._problems += [f"{name}: {difference}" for difference in differences]
+        # What one phase left behind is still there after the next.
+        fresh = [each for each in differences if str(each) not in self._seen]
+        self._seen |= {str(each) for each in fresh}
+        self._problems += [f"{name}: {difference}" for difference in fresh]
         self._totals = {
             "notifications stored": len(found.notifications),
             "orders": len(found.orders),
@@ -168,7 +176,7 @@ class _Trial:
             "superseded": sum(state == "superseded" for *_, state in found.deliveries),
             "effects": len(found.effects),
         }
-        say(f"{name}: at rest after {self._drained[name]:.1f} s; {len(differences)} differences")
+        say(f"{name}: at rest after {self._drained[name]:.1f} s; {len(fresh) or 'no'} new differences")
 
 
 def _prepare(postgres: Postgres, references: Sequence[str]) -> None:
