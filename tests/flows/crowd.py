@@ -1,13 +1,19 @@
-"""Many at the same time: threads that begin together, what waits for a lock in the database, and what it counts."""
+"""Many at the same time: threads, processes, and what waits for a lock in the database."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from threading import Barrier, Event, Thread
+from typing import Any, TypeVar
 
+import django
+from django.conf import settings
 from django.db import connection
 
+Work = TypeVar("Work")
+Done = TypeVar("Done")
 WAITING = {
     "postgresql": "SELECT count(*) FROM pg_stat_activity "
     "WHERE wait_event_type = 'Lock' AND datname = current_database()",
@@ -29,6 +35,24 @@ def at_once(works: Sequence[Callable[[], int]]) -> list[int]:
 
     with ThreadPoolExecutor(len(works)) as pool:
         return list(pool.map(run, works))
+
+
+def in_processes(work: Callable[[Work], Done], shares: Sequence[Work]) -> list[Done]:
+    """Run one share of the work in each of as many processes, with this one's database and settings."""
+    connection.close()
+    with ProcessPoolExecutor(
+        len(shares),
+        mp_context=get_context("spawn"),
+        initializer=_begin_process,
+        initargs=(connection.settings_dict["NAME"], settings.CHECKOUT_INTEGRATION),
+    ) as pool:
+        return list(pool.map(work, shares))
+
+
+def _begin_process(database: str, checkout_integration: dict[str, Any]) -> None:
+    django.setup()
+    settings.CHECKOUT_INTEGRATION = checkout_integration
+    connection.settings_dict["NAME"] = database
 
 
 def in_background(work: Callable[[], object]) -> Thread:

@@ -138,6 +138,18 @@ def notification(
     return made
 
 
+def told_by(observation: Observation) -> dict[str, Any]:
+    """The notification that makes this observation; attempts of one event share its id."""
+    return notification(
+        observation.event or "",
+        observation.order.document,
+        at=observation.observed_at,
+        id=f"message-{observation.event}",
+        delivery_try=observation.delivery_try,
+        live=observation.live,
+    )
+
+
 def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document as it is read from the wire."""
     read = strict_json.loads(strict_json.dumps(document).encode())

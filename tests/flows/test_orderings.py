@@ -24,7 +24,7 @@ from checkout_integration.models import (
 )
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.testing.delivery import Deliver
-from tests.flows.shop import notification
+from tests.flows.shop import told_by
 from tests.policy.histories import BEGIN, ORDERS, trial
 from tests.scale import times
 
@@ -64,15 +64,7 @@ def tell(deliver: Deliver, observation: Observation) -> None:
     if observation.source is not Source.NOTIFICATION:
         record(app_settings().project("default"), [observation], Cause(source=observation.source))
         return
-    document = notification(
-        observation.event,
-        observation.order.document,
-        at=observation.observed_at,
-        id=f"message-{observation.event}",
-        delivery_try=observation.delivery_try,
-        live=observation.live,
-    )
-    assert deliver(document).status_code == 200
+    assert deliver(told_by(observation)).status_code == 200
 
 
 def rows() -> dict[str, Any]:

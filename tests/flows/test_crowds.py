@@ -1,0 +1,122 @@
+"""Whole crowds of messages at the same time, from processes and threads: nothing is lost, nothing done twice (A.11, A.38)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, pairwise
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from checkout_integration.flows.rows import state_of
+from checkout_integration.models import Announcement, Incident, Notification, Order, Transition
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.protocol.order import parse_order
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.crowd import at_once, deadlocks, in_processes
+from tests.flows.shop import told_by
+from tests.policy.histories import generated
+from tests.policy.news import known
+from tests.scale import times
+
+PROCESSES = times(3, 8)
+ORDERS = times(12, 500)
+EVENTS = 16
+AT_A_TIME = 8
+SEED = 20240503
+
+
+def stories() -> Iterator[list[Observation]]:
+    """Of each order sixteen messages: its events, at attempts of every number, most of them more than once."""
+    chance = random.Random(SEED)
+    for told in generated(SEED):
+        messages = [each for each in told.news if each.source is Source.NOTIFICATION]
+        if messages:
+            yield [*messages, *chance.choices(messages, k=EVENTS)][:EVENTS]
+
+
+def of_order(number: int, observation: Observation) -> Observation:
+    """The same, told of an order of its own; all orders are the same customer's."""
+    own = {"id": f"order-{number}", "transaction": f"t-{number}"}
+    return replace(observation, order=parse_order({**observation.order.document, **own}))
+
+
+def told() -> dict[str, list[Observation]]:
+    """What is told of each order, the same in every process."""
+    return {
+        f"order-{number}": [of_order(number, each) for each in story]
+        for number, story in enumerate(islice(stories(), ORDERS))
+    }
+
+
+def arrivals() -> list[Observation]:
+    """All of it as it arrives: shuffled among a few orders at a time, so that processes meet at the same ones."""
+    chance, orders = random.Random(SEED), list(told().values())
+    arriving = []
+    for begin in range(0, len(orders), AT_A_TIME):
+        together = [each for story in orders[begin : begin + AT_A_TIME] for each in story]
+        arriving += chance.sample(together, len(together))
+    return arriving
+
+
+def deliver_share(number: int) -> Counter[int]:
+    """The answers to one process's share of the messages."""
+    deliver = Deliver()
+    share = arrivals()[number::PROCESSES]
+    return Counter(deliver(told_by(each)).status_code for each in share)
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_meet_at_the_same_orders(settings: Any) -> None:
+    """Every answer is 200, and each order ends as the merge of what was told of it: rows, facts and history once each."""
+    accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted}
+    before = deadlocks()
+    answers = in_processes(deliver_share, range(PROCESSES))
+    assert sum(answers, Counter()) == {200: ORDERS * EVENTS}
+    assert deadlocks() == before
+    stories_told = told()
+    rows = {row.order_id: row for row in Order.objects.select_related("personal_data")}
+    assert rows.keys() == stories_told.keys()
+    for order_id, story in stories_told.items():
+        assert state_of(rows[order_id]) == known(*story), story
+        assert rows[order_id].status == known(*story).status
+    events = [(order_id, each.event) for order_id, story in stories_told.items() for each in story]
+    receipts = Notification.objects.values_list("object_id", "event", "receipts")
+    assert {(order_id, event): count for order_id, event, count in receipts} == Counter(events)
+    assert_history_is_whole()
+
+
+def assert_history_is_whole() -> None:
+    """Each order's transitions lead from nothing to its status without a gap or a repetition; each fact was said once."""
+    for order in Order.objects.prefetch_related("transitions"):
+        steps = [(each.from_status, each.to_status) for each in order.transitions.all()]
+        assert (steps[0][0], steps[-1][1]) == ("", order.status)
+        assert all(first[1] == second[0] for first, second in pairwise(steps))
+        assert all(begin != end for begin, end in steps)
+    facts = Announcement.objects.filter(signal__startswith="payment_").exclude(signal="payment_review")
+    assert set(Counter(facts.values_list("order", "signal")).values()) <= {1}
+    assert Announcement.objects.filter(signal="order_changed").count() == Transition.objects.count()
+    assert not Incident.objects.filter(kind="not_applied").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sqlite_takes_every_one_of_many_writers(checkout_deliver: Deliver, settings: Any) -> None:
+    """Sixteen threads, each with its own connection and its own orders: none is told that the database is locked."""
+    if connection.vendor != "sqlite":
+        pytest.skip("looks at SQLite only")
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    threads, each = 16, times(8, 40)
+
+    def deliver() -> int:
+        return max(checkout_deliver(order=OrderDocumentFactory()).status_code for _ in range(each))
+
+    assert at_once([deliver] * threads) == [200] * threads
+    assert Order.objects.filter(status="processed").count() == threads * each
