@@ -19,7 +19,7 @@ logger = logging.getLogger("checkout_integration.tasks")
 
 PUBLISH_SECONDS = 0.5
 """How long the publishing of a task may hold up a web process when the broker is away."""
-REST_SECONDS = 10.0
+REST_SECONDS = 30.0
 """How long a process that could not publish does not try again, so that a broker that is away costs it few threads."""
 
 
@@ -83,7 +83,7 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
 def publish() -> None:
     """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway.
 
-    After a failure this process asks nobody for ten seconds.
+    After a failure this process asks nobody for half a minute.
     """
     if time.monotonic() < _ThisProcess.resting_until:
         return

@@ -58,7 +58,7 @@ def _trial(plan: Plan, places: Places) -> Result:
     author = Author(plan.seed)
     references = author.references(plan.acknowledged + 500)
     begun = time.monotonic()
-    with running(places, lambda postgres: _prepare(postgres, references)) as shop:
+    with running(places, lambda postgres: prepare(postgres, references)) as shop:
         say(f"everything runs after {time.monotonic() - begun:.0f} s")
         rate = 1.15 * plan.acknowledged / (plan.seconds - SPARE)
         probes, sold = references[: 2 * PROBES], references[2 * PROBES :]
@@ -179,7 +179,7 @@ class _Trial:
         say(f"{name}: at rest after {self._drained[name]:.1f} s; {len(fresh) or 'no'} new differences")
 
 
-def _prepare(postgres: Postgres, references: Sequence[str]) -> None:
+def prepare(postgres: Postgres, references: Sequence[str]) -> None:
     """Set Django up in this process, make the shop's tables, and the sales that stories are about."""
     import django
 

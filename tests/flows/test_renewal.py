@@ -1,0 +1,118 @@
+"""A receiver that runs for longer than the lease keeps it while its process lives, and loses it when that dies (G4)."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.flows import lease
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.claims import claims
+from checkout_integration.flows.lease import renewed
+from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.signals import checkout_paid, user_validated
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.flows.shop import Listening, own, owned
+from tests.flows.threads import Gate, at_work, await_true
+
+pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(transaction=True)]
+SHORT = timedelta(seconds=1)
+
+
+@pytest.fixture(autouse=True)
+def _short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the lease."""
+    monkeypatch.setattr(lease, "LEASE", SHORT)
+
+
+def ends() -> list[datetime | None]:
+    """When the leases of the delivery and of its order end."""
+    delivery = Delivery.objects.select_related("order").get()
+    return [delivery.due_at, delivery.order.receivers_lease_until if delivery.order else None]
+
+
+def test_living_process_keeps_its_lease(listen: Listening) -> None:
+    """Its receiver runs for three leases and more; another process looks all the time and is given nothing."""
+    gate = Gate()
+
+    def grant(order: Order, **arguments: Any) -> None:
+        own(order)
+        gate()
+
+    heard = listen(checkout_paid, grant)
+    OrderFactory(checkout=CheckoutFactory())
+    with at_work(1, flows.run_deliveries):
+        try:
+            gate.await_inside(1)
+            over = datetime.now(UTC) + 3 * SHORT
+            taken = 0
+            while datetime.now(UTC) < over:
+                taken += flows.run_deliveries().run
+            assert taken == 0
+        finally:
+            gate.open()
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.attempts, len(heard), owned()) == ("done", 1, 1, 1)
+    assert Order.objects.get().receivers_lease_until is None
+
+
+def test_delivery_without_an_order_is_kept_too(
+    listen: Listening, checkout_deliver: Deliver, settings: Any
+) -> None:
+    """A decision about a customer belongs to no order."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    gate = Gate()
+    heard = listen(user_validated, gate)
+    checkout_deliver(event="user.validate")
+    with at_work(1, flows.run_deliveries):
+        try:
+            gate.await_inside(1)
+            (first, _) = ends()
+            await_true(lambda: ends()[0] != first)
+            await_true(lambda: datetime.now(UTC) > (first or datetime.now(UTC)))
+            assert flows.run_deliveries().run == 0
+        finally:
+            gate.open()
+    assert (len(heard), Delivery.objects.get().attempts) == (1, 1)
+
+
+def test_dead_process_loses_its_delivery(listen: Listening) -> None:
+    """Nobody renews; when the lease is over the next one takes the delivery, and not before."""
+    heard = listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    fan_out()
+    assert next(claims())
+    claimed_at = datetime.now(UTC)
+    await_true(lambda: flows.run_deliveries().run == 1)
+    assert datetime.now(UTC) - claimed_at > SHORT - timedelta(seconds=0.5)
+    assert [each["attempt"] for each in heard] == [2]
+
+
+def test_lease_that_was_lost_is_not_renewed(listen: Listening) -> None:
+    """Another process has taken over: its lease is its own."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    fan_out()
+    delivery = next(claims())
+    with renewed(delivery):
+        (first, _) = ends()
+        await_true(lambda: ends()[0] != first)
+        Delivery.objects.update(fence="of-another")
+        Order.objects.update(receivers_lease_fence="of-another")
+        before = ends()
+        await_true(lambda: datetime.now(UTC) > max(filter(None, before)) + SHORT)
+        assert ends() == before
+
+
+def test_nothing_is_left_running(listen: Listening) -> None:
+    """The thread that renews ends with its receiver."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    flows.run_deliveries()
+    assert not [each for each in threading.enumerate() if each.name == "checkout-lease"]
+    assert not Announcement.objects.filter(state="new").exists()

@@ -1,0 +1,159 @@
+"""A receiver that is slow holds at most half of a worker's slots, however many of its deliveries are due (A.19)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from threading import Event
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.claims import Worker, claim, claims, due
+from checkout_integration.models import Delivery, Order
+from checkout_integration.signals import checkout_paid, payment_success
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.flows.shop import Failing, Listening
+from tests.flows.threads import Gate, at_work, await_true
+
+pytestmark = pytest.mark.django_db
+SLOTS = 4
+with_row_locks = [
+    pytest.mark.postgres,
+    pytest.mark.mariadb,
+    pytest.mark.django_db(transaction=True),
+]
+
+
+def marked(test: object) -> object:
+    """A test that needs several processes at the same time: not on SQLite, where one receiver holds the only write lock."""
+    for mark in with_row_locks:
+        test = mark(test)
+    return test
+
+
+def sell(count: int) -> None:
+    """Payments of so many sales, recorded; their receivers have not run."""
+    for _ in range(count):
+        OrderFactory(checkout=CheckoutFactory())
+
+
+def run_all(worker: Worker) -> None:
+    """Runs what is due, until nothing is."""
+    while flows.run_deliveries(worker=worker).run:
+        pass
+
+
+def run_on(worker: Worker, ended: Event) -> None:
+    """What a slot does: runs what is due, and looks again."""
+    while not ended.wait(0.05):
+        run_all(worker)
+
+
+@pytest.mark.parametrize(("slots", "share"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2), (16, 8)])
+def test_share_is_half(slots: int, share: int) -> None:
+    """Rounded down; a single slot can only be shared one after the other."""
+    assert Worker(slots=slots).share == share
+
+
+@marked
+@pytest.mark.parametrize("processes", [1, 2])
+def test_slow_receiver_holds_half_of_the_slots(listen: Listening, processes: int) -> None:
+    """Twelve of its deliveries are due; half of each worker's slots wait in it, and the others run everything else."""
+    gate = Gate()
+    slow = listen(checkout_paid, gate, name="slow")
+    quick = listen(payment_success, name="quick")
+    sell(12)
+    workers = [Worker(slots=SLOTS) for _ in range(processes)]
+    half = SLOTS // 2 * processes
+    each, ended = iter(workers * SLOTS), Event()
+    with at_work(SLOTS * processes, lambda: run_on(next(each), ended)):
+        try:
+            gate.await_inside(half)
+            sell(3)
+            # All orders but those that wait in the slow receiver.
+            await_true(lambda: len(quick) >= 15 - half)
+            assert (gate.inside, len(slow)) == (half, 0)
+        finally:
+            gate.open()
+            await_true(lambda: len(slow) == len(quick) == 15)
+            ended.set()
+    assert (gate.most, len(slow), len(quick)) == (half, 15, 15)
+    assert not Delivery.objects.exclude(slot=None).exists()
+
+
+@marked
+def test_claims_at_the_same_moment_keep_to_the_share(listen: Listening) -> None:
+    """Eight claimants saw the same two free slots: the column is unique, so two win."""
+    listen(checkout_paid)
+    sell(8)
+    fan_out()
+    worker, found = Worker(slots=SLOTS), list(due().select_related("announcement"))
+    each, won = iter(found), []
+    with at_work(8, lambda: won.append(claim(next(each), worker))):
+        pass
+    assert 1 <= sum(won) <= worker.share
+    held = Delivery.objects.filter(state=Delivery.State.RUNNING)
+    assert held.exclude(slot=None).count() == held.count() == sum(won)
+
+
+def test_full_receiver_is_left_due(listen: Listening) -> None:
+    """Its deliveries are neither tried nor counted, and do not stand in the way of others behind them."""
+    listen(checkout_paid, name="full")
+    listen(payment_success, name="other")
+    sell(4)
+    fan_out()
+    worker = Worker(slots=4)
+    first, second = due().filter(receiver="full").select_related("announcement")[:2]
+    assert claim(first, worker) and claim(second, worker)
+    found = [each.receiver for each in claims(worker)]
+    assert found == ["other", "other"]  # two wait for their orders, in which "full" is running
+    assert set(Delivery.objects.filter(receiver="full").values_list("attempts", flat=True)) == {0, 1}
+
+
+def test_another_worker_has_slots_of_its_own(listen: Listening) -> None:
+    """The share is of each worker's slots, not of all there are."""
+    listen(checkout_paid)
+    sell(2)
+    fan_out()
+    first, second = due().select_related("announcement")
+    assert claim(first, Worker(slots=2))
+    assert claim(second, Worker(slots=2))
+
+
+@pytest.mark.parametrize("times", [0, 1, 10])
+def test_slot_is_given_back(listen: Listening, times: int) -> None:
+    """Whether the receiver did its work, failed or is parked."""
+    listen(checkout_paid, Failing(times=times))
+    sell(1)
+    fan_out()
+    Delivery.objects.update(attempts=max(times - 1, 0))
+    flows.run_deliveries(worker=Worker(slots=2))
+    delivery = Delivery.objects.get()
+    assert (delivery.slot, delivery.state) == (None, {0: "done", 1: "due", 10: "parked"}[times])
+
+
+def test_slot_of_a_dead_process_is_taken_over_with_its_delivery(listen: Listening) -> None:
+    """A child of a Celery worker died in the receiver's last free slot: after the lease the delivery runs in that slot."""
+    heard = listen(checkout_paid)
+    sell(2)
+    fan_out()
+    worker = Worker(slots=2)
+    assert claim(due().select_related("announcement")[0], worker)
+    flows.run_deliveries(worker=worker)
+    assert heard == []
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    Delivery.objects.filter(state=Delivery.State.RUNNING).update(due_at=past)
+    Order.objects.update(receivers_lease_until=past)
+    run_all(worker)
+    assert [each["attempt"] for each in heard] == [2, 1]
+
+
+def test_without_a_worker_there_is_no_share(listen: Listening) -> None:
+    """In the web process of a shop without workers nobody counts slots."""
+    listen(checkout_paid)
+    sell(3)
+    fan_out()
+    won = map(partial(claim), due().select_related("announcement"))
+    assert list(won) == [True, True, True]
