@@ -86,7 +86,7 @@ def test_dead_process_loses_its_delivery(listen: Listening) -> None:
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    assert next(claims())
+    next(claims())
     claimed_at = datetime.now(UTC)
     await_true(lambda: flows.run_deliveries().run == 1)
     assert datetime.now(UTC) - claimed_at > SHORT - timedelta(seconds=0.5)
