@@ -43,12 +43,18 @@ from checkout_integration.protocol.listing import (
     query_pairs,
 )
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.strict_json import JsonValue, StrictJsonError, dumps, loads
+from checkout_integration.protocol.strict_json import MAX_VALUES, JsonValue, StrictJsonError, dumps, loads
 from checkout_integration.protocol.values import Document
-from checkout_integration.protocol.vocabulary import API_SIGNATURE_HEADER, CURSOR_LIMIT_MAX
+from checkout_integration.protocol.vocabulary import (
+    API_SIGNATURE_HEADER,
+    CURSOR_LIMIT_MAX,
+    TRANSACTIONS_LIMIT_DEFAULT,
+)
 
 ANSWER_BYTES_MAX: Final = 256 * 1024
 PAGE_BYTES_MAX: Final = 8 * 1024 * 1024
+ROW_VALUES_MAX: Final = 1_000
+"""Of a page's rows on average; an order has about 150 values, and each item of it a dozen more."""
 _MASK: Final = "***"
 
 T = TypeVar("T")
@@ -104,7 +110,12 @@ class Client:
         )
         answer = self._get(TRANSACTIONS, pairs)
         date = _moment_of_header(answer.headers.get("Date"))
-        return self._read(TRANSACTIONS, answer, lambda document: parse_transaction_page(document, date=date))
+        return self._read(
+            TRANSACTIONS,
+            answer,
+            lambda document: parse_transaction_page(document, date=date),
+            rows=query.limit or TRANSACTIONS_LIMIT_DEFAULT,
+        )
 
     def iter_transaction_pages(self, query: TransactionFilter) -> Iterator[TransactionPage]:
         """All pages from the filter's offset on, by overlapping reads: no row is lost, rows may repeat.
@@ -138,7 +149,7 @@ class Client:
             after = _next_cursor(endpoint, page, after)
 
     def _cursor_page(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> CursorPage:
-        return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page)
+        return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page, rows=CURSOR_LIMIT_MAX)
 
     def _create(self, endpoint: Endpoint, document: Document, parse: Callable[[JsonValue], T]) -> T:
         request = self._request(endpoint)
@@ -168,11 +179,13 @@ class Client:
         address = getattr(config, endpoint.base) + endpoint.path
         return requests.Request(endpoint.method, address, headers=headers, auth=auth)
 
-    def _read(self, endpoint: Endpoint, answer: Answer, parse: Callable[[JsonValue], T]) -> T:
+    def _read(
+        self, endpoint: Endpoint, answer: Answer, parse: Callable[[JsonValue], T], *, rows: int = 0
+    ) -> T:
         if answer.status // 100 != 2:  # SVC-06
             raise answered(endpoint, answer.status, self._masked(parse_error(answer.body)))
         try:
-            result = parse(loads(answer.body))
+            result = parse(loads(answer.body, most_values=max(MAX_VALUES, rows * ROW_VALUES_MAX)))
             self._require_secure_form(result)
         except (StrictJsonError, MalformedAnswer) as error:
             raise AnswerUnreadable(

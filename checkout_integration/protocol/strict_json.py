@@ -19,6 +19,8 @@ MAX_DEPTH: Final = 32
 """MariaDB stores at most 31 levels (up to 11.6), and what it stores lies one level below its envelope at least."""
 MAX_NUMBER_LENGTH: Final = 40
 MAX_EXPONENT: Final = 20
+MAX_VALUES: Final = 20_000
+"""A value takes 2 bytes on the wire and up to 300 in memory: a body of a mebibyte could fill a gibibyte."""
 REPLACEMENT: Final = "\ufffd"
 
 _STRUCTURE: Final = b'"[]{}'
@@ -44,16 +46,18 @@ class JsonRefused(StrictJsonError):
     """The body is JSON as far as it was read, but beyond our limits: equal keys, depth, size of numbers."""
 
 
-def loads(body: bytes) -> JsonValue:
+def loads(body: bytes, *, most_values: int = MAX_VALUES) -> JsonValue:
     """Read one JSON text. Raises `NotJson` or `JsonRefused` and nothing else, in linear time.
 
     Integers become int, other numbers Decimal from their text. NUL and lone surrogates, which databases
-    refuse to store, are replaced by U+FFFD.
+    refuse to store, are replaced by U+FFFD. ``most_values`` bounds the memory: commas and opening brackets
+    are counted, those in text too.
     """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
+    _refuse_many(body, most_values)
     _refuse_depth(body)
     value = _decode(text)
     return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
@@ -90,6 +94,11 @@ class DocumentDecoder(json.JSONDecoder):
 
     def __init__(self) -> None:
         super().__init__(parse_float=Decimal)
+
+
+def _refuse_many(body: bytes, most_values: int) -> None:
+    if body.count(b",") + body.count(b"{") + body.count(b"[") > most_values:
+        raise JsonRefused(f"more than {most_values} values")
 
 
 def _refuse_depth(body: bytes) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring
 from typing import Any, Final, NoReturn
 
 _LARGEST_EXPONENT: Final = 20
+_LONGEST_WHOLE: Final = 40
 _WORDS: Final = {None: "null", True: "true", False: "false"}
 _ESCAPED: Final = re.compile("[<>&\u2028\u2029]")
 _ESCAPES: Final = str.maketrans(
@@ -23,16 +24,29 @@ class NotJsonError(ValueError):
     """The bytes are not a JSON text that the sandbox can read."""
 
 
+class BeyondReachError(NotJsonError):
+    """The bytes are JSON, with a number that the sandbox cannot work with."""
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise NotJsonError(f"{name} is not JSON")
 
 
 def _read_number(text: str) -> Decimal:
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise BeyondReachError("a number is out of range") from None
     # WHY: 1e999999999 is a valid JSON number whose plain text would fill the memory.
     if abs(number.adjusted()) > _LARGEST_EXPONENT:
-        raise NotJsonError("a number is out of range")
+        raise BeyondReachError("a number is out of range")
     return number
+
+
+def _read_whole(text: str) -> int:
+    if len(text) > _LONGEST_WHOLE:
+        raise BeyondReachError("a number is out of range")
+    return int(text)
 
 
 def _storable(value: Any) -> Any:
@@ -54,7 +68,9 @@ def read_json(body: bytes | str) -> Any:
     """
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
-        value = json.loads(text, parse_float=_read_number, parse_constant=_refuse_constant)
+        value = json.loads(
+            text, parse_float=_read_number, parse_int=_read_whole, parse_constant=_refuse_constant
+        )
         # WHY: a surrogate can only come from an escape, so most bodies need no second look.
         return _storable(value) if "\\u" in text else value
     except NotJsonError:

@@ -138,8 +138,10 @@ class SandboxProject:
             raise ValueError("secret_key must be a text that an HTTP header can carry")  # AUT-02
         if not is_currency(self.currency) or (self.charge_currency and not is_currency(self.charge_currency)):
             raise ValueError("currency and charge_currency must be ISO 4217 codes in uppercase")
-        if not 0 < self.charge_rate <= _LARGEST_RATE:
-            raise ValueError(f"charge_rate must be positive, {_LARGEST_RATE} at most")
+        if not all(0 < rate <= _LARGEST_RATE for rate in (self.charge_rate, self.virtual_currency_price)):
+            raise ValueError(
+                f"charge_rate and virtual_currency_price must be positive, {_LARGEST_RATE} at most"
+            )
         if any(url and not is_web_address(url) for url in (self.success_url, self.fail_url)):
             raise ValueError("success_url and fail_url must be http or https URLs")
         if not 0 <= self.retry_limit <= _LONGEST_WAIT or not _is_wait(self.retry_interval):

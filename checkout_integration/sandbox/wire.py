@@ -14,7 +14,7 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.json_text import NotJsonError, read_json, write_json
+from checkout_integration.sandbox.json_text import BeyondReachError, NotJsonError, read_json, write_json
 
 LARGEST_BODY: Final = 1_048_576
 _LARGEST_NUMBER: Final = 10**9
@@ -66,6 +66,8 @@ def read_document(request: Request, not_json_status: int) -> dict[str, Any]:
         )
     try:
         document = read_json(body)
+    except BeyondReachError as error:
+        raise RefusedError(400, "fm000002", "invalid request data", str(error)) from None
     except NotJsonError as error:
         raise RefusedError(not_json_status, "fm000003", "the body is not JSON", str(error)) from None
     if not isinstance(document, dict):

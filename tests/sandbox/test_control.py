@@ -184,6 +184,7 @@ def test_project_settings_are_changed(service: Service) -> None:
         {"currency": "ZZZ"},
         {"charge_currency": "eur"},
         {"charge_rate": 0},
+        {"virtual_currency_price": 0},
         {"success_url": "javascript:alert(1)"},
         {"fail_url": "shop"},
         {"retry_interval": -1},

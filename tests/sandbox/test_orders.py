@@ -159,6 +159,18 @@ def test_other_formats_are_refused(profile: str, status: int, body: bytes, kind:
     assert answer.json()["message"]
 
 
+@pytest.mark.parametrize("profile", ["spec", "field"])
+@pytest.mark.parametrize("number", ["1e999", "1e99999999999999999999", "1" * 5000])
+def test_a_number_beyond_reach_is_bad_data(profile: str, number: str) -> None:
+    """It is JSON, so the format is not what is wrong with it: a 400 in either profile."""
+    body = f'{{"project": "p", "type": "simple", "currency": "USD", "amount": {number}}}'
+    with running(profile=profile) as service:
+        answer = requests.post(
+            service.url + "/api/v1/order", data=body, headers={"Content-Type": "application/json"}, timeout=10
+        )
+    assert answer.status_code == 400
+
+
 @pytest.mark.spec("SVC-07")
 def test_gzip_goes_both_ways(service: Service) -> None:
     """A packed request is read, and the answer is packed only when that is asked for."""
