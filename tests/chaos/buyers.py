@@ -22,6 +22,7 @@ from checkout_integration.flows.repeating import Unavailable
 from tests.chaos.names import SANDBOX
 from tests.chaos.stories import Served
 
+PAUSE: Final = 1.2
 CARD: Final = "4242424242424242"
 AFTERWARDS: Final = ("", "", "refund", "chargeback")
 """What becomes of a payment; the order of news is the service's and the network's."""
@@ -63,7 +64,7 @@ class Buyers:
 
     def _buy_on(self, ended: threading.Event) -> None:
         chance = random.Random(self.seed)
-        while not ended.wait(0.4):
+        while not ended.wait(PAUSE):
             self._buy(chance)
         connections.close_all()
 

@@ -19,7 +19,7 @@ class Plan:
     failovers: int
     repeats: int
     acknowledged: int
-    """What the pace aims at; a trial shorter than the full one may fall behind it on a busy machine."""
+    """What the pace aims at. A trial shorter than the full one goes at half its pace, and may fall behind."""
 
     @classmethod
     def of(cls, minutes: float, seed: int) -> Plan:
@@ -33,7 +33,7 @@ class Plan:
             broker_kills=max(1, round(5 * share)),
             failovers=max(1, round(2 * share)),
             repeats=max(1, min(20, round(20 * share))),
-            acknowledged=round(20_000 * share),
+            acknowledged=round((20_000 if minutes >= FULL_MINUTES else 10_000) * share),
         )
 
     @property

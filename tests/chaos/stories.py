@@ -17,6 +17,8 @@ from typing import Any, Final
 from tests.chaos.names import REFERENCE_KEY
 
 RETRY: Final = timedelta(seconds=600)
+REPEATED: Final = 0.1
+"""Part of the messages that are delivered once more at the same time, and part that come again later."""
 AMOUNT, CURRENCY = "9.99", "USD"
 SUCCESS, REFUND, CHARGEBACK, CANCEL = (
     "payment.success",
@@ -163,9 +165,9 @@ class Author:
         for number, wave in enumerate(waves):
             for message in wave:
                 sent[number].append((message, 0))
-                if self._chance.random() < 0.15:
+                if self._chance.random() < REPEATED:
                     sent[number].append((message, self._chance.randint(0, 3)))
-                if self._chance.random() < 0.15:
+                if self._chance.random() < REPEATED:
                     sent[number + 1].append((message, self._chance.randint(1, 200)))
         filled = tuple(tuple(wave) for wave in sent if wave)
         return Story(kind=kind, reference=reference, waves=filled, expected=expected)
