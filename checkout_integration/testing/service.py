@@ -9,25 +9,28 @@ from typing import Any
 from django.urls import reverse
 
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
-from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
+from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
 
 ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL")
 
 
 @contextmanager
-def running_sandbox(settings: Any, shop: str = "", *, profile: str = "field") -> Iterator[Sandbox]:
+def running_sandbox(
+    settings: Any, shop: str = "", *, profile: str = "field", clock: VirtualClock | None = None
+) -> Iterator[Sandbox]:
     """Runs a sandbox with the shop's projects and points the settings at it.
 
     Args:
         settings: pytest-django's ``settings``, which takes changes back after the test.
         shop: address of the running shop, which gets the notifications; "" sends none.
         profile: ``field`` behaves as deployed services do, ``spec`` to the letter of the specification.
+        clock: the service's own time; the present, running, when it is left out.
 
     """
     written: Mapping[str, Any] = settings.CHECKOUT_INTEGRATION
     projects = {alias: _with_sandbox_secret(alias, own) for alias, own in written["PROJECTS"].items()}
     known = [_known_to_the_service(alias, own, shop) for alias, own in projects.items()]
-    with Sandbox(known, profile=profile) as sandbox, SandboxServer(sandbox) as server:
+    with Sandbox(known, profile=profile, clock=clock) as sandbox, SandboxServer(sandbox) as server:
         settings.CHECKOUT_INTEGRATION = {
             **written,
             "PROJECTS": projects,

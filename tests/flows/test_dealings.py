@@ -1,0 +1,31 @@
+"""Whatever happens at the service, and whatever becomes of the news of it, shop and service agree in the end (G3 to G8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.service import running_sandbox
+from tests.flows.dealings import Dealings, grant, long_ago, take_back
+from tests.flows.shop import Listening
+from tests.sandbox.receiver import Receiver
+from tests.scale import times
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_shop_and_service_agree_in_the_end(profile: str, settings: Any, listen: Listening) -> None:
+    """Selling, paying, trying again, taking back; letters late, twice, lost; secrets rotated, lists read, in any order."""
+    listen(checkout_paid, grant)
+    listen(checkout_reversed, take_back)
+    with Receiver() as post_office, running_sandbox(settings, profile=profile, clock=long_ago()) as sandbox:
+        run_state_machine_as_test(
+            lambda: Dealings(sandbox, post_office, settings),
+            settings=hypothesis_settings(
+                max_examples=times(100, 2500), stateful_step_count=25, deadline=None
+            ),
+        )
