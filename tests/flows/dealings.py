@@ -6,8 +6,7 @@ late, twice, in another order or never.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -19,6 +18,7 @@ from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
     consumes,
+    initialize,
     invariant,
     multiple,
     precondition,
@@ -28,12 +28,13 @@ from hypothesis.stateful import (
 from checkout_integration import flows
 from checkout_integration.flows import installation
 from checkout_integration.models import Checkout, Delivery, Incident, Order
-from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.sandbox import Sandbox, SandboxProject, VirtualClock
+from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, OrderStatus
+from checkout_integration.sandbox import VirtualClock
 from checkout_integration.sandbox.order import Order as TrueOrder
+from checkout_integration.testing.service import running_sandbox
 from tests.sandbox.receiver import Received, Receiver
 
-BEGIN: Final = datetime.now(UTC) - timedelta(days=60)
+BEGIN: Final = datetime.now(UTC) - timedelta(days=60)  # more than 25 steps of waiting
 PRICE: Final = Decimal("9.99")
 TAKEN_BACK: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
 NAME: Final = "goods of "
@@ -51,33 +52,36 @@ def take_back(order: Order, checkout: Checkout, **arguments: Any) -> None:
 
 
 class Dealings(RuleBasedStateMachine):
-    """One run: a project of its own at the service, and tables that are empty again afterwards.
+    """One run: a service of its own, whose clock stands in the past, and tables that are empty again afterwards.
 
-    `settings` are pytest-django's; the sandbox serves at their addresses, and sends to the post office.
+    `settings` are pytest-django's.
     """
 
     orders = Bundle("orders")
     letters = Bundle("letters")
 
-    def __init__(self, sandbox: Sandbox, post_office: Receiver, settings: Any) -> None:
+    def __init__(self, profile: str, post_office: Receiver, settings: Any) -> None:
         super().__init__()
-        self.sandbox, self.post_office, self.settings = sandbox, post_office, settings
-        self._atomics = TestCase._enter_atomics()
+        self._open = ExitStack()
+        clock = VirtualClock(BEGIN, running=False)
+        self.sandbox = self._open.enter_context(running_sandbox(settings, profile=profile, clock=clock))
+        self._open.callback(TestCase._rollback_atomics, TestCase._enter_atomics())
         installation._known.clear()
-        self.secrets = ["sandbox_first_secret"]
-        self.project_id = uuid.uuid4().hex
-        sandbox.projects.add(
-            SandboxProject(
-                project_id=self.project_id, secret_key=self.secrets[0], webhook_url=post_office.url
-            )
-        )
-        self._tell_the_shop()
+        self.post_office, self.settings = post_office, settings
+        self.secrets = [f"{SANDBOX_SECRET_PREFIX}number_0"]
+        self.project_id = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]["PROJECT_ID"]
+        self._tell(webhook_url=post_office.url)
         self.sales: list[Checkout] = []
         self.truth: dict[str, str] = {}
         self.late_cancels: set[str] = set()
         self.was_reversed: set[str] = set()
 
     # What customers and staff do at the service.
+
+    @initialize(target=orders)
+    def open_the_shop(self) -> str:
+        """Nothing happens without a first sale."""
+        return self.sell()
 
     @rule(target=orders)
     def sell(self) -> str:
@@ -102,26 +106,26 @@ class Dealings(RuleBasedStateMachine):
         self.truth[again.id] = self.truth[order]
         return again.id
 
-    @rule(target=letters, order=orders, what=st.sampled_from(["pay", "pay", "pay", "decline", "cancel"]))
-    def decide(self, order: str, what: str) -> Any:
-        """The customer pays, is declined, or gives up."""
-        if self._true(order).status != OrderStatus.CREATED or self.sandbox.payments.is_expired(
-            self._true(order)
-        ):
-            return multiple()
-        getattr(self.sandbox.payments, what)(order)
-        return self._sent()
+    @rule(
+        target=letters,
+        order=orders,
+        payment=st.sampled_from(["pay", "pay", "pay", "decline", "cancel"]),
+        undoing=st.sampled_from(["refund", "refund", "chargeback", "cancel"]),
+    )
+    def go_on(self, order: str, payment: str, undoing: str) -> Any:
+        """The customer pays, is declined or gives up; a payment is taken back.
 
-    @rule(target=letters, order=orders, what=st.sampled_from(["refund", "refund", "chargeback", "cancel"]))
-    def undo(self, order: str, what: str) -> Any:
-        """A payment is taken back; to cancel one is what the specification does not know, and the field does."""
-        if self._true(order).status != OrderStatus.PROCESSED:
-            return multiple()
-        if what == "cancel":
+        To cancel one that is paid is what the specification does not know, and the field does.
+        """
+        self.sandbox.clock.advance(1)  # nobody orders, pays and refunds within one second
+        payments, true = self.sandbox.payments, self._true(order)
+        if true.status == OrderStatus.CREATED and not payments.is_expired(true):
+            getattr(payments, payment)(order)
+        elif true.status == OrderStatus.PROCESSED and undoing == "cancel":
             self.late_cancels.add(order)
-            self.sandbox.payments.cancel(order, after_payment=True)
-        else:
-            getattr(self.sandbox.payments, what)(order)
+            payments.cancel(order, after_payment=True)
+        elif true.status == OrderStatus.PROCESSED:
+            getattr(payments, undoing)(order)
         return self._sent()
 
     @rule(target=letters, order=orders)
@@ -135,16 +139,14 @@ class Dealings(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([1, 20, 600, 3000]))
     def wait(self, minutes: int) -> None:
         """Time passes at the service."""
-        if self.sandbox.clock.now() < datetime.now(UTC) - timedelta(days=3):
-            self.sandbox.clock.advance(minutes * 60)
+        self.sandbox.clock.advance(minutes * 60)
 
     @precondition(lambda self: len(self.secrets) < 3)
     @rule()
     def rotate(self) -> None:
         """A new secret: orders keep the one of their creation, and the shop keeps the older ones."""
-        self.secrets.insert(0, f"sandbox_secret_number_{len(self.secrets)}")
-        self.sandbox.projects.update(self.project_id, secret_key=self.secrets[0])
-        self._tell_the_shop()
+        self.secrets.insert(0, f"{SANDBOX_SECRET_PREFIX}number_{len(self.secrets)}")
+        self._tell()
 
     # What the shop learns of it.
 
@@ -190,7 +192,7 @@ class Dealings(RuleBasedStateMachine):
             flows.run_deliveries()
             self._compare()
         finally:
-            TestCase._rollback_atomics(self._atomics)
+            self._open.close()
 
     def _compare(self) -> None:
         known = dict(Order.objects.values_list("order_id", "status"))
@@ -227,19 +229,10 @@ class Dealings(RuleBasedStateMachine):
         self.post_office.received.clear()
         return multiple(*letters)
 
-    def _tell_the_shop(self) -> None:
+    def _tell(self, **settings: str) -> None:
+        """Tell both sides the project's secret, and the service its other settings."""
         current, *previous = self.secrets
-        project: Mapping[str, Any] = {
-            "PROJECT_ID": self.project_id,
-            "SECRET_KEY": current,
-            "PREVIOUS_SECRET_KEYS": previous,
-        }
-        self.settings.CHECKOUT_INTEGRATION = {
-            **self.settings.CHECKOUT_INTEGRATION,
-            "PROJECTS": {"default": project},
-        }
-
-
-def long_ago() -> VirtualClock:
-    """A clock that moves when it is told to, with two months to spend before the shop's own present."""
-    return VirtualClock(BEGIN, running=False)
+        self.sandbox.projects.update(self.project_id, secret_key=current, **settings)
+        known = {"PROJECT_ID": self.project_id, "SECRET_KEY": current, "PREVIOUS_SECRET_KEYS": previous}
+        written = self.settings.CHECKOUT_INTEGRATION
+        self.settings.CHECKOUT_INTEGRATION = {**written, "PROJECTS": {"default": known}}

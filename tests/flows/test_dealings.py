@@ -9,8 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from checkout_integration.signals import checkout_paid, checkout_reversed
-from checkout_integration.testing.service import running_sandbox
-from tests.flows.dealings import Dealings, grant, long_ago, take_back
+from tests.flows.dealings import Dealings, grant, take_back
 from tests.flows.shop import Listening
 from tests.sandbox.receiver import Receiver
 from tests.scale import times
@@ -22,9 +21,9 @@ def test_shop_and_service_agree_in_the_end(profile: str, settings: Any, listen: 
     """Selling, paying, trying again, taking back; letters late, twice, lost; secrets rotated, lists read, in any order."""
     listen(checkout_paid, grant)
     listen(checkout_reversed, take_back)
-    with Receiver() as post_office, running_sandbox(settings, profile=profile, clock=long_ago()) as sandbox:
+    with Receiver() as post_office:
         run_state_machine_as_test(
-            lambda: Dealings(sandbox, post_office, settings),
+            lambda: Dealings(profile, post_office, settings),
             settings=hypothesis_settings(
                 max_examples=times(100, 2500), stateful_step_count=25, deadline=None
             ),
