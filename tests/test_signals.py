@@ -322,3 +322,14 @@ def documented() -> Iterator[str]:
 def test_every_signal_is_found_by_its_name() -> None:
     """The name is what the outbox keeps."""
     assert {name: SIGNALS[name].name for name in documented()} == {name: name for name in SIGNALS}
+
+
+def test_one_receiver_for_two_senders(signal: DurableSignal) -> None:
+    """Each sender counts, as in Django; disconnected for one, it stays connected for the other."""
+    signal.connect(grant, sender=Other)
+    signal.connect(grant, sender=Sender)
+    named = {f"{HERE}.grant": grant}
+    assert (signal.connected(Sender), signal.connected(Other)) == (named, named)
+    assert signal.problems == {}
+    assert signal.disconnect(grant, sender=Other)
+    assert (signal.connected(Sender), signal.connected(Other)) == (named, {})

@@ -89,11 +89,15 @@ def test_worker_syncs(checkout_sandbox: Sandbox, worker: Celery, listen: Listeni
 
 
 @pytest.mark.django_db
-def test_failed_sync_is_told_by_its_run(checkout_sandbox: Sandbox) -> None:
-    """A service that is away raises nothing into the worker."""
+def test_failed_sync_is_told_by_its_run(checkout_sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """A service that refuses raises nothing into the worker; the log says which sync failed and why, and no secret."""
     checkout_sandbox.projects.update("test-project", secret_key="sandbox_rotated_secret")
     tasks.sync_transactions("default", "recent")
-    assert SyncRun.objects.get().state == "failed"
+    run = SyncRun.objects.get()
+    (told,) = [each for each in caplog.records if each.name == "checkout_integration.tasks"]
+    assert (run.state, told.levelname) == ("failed", "ERROR")
+    assert told.getMessage() == f"The sync of default recent ended as failed: {run.failure}"
+    assert "sandbox_test_secret" not in caplog.text
 
 
 def test_schedule_names_every_project_and_lane(settings: Any) -> None:

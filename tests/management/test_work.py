@@ -1,0 +1,151 @@
+"""`checkout_work`: slots, an orderly end, and how far behind the receivers are."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.signals import checkout_paid, payment_success
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.flows.shop import Failing, Listening, own, owned
+from tests.flows.threads import Gate, at_work
+from tests.management.test_commands import run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """Give signals back to whoever had them."""
+    held = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in held.items():
+        signal.signal(number, handler)
+
+
+def sell(count: int) -> None:
+    """Payments of so many sales, recorded; their receivers have not run."""
+    for _ in range(count):
+        OrderFactory(checkout=CheckoutFactory())
+
+
+def status(*words: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and the one step of the queue's state."""
+    code, printed = run("checkout_work", "--status", "--json", *words)
+    (step,) = json.loads(printed)["steps"]
+    return code, step
+
+
+def counts(step: dict[str, Any]) -> dict[str, int]:
+    """What is told in numbers."""
+    return {name: step[name] for name in ("new", "due", "running", "waiting", "parked")}
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_slots_run_at_the_same_time(listen: Listening) -> None:
+    """Two deliveries of one receiver are inside at once, half of the four slots; the other two run the rest."""
+    gate = Gate()
+    listen(checkout_paid, gate, name="slow")
+    quick = listen(payment_success, name="quick")
+    sell(5)
+
+    def stop_when_both_are_inside() -> None:
+        gate.await_inside(2)
+        gate.open()
+
+    with at_work(1, stop_when_both_are_inside):
+        code, printed = run("checkout_work", "--once", "--slots", "4")
+    run("checkout_work", "--once")
+    assert (code, gate.most, len(quick)) == (0, 2, 5)
+    assert "0 failed" in printed
+    assert not Delivery.objects.exclude(state="done").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_termination_ends_it_after_the_receiver_at_hand(listen: Listening) -> None:
+    """What is left stays due; nothing is cut off."""
+
+    def stop(order: Order, **arguments: Any) -> None:
+        own(order)
+        signal.raise_signal(signal.SIGTERM)
+
+    listen(checkout_paid, stop)
+    sell(3)
+    call_command("checkout_work", "--slots", "1", stdout=StringIO(), stderr=StringIO())
+    assert (owned(), Delivery.objects.filter(state="done").count()) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_all_slots_end_and_give_their_connections_back(listen: Listening) -> None:
+    """A supervisor's signal reaches the slots that only wait, too."""
+    heard = listen(checkout_paid, lambda **arguments: os.kill(os.getpid(), signal.SIGTERM))
+    sell(1)
+    printed = StringIO()
+    call_command("checkout_work", "--interval", "0.01", stdout=printed, stderr=StringIO())
+    assert (len(heard), printed.getvalue()) == (1, "1 run, 0 failed\n")
+    assert not [each for each in threading.enumerate() if each.name.startswith("checkout-slot")]
+    connections.close_all()
+
+
+def test_status_of_an_empty_queue() -> None:
+    """Nothing waits; a line for people, fields for machines."""
+    assert run("checkout_work", "--status") == (
+        0,
+        "oldest left for 0 s; 0 new, 0 due, 0 running, 0 waiting, 0 parked\n",
+    )
+    code, step = status()
+    assert (code, step["ok"], step["oldest_seconds"]) == (0, True, 0)
+
+
+def test_announcement_that_nobody_takes_up_ages(listen: Listening) -> None:
+    """A worker that is connected and does nothing is told by its queue (A.4)."""
+    listen(checkout_paid)
+    sell(1)
+    minutes = datetime.now(UTC) - timedelta(minutes=10)
+    Announcement.objects.filter(signal="checkout_paid").update(recorded_at=minutes)
+    code, step = status()
+    assert (code, step["ok"], 600 <= step["oldest_seconds"] < 700) == (1, False, True)
+    assert step["new"] == Announcement.objects.count()
+    assert status("--max-age", "1000")[0] == 0
+
+
+def test_delivery_that_nobody_runs_ages(listen: Listening) -> None:
+    """By the time at which it could have run; a dead process's counts when its lease is over."""
+    listen(checkout_paid)
+    sell(2)
+    fan_out()
+    past = datetime.now(UTC) - timedelta(minutes=10)
+    Delivery.objects.update(due_at=past)
+    dead = Delivery.objects.order_by("pk")[0]
+    Delivery.objects.filter(pk=dead.pk).update(state=Delivery.State.RUNNING)
+    code, step = status()
+    assert (code, 600 <= step["oldest_seconds"] < 700) == (1, True)
+    assert counts(step) == {"new": 0, "due": 2, "running": 0, "waiting": 0, "parked": 0}
+
+
+def test_waiting_and_running_are_no_reason_to_worry(listen: Listening) -> None:
+    """A receiver that fails waits for its time, and holds back its own later ones: the worker is not to blame."""
+    listen(checkout_paid, Failing())
+    sell(2)
+    run("checkout_work", "--once")
+    first, second = Delivery.objects.order_by("pk")
+    Delivery.objects.filter(pk=first.pk).update(state=Delivery.State.PARKED)
+    code, step = status("--max-age", "0")
+    assert (code, counts(step)) == (0, {"new": 0, "due": 0, "running": 0, "waiting": 1, "parked": 1})
+    later = datetime.now(UTC) + timedelta(minutes=1)
+    Delivery.objects.filter(pk=second.pk).update(state=Delivery.State.RUNNING, due_at=later)
+    assert counts(status()[1]) == {"new": 0, "due": 0, "running": 1, "waiting": 0, "parked": 1}

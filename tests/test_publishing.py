@@ -1,0 +1,135 @@
+"""Publishing to a broker that is away: it costs little, loses nothing, and is not tried again at once (A.3)."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+from celery.contrib.testing.worker import start_worker
+
+from checkout_integration import dispatch, tasks
+from checkout_integration.flows.claims import Worker
+from checkout_integration.models import Announcement, Delivery
+from checkout_integration.signals import payment_success
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.chaos.outage import black_hole
+from tests.chaos.parts import Part
+from tests.chaos.places import Places
+from tests.chaos.servers import redis_program
+from tests.flows.conftest import _not_installed, listen
+from tests.flows.shop import Listening
+from tests.flows.threads import await_true
+from tests.test_tasks import as_current
+
+__all__ = ["_not_installed", "listen"]
+
+
+@pytest.fixture
+def _by_celery(settings: Any, checkout_deliver: Deliver) -> None:
+    """Receivers are run by Celery."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+
+
+@contextmanager
+def broker_at(address: str) -> Iterator[Celery]:
+    """A shop whose broker has this address, and whose queue is its own."""
+    app = Celery("shop", broker=address, set_as_current=False)
+    app.conf.task_default_queue = f"checkout-test-{uuid.uuid4()}"
+    app.conf.worker_cancel_long_running_tasks_on_connection_loss = True  # or it warns of a change to come
+    with as_current(app):
+        yield app
+
+
+@pytest.mark.parametrize("scheme", ["redis", "amqp"])
+def test_black_hole_costs_half_a_second_once(
+    scheme: str, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connect is never answered: the first publish gives up, and for half a minute nothing is tried."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    with black_hole() as port, broker_at(f"{scheme}://127.0.0.1:{port}//"):
+        begun = time.thread_time(), time.monotonic()
+        dispatch.hand_over()
+        waited = (time.monotonic() - begun[1]) - (time.thread_time() - begun[0])
+        for _ in range(100):
+            dispatch.hand_over()
+    # The bound is the task's own: half a second, not one for each try or address; the rest is a slow machine's.
+    assert waited < 4 * tasks.PUBLISH_SECONDS
+    assert caplog.text.count("could not be handed over") == 1
+
+
+def test_rest_is_over_after_a_while(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Then it is tried again."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    with broker_at("redis://127.0.0.1:9//"):
+        dispatch.hand_over()
+        assert time.monotonic() < tasks._ThisProcess.resting_until <= time.monotonic() + tasks.REST_SECONDS
+        tasks._ThisProcess.resting_until = time.monotonic()
+        dispatch.hand_over()
+    assert caplog.text.count("could not be handed over") == 2
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[tuple[Part, int]]:
+    """A Redis of the test's own, which it may stop and start again."""
+    port = Places.free(tmp_path).redis
+    words = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    server = Part("redis", [redis_program(), *words], {}, tmp_path)
+    server.start()
+    yield server, port
+    server.stop()
+
+
+@pytest.mark.redis
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_by_celery")
+def test_celery_drains_when_the_broker_is_back(
+    redis: tuple[Part, int], checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """All is accepted while it is away; the same worker connects again, and the drain of beat finds what was left."""
+    server, port = redis
+    heard = listen(payment_success)
+
+    def deliver(count: int) -> list[int]:
+        return [checkout_deliver(order=OrderDocumentFactory()).status_code for _ in range(count)]
+
+    with (
+        broker_at(f"redis://127.0.0.1:{port}/0") as app,
+        start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30),
+    ):
+        assert deliver(1) == [200]
+        await_true(lambda: len(heard) == 1)
+        server.stop()
+        assert deliver(20) == [200] * 20
+        assert Announcement.objects.filter(state="new", signal="payment_success").count() == 20
+        server.start()
+        # As beat does it: again and again, whether or not there is anybody to take it.
+        await_true(lambda: _beat() and len(heard) == 21)
+    assert Delivery.objects.filter(state="done").count() == 21
+
+
+def _beat() -> bool:
+    tasks._ThisProcess.resting_until = 0.0
+    dispatch.hand_over()
+    return True
+
+
+@pytest.mark.redis
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_by_celery")
+def test_slots_are_those_of_the_celery_worker(redis_url: str) -> None:
+    """As many as it runs tasks at the same time; its name is its own."""
+    with broker_at(redis_url) as app:
+        with start_worker(app, pool="threads", concurrency=6, perform_ping_check=False, shutdown_timeout=30):
+            first = tasks._worker()
+        with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+            second = tasks._worker()
+    assert isinstance(first, Worker) and isinstance(second, Worker)
+    assert (first.slots, first.share, second.slots) == (6, 3, 1)
+    assert first.name != second.name
