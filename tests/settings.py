@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.databases import databases_for
 
-SECRET_KEY = "only-for-tests"
+SECRET_KEY = "only-for-tests-and-never-told"
 DEBUG = False
 ALLOWED_HOSTS = ["*"]
 USE_TZ = True

@@ -14,7 +14,7 @@ class Refund(Snapshot):
 
     amount: Decimal | None = money()
     currency: str | None = text()
-    reason: str | None = text()
+    reason: str | None = text(personal=True)
     code: str | None = text()
     receipt_number: str | None = text()
     receipt_url: str | None = text(personal=True)
