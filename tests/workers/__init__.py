@@ -1,0 +1,1 @@
+"""Tests with real worker processes on the database of the test run."""
