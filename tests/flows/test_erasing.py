@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connections
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
 from checkout_integration.flows import ledger
+from checkout_integration.flows.customers import forget_erased
 from checkout_integration.models import (
     Announcement,
     Checkout,
@@ -262,3 +266,38 @@ def test_the_sync_brings_nobody_back(
     assert Checkout.objects.get(pk=sale.pk).status == "reversed"
     assert Order.objects.for_user(account).exists()
     assert shown(admin_client) == []
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_an_order_that_comes_in_the_middle_is_erased_too(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """News that has just found the customer holds their row: erasing waits for it, and then finds its order."""
+    live(checkout_deliver, hooks)
+    found, go_on = threading.Event(), threading.Event()
+
+    def forget(*arguments: Any) -> None:
+        found.set()
+        assert go_on.wait(20)
+        forget_erased(*arguments)
+
+    monkeypatch.setattr(ledger, "forget_erased", forget)
+    with ThreadPoolExecutor(2) as pool:
+        news = pool.submit(alone, checkout_deliver, notification(order=told_order("order-between")))
+        assert found.wait(20)
+        erasing = pool.submit(alone, erase, external_id=EXTERNAL_ID)
+        assert not wait([erasing], timeout=1).done  # it would be done if it did not wait
+        go_on.set()
+        assert news.result(20).status_code == 200
+        erasing.result(20)
+    assert Order.objects.get(order_id="order-between").personal_data.erased_at
+    assert columns_with(CANARIES) == set()
+
+
+def alone(work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Works in a thread whose connections are closed at the end."""
+    try:
+        return work(*arguments, **named)
+    finally:
+        connections.close_all()
