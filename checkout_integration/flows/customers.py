@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import key_of, locked, state_database
+from checkout_integration.flows.database import insert_once, key_of, locked, state_database
 from checkout_integration.flows.entry import Entry
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.repeating import DATABASE_AWAY
@@ -50,32 +51,59 @@ def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, Chec
     return {asked[user.identity]: user for user in locked(known).order_by("pk")}
 
 
-def find_users(project: Project, entries: Sequence[Entry]) -> None:
-    """Gives each changed entry its customer's row, inserting those that are seen for the first time.
+@dataclass(frozen=True, kw_only=True)
+class Sighted:
+    """A customer for whom no tombstone stood when the locks were asked for; ``key`` of the row that they had then."""
 
-    Raises ``IntegrityError`` when another transaction inserts the same one: the caller repeats its whole transaction.
+    identity: str
+    key: int | None
+
+
+def find_users(project: Project, entries: Sequence[Entry], sighted: Sighted | None) -> None:
+    """Gives each changed entry whose customer is another one than before that customer's row.
+
+    Raises ``IntegrityError`` when another transaction erases one: the caller repeats its whole transaction.
     """
     wanted: dict[str, Entry] = {}
     for entry in entries:
         identity = identity_of(entry.after.order.user)
-        held = entry.row.user
-        if held is not None and (held.erased_at or held.identity == identity):
-            entry.user = held
-        elif identity and entry.changed:
+        same = not entry.is_new and (entry.erased or _is_named(entry, identity))
+        if identity and entry.changed and not same:
             wanted.setdefault(identity, entry)
-    if not wanted:
-        return
-    alias = state_database()
-    users = _locked_users(project, sorted(wanted))
-    missing = [
-        _new_user(project, identity, entry)
-        for identity, entry in sorted(wanted.items())
-        if identity not in users
-    ]
-    if missing:
-        users |= {user.identity: user for user in CheckoutUser.objects.using(alias).bulk_create(missing)}
+    if sighted and [*wanted] == [sighted.identity]:
+        users = _inserted(project, sighted, wanted[sighted.identity])
+    else:
+        users = _looked_up(project, wanted)
     for entry in entries:
-        entry.user = entry.user or users.get(identity_of(entry.after.order.user))
+        entry.user = users.get(identity_of(entry.after.order.user))
+
+
+def _is_named(entry: Entry, identity: str) -> bool:
+    return entry.row.user_id is not None and identity == identity_of(entry.before.order.user)
+
+
+def _inserted(project: Project, sighted: Sighted, entry: Entry) -> dict[str, CheckoutUser]:
+    """The customer's row, inserted or locked by one statement: one who is there already stays as they are."""
+    account_id = _account_of(project, entry) if sighted.key is None else None
+    user = _new_user(project, sighted.identity, entry, account_id)
+    insert_once([user], "project", "identity")
+    if sighted.key not in (None, user.pk):
+        raise IntegrityError("The customer was erased meanwhile.")
+    return {sighted.identity: user}
+
+
+def _looked_up(project: Project, wanted: Mapping[str, Entry]) -> dict[str, CheckoutUser]:
+    """Rows or tombstones of several customers, of whom those that are missing are inserted."""
+    if not wanted:
+        return {}
+    known = _locked_users(project, sorted(wanted))
+    missing = {
+        identity: _new_user(project, identity, entry, _account_of(project, entry))
+        for identity, entry in sorted(wanted.items())
+        if identity not in known
+    }
+    insert_once(list(missing.values()), "project", "identity")
+    return known | missing
 
 
 def forget_erased(project: Project, entries: Sequence[Entry]) -> None:
@@ -88,24 +116,28 @@ def forget_erased(project: Project, entries: Sequence[Entry]) -> None:
             entry.after = without_customer(entry.after, project.reference_key)
 
 
-def _new_user(project: Project, identity: str, entry: Entry) -> CheckoutUser:
+def _new_user(project: Project, identity: str, entry: Entry, account_id: Any) -> CheckoutUser:
     told = entry.after.order.user
     assert told is not None  # it has an identity
-    account = entry.checkout.user if entry.checkout and entry.checkout.user_id else None
     return CheckoutUser(
         project=project.alias,
         identity=identity,
         external_id=as_column_text(told.external_id),
         user_id=as_column_text(told.id),
-        account=account or _account_of(project, told),
+        account_id=account_id,
     )
 
 
-def _account_of(project: Project, told: User) -> Any:
-    """The account that the shop names, if it can: an account is a link, and must not keep a payment out of the ledger."""
+def _account_of(project: Project, entry: Entry) -> Any:
+    """Key of the account that bought, else of the one that the shop names: a link, which must not stop a payment."""
+    told = entry.after.order.user
+    assert told is not None
+    if entry.checkout and entry.checkout.user_id:
+        return entry.checkout.user_id
     try:
         with transaction.atomic(using=state_database()):  # what the hook breaks is undone
-            return load_hooks(project.hooks).find_user(told)
+            account = load_hooks(project.hooks).find_user(told)
+            return account.pk if account is not None else None
     except DATABASE_AWAY:
         raise
     except Exception as error:  # noqa: BLE001  # whatever the hook raises

@@ -72,8 +72,11 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def locked(queryset: models.QuerySet[Row]) -> models.QuerySet[Row]:
-    """The rows of the queryset's own table, locked until the transaction ends (SQLite: the whole database is)."""
+def locked(queryset: models.QuerySet[Row], *tables: str) -> models.QuerySet[Row]:
+    """The rows of these tables, else of the queryset's own, locked until the transaction ends, in this order.
+
+    Databases without ``FOR UPDATE OF`` lock every table that is joined; SQLite is locked as a whole.
+    """
     features = connections[queryset.db].features
-    of = ("self",) if features.has_select_for_update_of else ()
-    return queryset.select_for_update(of=of)
+    of = tables or ("self",)
+    return queryset.select_for_update(of=of if features.has_select_for_update_of else ())

@@ -75,9 +75,8 @@ class Entry:
     @property
     def erased(self) -> bool:
         """Whether nothing personal may be kept: of this order, or of this customer."""
-        held = None if self.is_new else getattr(self.row, "personal_data", None)
-        customer = self.user or self.row.user
-        return bool(held and held.erased_at) or bool(customer and customer.erased_at)
+        held = None if self.is_new else self.row.personal_data
+        return bool(held and held.erased_at) or bool(self.user and self.user.erased_at)
 
     @property
     def granted_before(self) -> bool:
@@ -92,16 +91,11 @@ class Entry:
     @property
     def is_payer(self) -> bool:
         """Whether this is the order that paid its checkout."""
-        payer = self.checkout.paid_order if self.checkout else None
-        return payer is not None and payer.order_id == self.order_id
-
-    @property
-    def is_renewal(self) -> bool:
-        """Whether this is a recurring payment of the agreement that paid its checkout."""
-        payer = self.checkout.paid_order if self.checkout else None
-        told = self.after.order
-        same = payer is not None and bool(told.recurring_id) and payer.recurring_id == told.recurring_id
-        return same and bool(told.recurring) and not self.is_payer
+        if self.checkout is None:
+            return False
+        paid_by = self.checkout.paid_order_id
+        # A payer that is not inserted yet has no primary key to compare.
+        return self.checkout.paid_order is self.row if paid_by is None else paid_by == self.row.pk
 
 
 def verdict_of(row: Order) -> Verdict:

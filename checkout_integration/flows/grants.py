@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Entry, Notice
-from checkout_integration.models import Announcement, Checkout
+from checkout_integration.models import Announcement, Checkout, Order
 from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus
 
 
@@ -18,12 +18,12 @@ def grant(entry: Entry) -> None:
     checkout = entry.checkout
     if checkout is None:
         entry.notices.append(Notice("checkout_paid", ("accepted", entry.order_id)))
-    elif checkout.paid_order is None or entry.is_payer:
+    elif entry.is_payer or not _is_paid(checkout):
         checkout.paid_order = entry.row
         checkout.paid_at = checkout.paid_at or datetime.now(UTC)
         checkout.status = Checkout.Status.PAID
         entry.notices.append(Notice("checkout_paid", ("paid", checkout.reference)))
-    elif entry.is_renewal:
+    elif _is_renewal(entry):
         once = ("renewal", checkout.reference, entry.order_id)
         entry.notices.append(Notice("checkout_paid", once, {"renewal": True}))
     elif entry.verdict.reason == Reason.BY_STAFF:
@@ -43,11 +43,28 @@ def take_back(entry: Entry) -> None:
         entry.checkout.status = Checkout.Status.REVERSED
     sale = entry.checkout.reference if entry.checkout and entry.is_payer else entry.order_id
     once = ("reversed", sale, entry.after.status.value)
-    entry.notices.append(Notice("checkout_reversed", once, {"renewal": entry.is_renewal}))
+    entry.notices.append(Notice("checkout_reversed", once, {"renewal": _is_renewal(entry)}))
+
+
+def _is_paid(checkout: Checkout) -> bool:
+    return checkout.paid_order_id is not None or checkout.paid_order is not None
+
+
+def _is_renewal(entry: Entry) -> bool:
+    """Whether this is a recurring payment of the agreement that paid its checkout."""
+    told, checkout = entry.after.order, entry.checkout
+    if checkout is None or entry.is_payer or not (told.recurring and told.recurring_id):
+        return False
+    if checkout.paid_order_id is None:
+        return False
+    payer = Order.objects.using(state_database()).filter(pk=checkout.paid_order_id)
+    return payer.filter(recurring_id=told.recurring_id).exists()
 
 
 def _was_granted(entry: Entry) -> bool:
     """Whether goods were ever announced for this order. A cancel or a conflict since then may have withdrawn the verdict."""
+    if entry.granted_before or entry.is_payer:
+        return True
     granted = Announcement.objects.using(state_database()).filter(
         order_id=entry.row.pk, signal="checkout_paid"
     )

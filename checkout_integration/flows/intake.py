@@ -160,7 +160,8 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
                 inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
                 inbox.withhold(row)
         elif kept is not Keeping.SET_ASIDE:
-            _apply(verified.project, row, told, order, races=races)
+            likely_bound = kept is Keeping.REPEATED or _follows_creation(told, order)
+            _apply(verified.project, row, told, order, likely_bound=likely_bound, races=races)
 
 
 def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
@@ -173,8 +174,23 @@ def _refusal(verified: Verified, told: documents.Notification, order: Order) -> 
     return ""
 
 
+def _follows_creation(told: documents.Notification, order: Order) -> bool:
+    """Whether the order is probably known: all but a first success, and that of a customer whom the shop did not name.
+
+    An order of a guest is usually made by ``create_checkout``, which records it; orders by token name their customer.
+    """
+    named = order.user is not None and bool(order.user.external_id)
+    return told.event != Event.PAYMENT_SUCCESS or not named
+
+
 def _apply(
-    project: Project, row: Notification, told: documents.Notification, order: Order, *, races: bool
+    project: Project,
+    row: Notification,
+    told: documents.Notification,
+    order: Order,
+    *,
+    likely_bound: bool,
+    races: bool,
 ) -> None:
     observation = Observation(
         source=Source.NOTIFICATION,
@@ -187,7 +203,7 @@ def _apply(
     cause = Cause(source=Source.NOTIFICATION, notification=row)
     try:
         with transaction.atomic(using=state_database()):
-            entries = record(project, [observation], cause)
+            entries = record(project, [observation], cause, likely_bound=likely_bound)
     except DATABASE_AWAY:
         raise  # not our rules: the whole transaction is repeated
     except Exception as error:

@@ -19,7 +19,7 @@ from checkout_integration.flows.database import locked, state_database, write_fi
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
-from checkout_integration.flows.locking import load_entries, lock_bound, lock_checkouts, lock_orders
+from checkout_integration.flows.locking import load_entries, lock
 from checkout_integration.flows.reversals import absorb, retarget
 from checkout_integration.flows.writing import write
 from checkout_integration.hooks import load_hooks
@@ -32,26 +32,27 @@ from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, 
 logger = logging.getLogger("checkout_integration.ledger")
 
 
-def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
-    """Records a batch and returns an entry for each order in it.
+def record(
+    project: Project, observations: Sequence[Observation], cause: Cause, *, likely_bound: bool = False
+) -> list[Entry]:
+    """Records a batch and returns an entry for each order in it. ``likely_bound`` as for `locking.lock`.
 
     One transaction, or a savepoint of the caller's. Raises ``IntegrityError`` when another transaction recorded one of the
     orders for the first time at the same moment: the caller repeats its whole transaction.
     """
     with transaction.atomic(using=state_database()):
         observations = retarget(project, observations)
-        checkouts = lock_checkouts(project, observations)
-        orders = lock_orders(project, [each.order.id or "" for each in observations])
-        checkouts += lock_bound(orders.values(), checkouts)
-        entries = load_entries(project, observations, checkouts, orders)
-        absorb(project, entries)
+        held = lock(project, observations, likely_bound=likely_bound)
+        entries = load_entries(project, observations, held)
+        if held.awaited:
+            absorb(project, entries)
         historic_before = installed_at(project) if cause.source is Source.LIST else None
         for entry in entries:
             _move(project, entry)
-            _resolve(project, entry, checkouts)
+            _resolve(project, entry, held.checkouts)
             _judge(project, entry, historic_before)
             _follow(entry, cause)
-        find_users(project, entries)
+        find_users(project, entries, held.sighted)
         forget_erased(project, entries)
         write(project, [entry for entry in entries if entry.changed or entry.incidents], cause)
     return entries
@@ -65,11 +66,8 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
     with transaction.atomic(using=state_database()):
         write_first()
-        held = Observation(source=Source.STAFF, order=order.snapshot)
-        checkouts = lock_checkouts(project, [held])
-        orders = lock_orders(project, [order.order_id])
-        checkouts += lock_bound(orders.values(), checkouts)
-        (entry,) = load_entries(project, [held], checkouts, orders)
+        known = [Observation(source=Source.STAFF, order=order.snapshot)]
+        (entry,) = load_entries(project, known, lock(project, known))
         if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
             raise ValueError("Only a paid order that is in review can be accepted.")
         entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import insert_once, key_of, state_database
@@ -35,6 +35,14 @@ def retarget(project: Project, observations: Sequence[Observation]) -> list[Obse
     return told
 
 
+def waiting_for(project: Project, observations: Iterable[Observation]) -> QuerySet[Refund]:
+    """The reversals without an order that share a transaction with these orders, or are told to be one of them."""
+    told = [each.order for each in observations]
+    same = Q(transaction__in=sorted({order.transaction for order in told if order.transaction}))
+    own = Q(document_id__in=sorted({order.id for order in told if order.id}))
+    return Refund.objects.using(state_database()).filter(same | own, project=project.alias, order=None)
+
+
 def absorb(project: Project, entries: Sequence[Entry]) -> None:
     """Gives orders whose transaction is told for the first time the reversals that waited. Called under their lock."""
     orders = {}
@@ -44,9 +52,8 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
                 orders[entry.order_id] = (entry, told)
     if not orders:
         return
-    transactions = {told.transaction or "" for _, told in orders.values()}
-    waiting = Refund.objects.using(state_database()).filter(project=project.alias, order=None)
-    for refund in list(waiting.filter(Q(transaction__in=transactions) | Q(document_id__in=list(orders)))):
+    told_first = [each for entry, _ in orders.values() for each in entry.observations]
+    for refund in list(waiting_for(project, told_first)):
         observation = Observation(
             source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
         )

@@ -48,7 +48,7 @@ def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
             "verdict": entry.verdict.status.value,
             "verdict_reason": str(entry.verdict.reason),
             "checkout": entry.checkout,
-            "user": entry.user or entry.row.user,
+            "user_id": entry.user.pk if entry.user else entry.row.user_id,
             "changed_at": datetime.now(UTC),
         }
         for name, value in written.items():
@@ -64,13 +64,14 @@ def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
 
 
 def _write_personal(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
-    """Personal data, unless it was erased: a tombstone wins over every later observation."""
+    """Personal data, unless it was erased: a tombstone wins over every later observation.
+
+    Every order gets its row, an empty one too: it is locked and read together with the order (`locking`).
+    """
     rows = []
     for entry, each in zip(entries, columns, strict=True):
-        held = None if entry.is_new else getattr(entry.row, "personal_data", None)
-        if held is not None and (held.erased_at or (held.document == each.personal and not entry.erased)):
-            continue
-        if held is not None or each.personal or entry.erased:
+        held = None if entry.is_new else entry.row.personal_data
+        if held is None or not (held.erased_at or (held.document == each.personal and not entry.erased)):
             row = personal_row(entry.row, entry.after, each.personal)
             row.erased_at = datetime.now(UTC) if entry.erased else None
             rows.append(row)

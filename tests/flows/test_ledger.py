@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -273,11 +275,22 @@ def test_rows_do_not_depend_on_the_order_of_arrival(checkout_orderings: Any, aga
 def test_locks_are_taken_in_one_order(checkout_deliver: Deliver) -> None:
     """Checkout before order: two transactions that meet wait for each other, and never in a circle (A.11)."""
     checkout = CheckoutFactory()
-    checkout_deliver(order=order_document_for(checkout))
-    with statements() as seen:
-        checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
-    locks = [each.split('FROM "')[1].split('"')[0] for each in seen if "FOR UPDATE" in each]
-    assert locks == ["checkout_integration_checkout", "checkout_integration_order"]
+    order = order_document_for(checkout)
+    checkout_deliver(order=order)
+    back = {**order, "status": "refunded", "refunded": True}
+    ways: list[Callable[[], object]] = [
+        lambda: record_listed([order]),  # one after the other
+        lambda: checkout_deliver(notification("payment.refund", back)),  # by one statement
+    ]
+    for way in ways:
+        with statements() as seen:
+            way()
+        locks = [
+            table
+            for each in seen
+            for table in re.findall(r'"checkout_integration_(\w+)"', each.partition("FOR UPDATE OF")[2])
+        ]
+        assert locks[:3] == ["checkout", "order", "personaldata"]
 
 
 def test_listed_row_without_user_id_keeps_it(checkout_deliver: Deliver) -> None:

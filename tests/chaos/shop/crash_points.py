@@ -43,7 +43,7 @@ WEB: Final = (
     CrashPoint(name="web: before verify", module=f"{_FLOWS}.intake", function="_verified", before=True),
     CrashPoint(name="web: after verify", module=f"{_FLOWS}.intake", function="_verified"),
     CrashPoint(name="web: after notification insert", module=f"{_FLOWS}.inbox", function="keep"),
-    CrashPoint(name="web: after order lock", module=f"{_FLOWS}.ledger", function="lock_orders"),
+    CrashPoint(name="web: after order lock", module=f"{_FLOWS}.ledger", function="lock"),
     CrashPoint(name="web: after merge", module=f"{_FLOWS}.ledger", function="write", before=True),
     CrashPoint(name="web: after outbox insert", module=f"{_FLOWS}.ledger", function="write"),
     CrashPoint(
