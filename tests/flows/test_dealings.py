@@ -22,8 +22,13 @@ def test_shop_and_service_agree_in_the_end(profile: str, settings: Any, listen: 
     listen(checkout_paid, grant)
     listen(checkout_reversed, take_back)
     with Receiver() as post_office:
+
+        class Run(Dealings):
+            def __init__(self) -> None:
+                super().__init__(profile, post_office, settings)
+
         run_state_machine_as_test(
-            lambda: Dealings(profile, post_office, settings),
+            Run,
             settings=hypothesis_settings(
                 max_examples=times(100, 2500), stateful_step_count=25, deadline=None
             ),
