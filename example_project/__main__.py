@@ -30,6 +30,12 @@ def main() -> int:
         help="walk through every journey in a throwaway folder, and say how it went",
     )
     parser.add_argument("--json", action="store_true", help="with --check: print the result as JSON")
+    parser.add_argument(
+        "--profile",
+        choices=["field", "spec"],
+        default="field",
+        help="the service behaves as deployed ones do (field), or to the letter of the specification (spec)",
+    )
     options = parser.parse_args()
     try:
         enter("example", RECIPE, ["-m", "example_project", *sys.argv[1:]])
@@ -41,10 +47,10 @@ def main() -> int:
     if options.check:
         from example_project.check.command import run as check
 
-        return check(as_json=options.json)
+        return check(as_json=options.json, profile=options.profile)
     from example_project.demonstration import run
 
-    return run(options.folder.resolve(), options.port)
+    return run(options.folder.resolve(), options.port, options.profile)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from example_project.ports import PortInUse, free_or_raise
 from example_project.processes import Places, ProcessDied, Running, running
 
 
-def run(folder: Path, port: int) -> int:
+def run(folder: Path, port: int, profile: str = "field") -> int:
     """Run until interrupted; returns the exit code."""
     started_at = time.monotonic()
-    places = Places(folder=folder, shop_port=port, service_port=port + 1)
+    places = Places(folder=folder, shop_port=port, service_port=port + 1, profile=profile)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

@@ -24,11 +24,12 @@ class ProcessDied(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where everything is. Shop and service have different host names, as they would in the world."""
+    """Where everything is, and in which profile the service runs. Shop and service have different host names, as they would in the world."""
 
     folder: Path
     shop_port: int
     service_port: int
+    profile: str = "field"
 
     @property
     def shop(self) -> str:
@@ -117,6 +118,7 @@ def running(places: Places) -> Iterator[Running]:
         webhook = f"{places.shop}/checkout/webhook/"
         state = str(places.folder / "service.sqlite3")
         service = ("--port", str(places.service_port), "--webhook-url", webhook, "--state", state)
+        service += ("--profile", places.profile)
         started.start("service", "example_project.service", *service)
         _prepare_database()
         started.start(

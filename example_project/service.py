@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--webhook-url", required=True, help="where the shop takes notifications")
     parser.add_argument("--state", required=True, help="SQLite file that keeps the orders")
+    parser.add_argument("--profile", default="field", help="how the service behaves: field or spec")
     options = parser.parse_args()
     project = SandboxProject(
         project_id="brightwick",
@@ -37,7 +38,7 @@ def main() -> None:
     # Another host name than the shop's, as it would be in the world: neither sees the other's cookies.
     public = f"http://localhost:{options.port}"
     with (
-        Sandbox([project], state=options.state) as sandbox,
+        Sandbox([project], state=options.state, profile=options.profile) as sandbox,
         SandboxServer(sandbox, "127.0.0.1", options.port, public_url=public),
     ):
         ended.wait()

@@ -13,12 +13,13 @@ from example_project.ports import free_pair
 from example_project.processes import Places, ProcessDied, running
 
 
-def run(*, as_json: bool) -> int:
-    """Return 0 when every journey went well, else 1."""
+def run(*, as_json: bool, profile: str = "field") -> int:
+    """Return 0 when every journey went well against the service in that profile, else 1."""
     report = Report(stream=sys.stderr if as_json else sys.stdout)
     with tempfile.TemporaryDirectory(prefix="checkout-example-") as folder:
         port = free_pair()
-        _walk(report, Places(folder=Path(folder), shop_port=port, service_port=port + 1))
+        places = Places(folder=Path(folder), shop_port=port, service_port=port + 1, profile=profile)
+        _walk(report, places)
     if as_json:
         print(report.as_json())
     else:
@@ -34,7 +35,7 @@ def _walk(report: Report, places: Places) -> None:
 
     try:
         with running(places) as started:
-            tell("start", True, "shop, service and worker")
+            tell("start", True, f"shop, service ({places.profile}) and worker")
             # The journeys use the shop's models, which Django has loaded by now.
             from example_project.check.journeys import Journeys
 
@@ -48,12 +49,16 @@ def _walk(report: Report, places: Places) -> None:
 
 
 def main() -> int:
-    """Run in the environment at hand: ``python -m example_project.check.command [--json]``."""
+    """Run in the environment at hand: ``python -m example_project.check.command [--json] [--profile spec]``."""
     parser = argparse.ArgumentParser(prog="python -m example_project.check.command", description=__doc__)
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON; progress goes to stderr"
     )
-    return run(as_json=parser.parse_args().json)
+    parser.add_argument(
+        "--profile", choices=["field", "spec"], default="field", help="how the service behaves"
+    )
+    options = parser.parse_args()
+    return run(as_json=options.json, profile=options.profile)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths.example import ROOT, environment
 
 JOURNEYS = {
@@ -25,9 +27,9 @@ JOURNEYS = {
 }
 
 
-def check(**variables: str) -> subprocess.CompletedProcess[str]:
+def check(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command in the environment at hand."""
-    command = [sys.executable, "-m", "example_project.check.command", "--json"]
+    command = [sys.executable, "-m", "example_project.check.command", "--json", *options]
     return subprocess.run(
         command,
         cwd=ROOT,
@@ -39,12 +41,14 @@ def check(**variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_journey_goes_well() -> None:
-    """Exit code 0, and a JSON report with each step."""
-    done = check()
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_every_journey_goes_well(profile: str) -> None:
+    """Exit code 0, and a JSON report with each step, whichever way the service behaves."""
+    done = check("--profile", profile)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["ok"] is True
+    assert report["steps"][0]["detail"] == f"shop, service ({profile}) and worker"
     assert {step["name"] for step in report["steps"]} >= JOURNEYS
     assert all(set(step) == {"name", "ok", "seconds", "detail"} for step in report["steps"])
 
