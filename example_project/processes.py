@@ -24,7 +24,7 @@ class ProcessDied(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where everything is, and in which profile the service runs. Shop and service have different host names, as they would in the world."""
+    """Where everything is, and how the service behaves. Shop and service have different host names, as in the world."""
 
     folder: Path
     shop_port: int
@@ -117,9 +117,8 @@ def running(places: Places) -> Iterator[Running]:
     try:
         webhook = f"{places.shop}/checkout/webhook/"
         state = str(places.folder / "service.sqlite3")
-        service = ("--port", str(places.service_port), "--webhook-url", webhook, "--state", state)
-        service += ("--profile", places.profile)
-        started.start("service", "example_project.service", *service)
+        where = ("--port", str(places.service_port), "--webhook-url", webhook, "--state", state)
+        started.start("service", "example_project.service", *where, "--profile", places.profile)
         _prepare_database()
         started.start(
             "shop", "example_project.manage", "runserver", "--noreload", f"127.0.0.1:{places.shop_port}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
-from werkzeug.routing import Map, RequestRedirect
+from werkzeug.routing import Map, RequestRedirect, Rule
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
@@ -16,6 +16,7 @@ from checkout_integration.sandbox.assets_route import asset_rules
 from checkout_integration.sandbox.control import Control
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
+from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_details import OperatorDetails
 from checkout_integration.sandbox.operator_page import OperatorPage
@@ -23,7 +24,7 @@ from checkout_integration.sandbox.operator_project import OperatorProject
 from checkout_integration.sandbox.paying import Paying
 from checkout_integration.sandbox.testing_door import TestingDoor
 from checkout_integration.sandbox.unreliable import spoiled
-from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, read_body
+from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, page_answer, read_body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _LOGGED: Final = ("/api/", "/merchant/")
+_PAGES: Final = ("/form/", "/receipt/", "/_sandbox/operator/")
 
 
 class SandboxApp:
@@ -50,7 +52,8 @@ class SandboxApp:
             OperatorDetails(sandbox),
         )
         rules = [rule for part in parts for rule in part.rules()]
-        self._routes = Map([*rules, *asset_rules()], strict_slashes=True)
+        home = Rule("/", methods=["GET"], endpoint=_home)
+        self._routes = Map([home, *rules, *asset_rules()], strict_slashes=True)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -66,11 +69,11 @@ class SandboxApp:
             endpoint, arguments = self._routes.bind_to_environ(request.environ).match()
             answer: Response = endpoint(request, **arguments)
         except RefusedError as error:
-            return json_answer(error.document(), error.status)
+            return _refusal(request, error)
         except RequestRedirect as error:
             return redirect(error.new_url, 308)
         except HTTPException as error:
-            refused = self._framework_error(error.code or 500, error.name)
+            refused = self._framework_error(request, error.code or 500, error.name)
             if isinstance(error, MethodNotAllowed):
                 refused.allow.update(error.valid_methods or ())  # RFC 9110: a 405 names the methods
             return refused
@@ -79,13 +82,13 @@ class SandboxApp:
             self._sandbox.log.record(
                 at=self._now(), direction="in", method=request.method, url=request.path, status=500, note=note
             )
-            return self._framework_error(500, "Internal Server Error")
+            return self._framework_error(request, 500, "Internal Server Error")
         return answer
 
-    def _framework_error(self, status: int, message: str) -> Response:
+    def _framework_error(self, request: Request, status: int, message: str) -> Response:
         """Answer what no operation answered; in the field with a message alone (ERR-01)."""
         code = "" if self._sandbox.profile.framework_errors_short else f"fm000{status}"
-        return json_answer(RefusedError(status, code, message).document(), status)
+        return _refusal(request, RefusedError(status, code, message))
 
     def _log(self, request: Request, answer: Response) -> None:
         if request.path.startswith(_LOGGED):
@@ -102,6 +105,19 @@ class SandboxApp:
 
     def _now(self) -> str:
         return write_moment(self._sandbox.clock.now())
+
+
+def _home(request: Request) -> Response:
+    """Lead whoever opens the bare address to the operator's page."""
+    return redirect("/_sandbox/", 303)
+
+
+def _refusal(request: Request, error: RefusedError) -> Response:
+    """Return the error object, or a page where people are."""
+    if not request.path.startswith(_PAGES):
+        return json_answer(error.document(), error.status)
+    back = TO_OPERATOR if request.path.startswith("/_sandbox/") else None
+    return page_answer(message_page("Not possible", f"{error.text()}.", back), error.status)
 
 
 def _body_of(request: Request) -> bytes:

@@ -35,7 +35,11 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     option("--host", "127.0.0.1", "address to listen on")
     option("--port", "8090", "port to listen on; 0 picks a free one", type=int)
     option("--public-url", "", "address that buyers see, when it is not the one listened on")
-    option("--state", "", "SQLite file that keeps orders over restarts; none keeps them in memory")
+    option(
+        "--state",
+        "",
+        "SQLite file that keeps orders and changed settings over restarts; none keeps them in memory",
+    )
     option("--profile", "field", "behaviour", choices=["field", "spec"])
     option("--project-id", "sandbox-project", "identifier of the project")
     option("--secret-key", _EXAMPLE_SECRET, "its secret; must begin with sandbox_")

@@ -84,6 +84,7 @@ class Creation:
         project = self._projects.find(order.project_id)
         if project is None:
             raise RefusedError(404, "fm000004", "project not found")
+        _check_standing(project)
         again = open_again(order, project, self._now())
         self._ledger.add(again)
         return again

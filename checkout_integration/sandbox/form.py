@@ -70,7 +70,8 @@ class Form:
         order = self._view.find(request.form.get("order_id", ""))
         if order is None:
             return not_found()
-        if order.status != OrderStatus.REJECTED and not self._sandbox.payments.is_expired(order):
+        declined = order.status == OrderStatus.REJECTED and not order.paid
+        if not declined and not self._sandbox.payments.is_expired(order):
             return to_form(order.id)
         return to_form(self._sandbox.creation.order_again(order).id)
 

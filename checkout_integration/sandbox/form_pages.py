@@ -15,6 +15,7 @@ from checkout_integration.sandbox.pages import fill, input_field, joined, line, 
 # WHY: an empty caption reads OK (EP1-21).
 _CAPTION: Final = "OK"
 _REVERSED: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
+TO_OPERATOR: Final = ("/_sandbox/", "Back to the operator")
 
 
 def code_page(order: Order, step: str) -> Markup:
@@ -35,9 +36,13 @@ def code_page(order: Order, step: str) -> Markup:
 
 def end_page(order: Order, *, expired: bool) -> Markup:
     """Return the page of an order that can no longer be paid."""
-    if order.status == OrderStatus.PROCESSED or (order.paid and order.status in _REVERSED):
+    # WHY all but one: a payment that nobody acknowledged turns rejected at the service, and the buyer has paid (field notes).
+    if order.paid and order.status != OrderStatus.CANCELED:
         return _paid_page(order)
     if order.status == OrderStatus.CANCELED:
+        if order.paid:
+            text = "It was cancelled after the payment. Ask the seller for your money."
+            return _failed_page(order, "Payment cancelled", text, "", again=False)
         return _failed_page(
             order, "Payment cancelled", "Nothing was charged.", "paymentCancelled", again=False
         )
@@ -52,18 +57,18 @@ def end_page(order: Order, *, expired: bool) -> Markup:
 
 def _paid_page(order: Order) -> Markup:
     back = order.status in _REVERSED
+    heading = "Payment returned" if back else "Payment successful"
     content = fill(
         "result",
         tone="bad" if back else "good",
         mark="↩" if back else "✓",
-        heading="Payment returned" if back else "Payment successful",
+        heading=heading,
         text=f"A receipt goes to {order.receipt_email}." if order.receipt_email else "Thank you.",
         lines=joined([price_lines(order), line("Receipt", order.receipt_number)]),
         buttons=_return_button(order.url_success, order.button_caption),
     )
-    return page(
-        "Payment successful", content, width="narrow", event="paymentCompleted", scheme=order.view_scheme
-    )
+    event = "" if back else "paymentCompleted"
+    return page(heading, content, width="narrow", event=event, scheme=order.view_scheme)
 
 
 def _failed_page(order: Order, heading: str, text: str, event: str, *, again: bool) -> Markup:
@@ -98,9 +103,10 @@ def _return_button(url: str, caption: str, *, primary: bool = True) -> Markup:
     )
 
 
-def message_page(heading: str, text: str) -> Markup:
-    """Return a page that says one thing, for instance that there is no such order."""
-    content = fill("result", tone="bad", mark="?", heading=heading, text=text, lines="", buttons="")
+def message_page(heading: str, text: str, back: tuple[str, str] | None = None) -> Markup:
+    """Return a page that says one thing, for instance that there is no such order; `back` is a link and its words."""
+    link = Markup('<a class="button full" href="{}">{}</a>').format(*back) if back else ""
+    content = fill("result", tone="bad", mark="?", heading=heading, text=text, lines="", buttons=link)
     return page(heading, content, width="narrow")
 
 

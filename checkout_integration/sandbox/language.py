@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
 from werkzeug.wrappers import Request
 
 from checkout_integration.sandbox.order import Order
@@ -18,10 +20,15 @@ def is_locale(text: str) -> bool:
     return _LOCALE.fullmatch(text) is not None
 
 
+def preferred_language(ranges: str) -> str:
+    """Return the language that a text in Accept-Language form likes best, "" when it names none (EP1-09)."""
+    best = parse_accept_header(ranges, LanguageAccept).best or ""
+    return best if is_locale(best) else ""
+
+
 def language_of(request: Request) -> str:
     """Return the language that the Accept-Language header likes best, "" when it names none."""
-    best = request.accept_languages.best or ""
-    return best if is_locale(best) else ""
+    return preferred_language(request.headers.get("Accept-Language", ""))
 
 
 def with_language(order: Order, language: str) -> Order:

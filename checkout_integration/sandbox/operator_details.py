@@ -13,7 +13,7 @@ from werkzeug.wrappers import Request, Response
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.documents import Context
-from checkout_integration.sandbox.form_pages import message_page
+from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.json_text import write_json
 from checkout_integration.sandbox.operator_parts import TONES, buttons_part, told_part
 from checkout_integration.sandbox.pages import fill, page
@@ -43,7 +43,7 @@ class OperatorDetails:
         """Show an order: its document, what the merchant was told, and what can be done with it."""
         order = self._sandbox.ledger.find(order_id)
         if order is None or order.reversal:
-            return page_answer(message_page("No such order", "Go back to the operator's page."), 404)
+            return page_answer(message_page("No such order", "It is not there.", TO_OPERATOR), 404)
         deliveries = self._sandbox.outgoing.of_order(order_id)
         refundable = order.status == OrderStatus.PROCESSED
         refund = fill("refund", order_id=order.id, whole=order.charge_amount) if refundable else ""
@@ -55,7 +55,7 @@ class OperatorDetails:
             tone=TONES.get(order.status, "bad"),
             amount=display_money(order.amount, order.currency),
             refund=refund,
-            buttons=buttons_part(order, deliveries),
+            buttons=buttons_part(order, deliveries, then="order"),
             told=told_part(deliveries) or Markup('<p class="soft">Nothing yet.</p>'),
             document=_readable(write_json(self._sandbox.documents.order(order, Context.LIST))),
         )
@@ -65,7 +65,9 @@ class OperatorDetails:
         """Show a request and its answer."""
         entry = next((each for each in self._sandbox.log.entries() if each.number == number), None)
         if entry is None:
-            return page_answer(message_page("No such exchange", "The log keeps the newest ones."), 404)
+            return page_answer(
+                message_page("No such exchange", "The log keeps the newest ones.", TO_OPERATOR), 404
+            )
         version = f"version {entry.version}" if entry.version else "no version header"
         content = fill(
             "log_page",

@@ -10,7 +10,7 @@ from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.form_pages import message_page
+from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_parts import log_part, orders_part, project_part
 from checkout_integration.sandbox.pages import choices, fill, joined, page
@@ -75,13 +75,13 @@ class OperatorPage:
         try:
             self._sandbox.clock.advance(float(seconds) if known else 0)
         except ValueError as error:
-            return page_answer(message_page("Not possible", f"{error}."), 400)
+            return page_answer(message_page("Not possible", f"{error}.", TO_OPERATOR), 400)
         return self._back()
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
         """Press one of an order's buttons."""
         if action not in self._actions:
-            return page_answer(message_page("No such action", "Go back to the operator's page."), 404)
+            return page_answer(message_page("No such action", "It is not there.", TO_OPERATOR), 404)
         try:
             if action == "refund" and request.form.get("amount"):
                 self._sandbox.payments.refund(
@@ -92,10 +92,10 @@ class OperatorPage:
             else:
                 self._actions[action](order_id)
         except RefusedError as error:
-            return page_answer(message_page("Not possible", error.text()), error.status)
-        return self._back()
+            return page_answer(message_page("Not possible", error.text(), TO_OPERATOR), error.status)
+        return self._back(f"operator/orders/{order_id}" if request.form.get("then") == "order" else "")
 
-    def _back(self) -> Response:
+    def _back(self, place: str = "") -> Response:
         """Return to the page, after a moment in which what was queued can be delivered and be seen there."""
         self._sandbox.wait_idle(2.0)
-        return redirect("/_sandbox/", 303)
+        return redirect(f"/_sandbox/{place}", 303)

@@ -75,9 +75,9 @@ def _actions(order: Order, deliveries: Sequence[Delivery]) -> list[str]:
     return _BUTTONS.get(order.status, []) + (["resend"] if deliveries else [])
 
 
-def buttons_part(order: Order, deliveries: Sequence[Delivery]) -> Markup:
-    """Return a button for each thing that can be done with the order now."""
-    return joined([_button(order.id, action) for action in _actions(order, deliveries)])
+def buttons_part(order: Order, deliveries: Sequence[Delivery], then: str = "") -> Markup:
+    """Return a button for each thing that can be done with the order now; `then` "order" leads to the order's own page."""
+    return joined([_button(order.id, action, then) for action in _actions(order, deliveries)])
 
 
 def told_part(deliveries: Sequence[Delivery]) -> Markup:
@@ -89,11 +89,11 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
-def _button(order_id: str, action: str) -> Markup:
+def _button(order_id: str, action: str, then: str) -> Markup:
     return Markup(
-        '<form method="post" action="/_sandbox/operator/orders/{}/{}">'
+        '<form method="post" action="/_sandbox/operator/orders/{}/{}"><input type="hidden" name="then" value="{}">'
         '<button class="small" type="submit">{}</button></form>'
-    ).format(order_id, action, action.capitalize())
+    ).format(order_id, action, then, action.capitalize())
 
 
 def _told(delivery: Delivery) -> Markup:

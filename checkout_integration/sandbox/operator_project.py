@@ -12,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.form_pages import message_page
+from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.pages import fill, input_field, joined, page, select_field
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.wire import page_answer
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 _TEXTS: Final = {
     "webhook_url": "Webhook URL",
     "title": "Seller's name",
+    "agreement_number": "Number of the agreement",
     "success_url": "Return URL after success",
     "fail_url": "Return URL after failure",
+    "currency": "Currency of products",
+    "charge_currency": "Currency of buyers' cards, empty is the order's",
 }
 _SWITCHES: Final = {
     "live": ("Payments", "live", "test"),
@@ -35,14 +38,34 @@ _SWITCHES: Final = {
     "tells_expiry": ("expires_at of notifications", "told", "empty"),
 }
 _CHOICES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "invalid_status": ("Answer to invalid data", {"400": "400", "422": "422"}),
     "mode": ("Webhook mode", {mode: mode.replace("_", "-") for mode in WebhookMode}),
     "vat_payer": ("VAT is paid by", {payer: payer for payer in VatPayer}),
 }
 _NUMBERS: Final[Mapping[str, tuple[str, Callable[[Decimal], object]]]] = {
     "retry_interval": ("Seconds between attempts", float),
     "retry_limit": ("Further attempts", int),
+    "attempt_timeout": ("Seconds to wait for an answer", float),
+    "virtual_currency_price": ("Price of a unit of virtual currency", Decimal),
+    "charge_rate": ("Rate of the cards' currency", Decimal),
 }
+_STATUS: Final = "invalid_status"
+_SCHEDULE: Final = "retry_schedule"
 _SECRET: Final = "new_secret_key"
+_OTHERS: Final = {
+    _SCHEDULE: (
+        "Seconds before each further attempt, in the place of interval and number",
+        "60, 600, 3600",
+        True,
+    ),
+    _SECRET: ("New secret key", "empty keeps the old one", False),
+}
+_GROUPS: Final = {
+    "Notifications": "webhook_url mode retry_interval retry_limit retry_schedule attempt_timeout tells_expiry",
+    "Money": "live activated currency virtual_currency_price vat_payer charge_currency charge_rate",
+    "Form": "title agreement_number success_url fail_url dynamic_urls ask_billing_address",
+    "Access": "new_secret_key suspended invalid_status",
+}
 
 
 class OperatorProject:
@@ -64,7 +87,9 @@ class OperatorProject:
         """Show the settings."""
         project = self._sandbox.projects.find(project_id)
         if project is None:
-            return page_answer(message_page("No such project", "Go back to the operator's page."), 404)
+            return page_answer(
+                message_page("No such project", "It is not one of this sandbox.", TO_OPERATOR), 404
+            )
         return page_answer(settings_page(project, "Changes count for what is created from now on."))
 
     def change(self, request: Request, project_id: str) -> Response:
@@ -73,10 +98,11 @@ class OperatorProject:
             self._sandbox.projects.named(project_id)
             project = self._sandbox.projects.update(project_id, **_changes(request.form))
         except RefusedError as error:
-            return page_answer(message_page("Not possible", error.message), error.status)
+            return page_answer(message_page("Not possible", error.text(), TO_OPERATOR), error.status)
         except (ValueError, InvalidOperation) as error:
             text = str(error) if isinstance(error, ValueError) else "A number is wanted."
-            return page_answer(message_page("The project refuses this", text), 400)
+            back = (f"/_sandbox/operator/project/{project_id}", f"Back to {project_id}")
+            return page_answer(message_page("The project refuses this", text, back), 400)
         return page_answer(settings_page(project, "Saved."))
 
 
@@ -85,6 +111,10 @@ def _changes(form: Mapping[str, str]) -> dict[str, Any]:
     changes |= {name: form[name] == "yes" for name in _SWITCHES if name in form}
     changes |= {name: form[name] for name in _CHOICES if name in form}
     changes |= {name: kind(_number(form[name])) for name, (_, kind) in _NUMBERS.items() if name in form}
+    if _STATUS in form:
+        changes[_STATUS] = int(_number(form[_STATUS]))
+    if _SCHEDULE in form:
+        changes[_SCHEDULE] = [_number(each) for each in form[_SCHEDULE].replace(",", " ").split()]
     if form.get(_SECRET):
         changes["secret_key"] = form[_SECRET]
     return changes
@@ -102,20 +132,25 @@ def settings_page(project: SandboxProject, said: str) -> Markup:
     kept: dict[str, str] = {name: str(getattr(project, name)) for name in (*_TEXTS, *_CHOICES)}
     kept |= {name: "yes" if getattr(project, name) else "no" for name in _SWITCHES}
     kept |= {name: f"{getattr(project, name):g}" for name in _NUMBERS}
-    fields = [input_field(name, label, kept, {}, needed=False) for name, label in _TEXTS.items()]
-    fields += [select_field(name, label, texts, kept) for name, (label, texts) in _CHOICES.items()]
-    fields += [
-        select_field(name, label, {"yes": yes, "no": no}, kept)
-        for name, (label, yes, no) in _SWITCHES.items()
+    kept[_SCHEDULE] = ", ".join(f"{each:g}" for each in project.retry_schedule)
+    groups = [
+        fill("group", heading=heading, fields=joined([_field(name, kept) for name in names.split()]))
+        for heading, names in _GROUPS.items()
     ]
-    fields += [
-        input_field(name, label, kept, {}, inputmode="numeric") for name, (label, _) in _NUMBERS.items()
-    ]
-    fields.append(input_field(_SECRET, "New secret key", {}, {}, "empty keeps the old one", needed=False))
-    content = fill(
-        "settings",
-        project_id=project.project_id,
-        said=said,
-        fields=Markup('<div class="columns">{}</div>').format(joined(fields)),
-    )
+    content = fill("settings", project_id=project.project_id, said=said, fields=joined(groups))
     return page(f"Project {project.project_id}", content)
+
+
+def _field(name: str, kept: Mapping[str, str]) -> Markup:
+    """Return the field of one setting with its present value; a secret is never shown."""
+    if name in _TEXTS:
+        return input_field(name, _TEXTS[name], kept, {}, needed=False)
+    if name in _NUMBERS:
+        return input_field(name, _NUMBERS[name][0], kept, {}, inputmode="decimal")
+    if name in _CHOICES:
+        return select_field(name, *_CHOICES[name], kept)
+    if name in _SWITCHES:
+        label, yes, no = _SWITCHES[name]
+        return select_field(name, label, {"yes": yes, "no": no}, kept)
+    label, hint, shown = _OTHERS[name]
+    return input_field(name, label, kept if shown else {}, {}, hint, needed=False)

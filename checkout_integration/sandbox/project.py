@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any, Final
@@ -173,6 +174,11 @@ class Projects:
         """Take the projects of the sandbox's start."""
         self._lock = threading.Lock()
         self._by_id = {project.project_id: project for project in projects}
+        self._listeners: list[Callable[[SandboxProject], None]] = []
+
+    def subscribe(self, listener: Callable[[SandboxProject], None]) -> None:
+        """Call `listener` with each project whose settings were changed."""
+        self._listeners.append(listener)
 
     def find(self, project_id: str) -> SandboxProject | None:
         """Return the project, or None."""
@@ -217,4 +223,6 @@ class Projects:
         with self._lock:
             changed = replace(self._by_id[project_id], **changes)
             self._by_id[project_id] = changed
+        for listener in self._listeners:
+            listener(changed)
         return changed

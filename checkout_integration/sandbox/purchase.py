@@ -13,6 +13,7 @@ from typing import Any, Final
 from checkout_integration.protocol.vocabulary import OrderType, Platform
 from checkout_integration.sandbox.currencies import is_currency, round_money
 from checkout_integration.sandbox.fields import Fields
+from checkout_integration.sandbox.language import preferred_language
 from checkout_integration.sandbox.project import SandboxProject
 
 _CAPTION_LIMIT: Final = 18  # field notes
@@ -139,7 +140,7 @@ def _read_token_user(user: Fields | None) -> dict[str, Any] | None:
         "phone": (phone.text("value") if phone else None) or "",
         "phone_verified": (phone.boolean("verified") if phone else None) or False,
         "ip": (ip.ip("value") if ip else None) or "",
-        "locale": re.split(r"[,;]", ranges)[0].strip() if ranges else "",
+        "locale": preferred_language(ranges or ""),
         "address": user.address("address"),
     }
 

@@ -22,6 +22,7 @@ from checkout_integration.sandbox.outgoing import Outgoing
 from checkout_integration.sandbox.payments import Payments
 from checkout_integration.sandbox.profile import profile_named
 from checkout_integration.sandbox.project import Projects, SandboxProject
+from checkout_integration.sandbox.project_memory import ProjectMemory
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.store import Store
 from checkout_integration.sandbox.testing_cases import TestingCases
@@ -51,7 +52,11 @@ class Sandbox:
         profile: str = "field",
         clock: VirtualClock | None = None,
     ) -> None:
-        """Build a sandbox; with a `state` file, orders, waiting messages and the clock survive a restart."""
+        """Build a sandbox; with a `state` file, orders, tokens, messages, clock and changed settings survive a restart.
+
+        A changed setting gives way to another value in `projects`. Faults, the run log and results of testing cases are
+        not kept.
+        """
         self.profile = profile_named(profile)
         self.projects = Projects(list(projects))
         self.clock = clock or VirtualClock()
@@ -59,6 +64,7 @@ class Sandbox:
         self.log = RunLog()
         self.store = Store(state)
         self._restore_clock()
+        ProjectMemory(self.store, self.projects)
         self.documents = Documents(self.profile)
         self.ledger = Ledger(self.store)
         self.outgoing = Outgoing(self.store, self.documents, self.profile)

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.form_pages import message_page
+from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.pages import choices, fill, joined
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.testing_cases import Trial
@@ -54,7 +54,7 @@ class TestingDoor:
         try:
             self._run(request.form.get("case", ""), request.form)
         except RefusedError as error:
-            return page_answer(message_page("Not possible", error.message), error.status)
+            return page_answer(message_page("Not possible", error.text(), TO_OPERATOR), error.status)
         return redirect("/_sandbox/#testing", 303)
 
     def _run(self, case: str, asked: Any) -> Trial:

@@ -28,6 +28,32 @@ def test_the_clock_runs_or_stands(service: Service) -> None:
     assert not service.sandbox.clock.running
 
 
+def test_the_bare_address_leads_to_the_page(service: Service) -> None:
+    """Whoever opens what the command has printed finds the operator's page."""
+    page = requests.get(service.url, timeout=10)
+    assert (page.url, page.status_code) == (f"{service.url}/_sandbox/", 200)
+
+
+def test_a_button_of_an_order_leads_back_to_it(service: Service) -> None:
+    """From the order's own page to the order's own page, from the list to the list."""
+    order_id = service.order_id()
+    own = f"operator/orders/{order_id}"
+    assert 'name="then" value="order"' in look(service, own).text
+    assert press(service, f"orders/{order_id}/pay", then="order").url.endswith(own)
+    assert press(service, f"orders/{order_id}/refund").url.endswith("/_sandbox/")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("orders/nothing/pay", 404), ("orders/nothing", 405), ("log/one", 404), ("dance", 404)],
+)
+def test_people_get_pages_with_a_way_back(service: Service, path: str, status: int) -> None:
+    """No JSON where a person has clicked."""
+    page = press(service, path)
+    assert (page.status_code, page.headers["Content-Type"]) == (status, "text/html; charset=utf-8")
+    assert 'href="/_sandbox/"' in page.text
+
+
 @pytest.mark.spec("STA-08", "EVT-06")
 def test_a_paid_order_is_cancelled_by_its_button(service: Service) -> None:
     """payment.cancel after payment.success, as it happens in the field."""

@@ -58,9 +58,30 @@ def test_the_page_changes_only_what_it_names(service: Service) -> None:
     assert service.create(url_success="https://shop.example/").status_code == 400
 
 
+def test_the_page_offers_what_the_control_api_has(service: Service) -> None:
+    """Every setting but the merchant's; sent as it is shown, the form changes nothing."""
+    before = service.sandbox.projects.named(PROJECT)
+    page = requests.get(f"{service.url}/_sandbox/operator/project/{PROJECT}", timeout=10).text
+    told = requests.get(f"{service.url}/_sandbox/project", timeout=10).json()
+    assert {name for name in told if f'name="{name}"' not in page} == {"project_id", "merchant"}
+    answer = change_by_page(service, retry_schedule="60, 2.5", invalid_status="422", charge_rate="1.5")
+    assert answer.status_code == 200
+    project = service.sandbox.projects.named(PROJECT)
+    assert (project.retry_schedule, project.invalid_status, str(project.charge_rate)) == (
+        (60, 2.5),
+        422,
+        "1.5",
+    )
+    change_by_page(service, retry_schedule="", invalid_status="400", charge_rate="1")
+    assert service.sandbox.projects.named(PROJECT) == before
+
+
 @pytest.mark.parametrize(
     "settings",
     [
+        {"retry_schedule": "soon"},
+        {"invalid_status": "500"},
+        {"charge_currency": "gold"},
         {"webhook_url": "http://shop.example/"},
         {"new_secret_key": "real-secret"},
         {"mode": "often"},
