@@ -20,10 +20,14 @@ from checkout_integration.sandbox.sending import Answer, send_notification
 
 
 class Consent(StrEnum):
-    """What the merchant made of the question; all but the first refuse the payment."""
+    """What the merchant made of the question; all but the first refuse the payment.
+
+    Denied is a 4xx; failed is an answer that means neither yes nor no: a broken shop, a redirect, a 204.
+    """
 
     GIVEN = "given"
     DENIED = "denied"
+    FAILED = "failed"
     UNANSWERED = "unanswered"
 
 
@@ -56,7 +60,9 @@ class Approval:
         answer = self._answer(order, project)
         if answer.status == 0:
             return Consent.UNANSWERED
-        return Consent.GIVEN if answer.status == 200 else Consent.DENIED
+        if answer.status == 200:
+            return Consent.GIVEN
+        return Consent.DENIED if 400 <= answer.status < 500 else Consent.FAILED
 
     def _answer(self, order: Order, project: SandboxProject) -> Answer:
         """Return the merchant's answer, as the fault has it that strikes the question."""

@@ -48,9 +48,8 @@ class Form:
         order = self._view.find(request.args.get("order_id", ""))
         if order is None:
             return not_found()
-        expired = self._sandbox.payments.is_expired(order)
-        if order.status != OrderStatus.CREATED or expired:
-            return page_answer(end_page(order, expired=expired))
+        if not self._view.is_open(order):
+            return page_answer(end_page(order, expired=self._sandbox.payments.is_expired(order)))
         order = note_visit(self._sandbox, order, request)
         return self._view.pay_page(order, request.args, refused=request.args.get("refused", ""))
 

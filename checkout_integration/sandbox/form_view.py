@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response
 
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.form_pages import message_page
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.pay_page import pay_page
@@ -33,6 +34,10 @@ class FormView:
         """Return the order of that identifier; reversal items have no form."""
         order = self._sandbox.ledger.find(order_id)
         return None if order is None or order.reversal else order
+
+    def is_open(self, order: Order) -> bool:
+        """Whether the order can still be paid."""
+        return order.status == OrderStatus.CREATED and not self._sandbox.payments.is_expired(order)
 
     def asks_address(self, order: Order) -> bool:
         """Whether the form asks for the billing address (ORD-25)."""

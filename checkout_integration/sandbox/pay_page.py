@@ -33,6 +33,10 @@ _VAT: Final = {
 STALE: Final = "stale"
 _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     Consent.DENIED: ("The payment was refused.", "The seller did not approve this customer."),
+    Consent.FAILED: (
+        "The payment was refused.",
+        "The seller could not approve it just now. You can try again.",
+    ),
     Consent.UNANSWERED: ("The payment was refused.", "The seller did not answer in time. You can try again."),
     STALE: ("The payment was not confirmed.", "Your bank's question is no longer open. Please pay again."),
 }

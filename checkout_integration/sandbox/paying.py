@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _KEPT: Final = 1000
+_KEPT_SHOWN: Final = ("method", "country")
 
 
 class Paying:
@@ -51,18 +53,26 @@ class Paying:
         if order is None:
             return not_found()
         ask_address = self._view.asks_address(order)
+        if not self._view.is_open(order):
+            return to_form(
+                order.id
+            )  # paid in another window, or too late: its page says so, whatever was typed
         typed = read_typed(request.form, self._sandbox.clock.now(), ask_address=ask_address)
         if typed.method is None:
             return self._view.pay_page(order, request.form, typed.problems)
         try:
-            consent = self._sandbox.payments.ask(order.id)
-            if consent is not Consent.GIVEN:
-                return to_form(order.id, refused=consent)
-            if isinstance(typed.method, Card) and typed.method.asks_code:
-                return self._ask_code(order, typed)
-            return self._conclude(order, typed)
+            return self._attempt(order, typed, request.form)
         except RefusedError:
             return to_form(order.id)  # the page says how the order stands
+
+    def _attempt(self, order: Order, typed: Typed, form: Mapping[str, str]) -> Response:
+        consent = self._sandbox.payments.ask(order.id)
+        if consent is not Consent.GIVEN:
+            kept = {name: form[name] for name in _KEPT_SHOWN if form.get(name)}
+            return to_form(order.id, refused=consent, **kept)
+        if isinstance(typed.method, Card) and typed.method.asks_code:
+            return self._ask_code(order, typed)
+        return self._conclude(order, typed)
 
     def take_code(self, request: Request) -> Response:
         """Take the code of the 3-D Secure step: the right one pays, any other is a decline (MTH-07)."""

@@ -82,16 +82,31 @@ def test_the_default_mode_does_not_ask(service: Service) -> None:
 
 
 @pytest.mark.spec("EVT-02", "EVT-11")
-@pytest.mark.parametrize("status", [204, 301, 302, 307, 403, 500, 503])
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (403, "The seller did not approve this customer."),
+        *((status, "The seller could not approve it just now.") for status in (204, 301, 302, 307, 500, 503)),
+    ],
+)
 @pytest.mark.parametrize("card", ["4242424242424242", "4000002760003184"])
-def test_the_form_says_that_it_was_refused(strict: Service, status: int, card: str) -> None:
+def test_the_form_says_that_it_was_refused(strict: Service, status: int, words: str, card: str) -> None:
     """The buyer reads that the payment was refused, and can pay again; a redirect is not followed to a friendly page."""
     order_id = strict.order_id()
     strict.receiver.answers, strict.receiver.location = [status], strict.receiver.url
     page = strict.pay_form(order_id, number=card)
-    assert "The seller did not approve this customer. Nothing was charged." in page.text
+    assert words in page.text
+    assert "Nothing was charged." in page.text
     assert 'action="/form/pay"' in page.text
     assert strict.receiver.events == ["user.validate"]
+
+
+def test_the_country_is_kept_over_a_refusal() -> None:
+    """The form comes back with the total that the buyer saw."""
+    with running(mode="pre_approval", ask_billing_address=True, vat_payer="buyer") as strict:
+        strict.receiver.answers = [403]
+        page = strict.pay_form(strict.order_id(amount=10), country="DE")
+    assert "Pay $11.90 USD" in page.text
 
 
 def test_the_form_says_that_nobody_answered(strict: Service) -> None:

@@ -34,6 +34,15 @@ def test_a_payment_cancelled_afterwards_is_not_called_free(service: Service) -> 
     assert "Nothing was charged" not in page
 
 
+@pytest.mark.parametrize("ending", ["pay", "decline", "cancel", "expire"])
+def test_another_window_shows_how_it_ended(service: Service, ending: str) -> None:
+    """Pay pressed on a form that is open still: the order's end, even where something was typed wrong."""
+    order_id = service.order_id()
+    service.act(order_id, ending)
+    assert 'action="/form/pay"' not in service.pay_form(order_id, number="12").text
+    assert len(service.receiver.received) == (ending != "expire")
+
+
 @pytest.mark.parametrize("action", ["refund", "chargeback"])
 def test_a_returned_payment_completes_nothing(service: Service, action: str) -> None:
     """Title and heading say returned, and the page around the form hears of no completed payment."""
