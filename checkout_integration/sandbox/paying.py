@@ -54,9 +54,7 @@ class Paying:
             return not_found()
         ask_address = self._view.asks_address(order)
         if not self._view.is_open(order):
-            return to_form(
-                order.id
-            )  # paid in another window, or too late: its page says so, whatever was typed
+            return to_form(order.id)  # paid in another window, or too late: its page says so
         typed = read_typed(request.form, self._sandbox.clock.now(), ask_address=ask_address)
         if typed.method is None:
             return self._view.pay_page(order, request.form, typed.problems)
