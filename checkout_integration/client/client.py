@@ -52,7 +52,8 @@ from checkout_integration.protocol.vocabulary import (
 )
 
 ANSWER_BYTES_MAX: Final = 256 * 1024
-PAGE_BYTES_MAX: Final = 8 * 1024 * 1024
+PAGE_BYTES_MAX: Final = 7 * 1024 * 1024
+"""A thousand rows, the largest page, of 7 kB each; while they are put together they are held twice."""
 ROW_VALUES_MAX: Final = 1_000
 """Of a page's rows on average; an order has about 150 values, and each item of it a dozen more."""
 _MASK: Final = "***"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_PIECE: Final = 64 * 1024
 
 
 class BodyRefused(ValueError):
@@ -28,30 +29,40 @@ def read_body(chunks: Iterable[bytes], encoding: str, limit: int) -> bytes:
 
 
 def _bounded(chunks: Iterable[bytes], limit: int) -> bytes:
-    body = bytearray()
+    pieces, size = [], 0
     for chunk in chunks:
-        body += chunk
-        _refuse_beyond(limit, len(body))
-    return bytes(body)
+        size += len(chunk)
+        _refuse_beyond(limit, size)
+        pieces.append(chunk)
+    return b"".join(pieces)
 
 
 def _gunzip(chunks: Iterable[bytes], limit: int) -> bytes:
     inflate = zlib.decompressobj(_GZIP)
-    body = bytearray()
+    body = _bounded(_inflated(inflate, chunks, limit), limit)
+    if not inflate.eof:
+        raise BodyRefused("it was cut short")
+    return body
+
+
+def _inflated(inflate: zlib._Decompress, chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     received = 0
     for chunk in chunks:
         received += len(chunk)
         _refuse_beyond(limit, received)
-        try:
-            body += inflate.decompress(chunk, limit + 1 - len(body))
-        except zlib.error:
-            raise BodyRefused("its compression is damaged") from None
-        _refuse_beyond(limit, len(body))
+        yield from _pieces(inflate, chunk)
         if inflate.unused_data:
             raise BodyRefused("something follows its compressed end")
-    if not inflate.eof:
-        raise BodyRefused("it was cut short")
-    return bytes(body)
+
+
+def _pieces(inflate: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    """What a chunk holds, piece by piece: a chunk of 64 kB can hold 64 MB."""
+    try:
+        while chunk:
+            yield inflate.decompress(chunk, _PIECE)
+            chunk = inflate.unconsumed_tail
+    except zlib.error:
+        raise BodyRefused("its compression is damaged") from None
 
 
 def _refuse_beyond(limit: int, size: int) -> None:

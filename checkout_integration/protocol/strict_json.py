@@ -53,11 +53,11 @@ def loads(body: bytes, *, most_values: int = MAX_VALUES) -> JsonValue:
     refuse to store, are replaced by U+FFFD. ``most_values`` bounds the memory: commas and opening brackets
     are counted, those in text too.
     """
+    _refuse_many(body, most_values)  # first: it needs no memory of its own
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
-    _refuse_many(body, most_values)
     _refuse_depth(body)
     value = _decode(text)
     return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
