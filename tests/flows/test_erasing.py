@@ -200,8 +200,10 @@ def test_who_only_asked_can_be_erased(checkout_deliver: Deliver, hooks: type[Sho
     checkout_deliver(event="user.validate", user=told_user())
     erase(external_id=EXTERNAL_ID)
     checkout_deliver(event="user.validate", user=told_user(), delivery_try=2)
+    asked_anew = notification("user.validate", told_user(), id="asked-anew")
+    assert checkout_deliver(asked_anew).status_code == 403
     assert columns_with(CANARIES) == set()
-    assert ValidationDecision.objects.count() == 2
+    assert ValidationDecision.objects.count() == 3
 
 
 def test_nobody_is_found_who_is_not_here(customer: Deliver) -> None:
