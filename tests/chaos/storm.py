@@ -56,6 +56,7 @@ class Storm:
         self._plan = plan
         self._chance = random.Random(plan.seed)
         self._watchers: list[threading.Thread] = []
+        self._victims = self._chosen_victims()
 
     def burn_fuses(self) -> None:
         """Kill a process at each named place, as often as the plan says, one at a time."""
@@ -104,16 +105,19 @@ class Storm:
         self.done.points[point.name] += 1
 
     def _kill_one(self) -> None:
-        """Kill one process; where none of a kind lives just now, one of another kind."""
-        for victim in self._victims():
-            for pid in self._processes(victim):
-                if kill(pid):
+        """Kill one process. Where none of its kind lives just now, its parent is starting: that is waited for a while."""
+        for victim in self._victims:
+            deadline = time.monotonic() + SEEN_WITHIN
+            while time.monotonic() < deadline:
+                if any(kill(pid) for pid in self._processes(victim)[:1]):
                     self.done.kills[victim] += 1
                     return
-            time.sleep(0.05)
+                time.sleep(0.05)
 
-    def _victims(self) -> Iterator[str]:
+    def _chosen_victims(self) -> Iterator[str]:
+        """Yield each kind once, then by weight, without end."""
         kinds, weights = list(VICTIMS), list(VICTIMS.values())
+        yield from self._chance.sample(kinds, len(kinds))
         while True:
             yield self._chance.choices(kinds, weights)[0]
 

@@ -32,6 +32,8 @@ class Ledger:
     acknowledged: dict[str, Message] = field(default_factory=dict)
     answers: Counter[int] = field(default_factory=Counter)
     slowest: float = 0.0
+    """Seconds from the first attempt of a message to its acknowledgement."""
+    longest_answer: float = 0.0
     hung: int = 0
 
 
@@ -144,8 +146,10 @@ class Traffic:
     def _deliver(self, message: Message, attempt: int) -> None:
         begun, pause = time.monotonic(), 0.05
         while not self._ended.is_set():
+            sent = time.monotonic()
             status = self._post(message.body(attempt))
             with self._lock:
+                self.ledger.longest_answer = max(self.ledger.longest_answer, time.monotonic() - sent)
                 self.ledger.answers[status] += 1
                 if status == 200:
                     self.ledger.acknowledged[message.id] = message

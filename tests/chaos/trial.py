@@ -138,6 +138,7 @@ class _Trial:
             "acknowledged notifications": len(ledger.acknowledged),
             "answers by status": {str(status): count for status, count in sorted(ledger.answers.items())},
             "longest until acknowledged": round(ledger.slowest, 1),
+            "longest answer": round(ledger.longest_answer, 1),
             "longest until the database was used again": round(max(done.back_after, default=0.0), 1),
             "sales through the sandbox": len(self._buyers.bought),
             "sales that could not begin": dict(self._buyers.turned_away),
