@@ -19,6 +19,7 @@ from checkout_integration.models.columns import (
     InstantField,
     MoneyField,
 )
+from checkout_integration.models.row import Row
 from checkout_integration.policy.binding import Sale
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def new_reference() -> str:
     return secrets.token_hex(16)
 
 
-class Checkout(models.Model):
+class Checkout(Row):
     """A sale of this shop: what was asked for, by whom, at what price.
 
     It is committed before the service is called, and its ``reference`` travels in the order's metadata: a payment is

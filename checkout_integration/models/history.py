@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
+from checkout_integration.models.row import Row
 
 
-class Transition(models.Model):
+class Transition(Row):
     """One change of an order's displayed status: from, to, cause and time."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transitions")
@@ -46,7 +47,7 @@ class Transition(models.Model):
         return f"{self.from_status or '–'} → {self.to_status}"
 
 
-class Incident(models.Model):
+class Incident(Row):
     """Something that staff should look at: a contradiction, unknown content, a payment for nothing sold here.
 
     One row per ``key``, however often it is seen.

@@ -6,9 +6,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.row import Row
 
 
-class Notification(models.Model):
+class Notification(Row):
     """A notification whose signature matched (WHK-01 to WHK-08).
 
     One row per ``key``: SHA-256 over project, notification id, event and object id; never over the body, which changes with
@@ -58,7 +59,7 @@ class Notification(models.Model):
         return f"{self.event} {self.notification_id}"
 
 
-class ValidationDecision(models.Model):
+class ValidationDecision(Row):
     """The shop's answer to one user.validate: who asked, what was answered and why, and how long it took."""
 
     notification = models.ForeignKey(

@@ -17,6 +17,7 @@ from checkout_integration.models.columns import (
     InstantField,
     MoneyField,
 )
+from checkout_integration.models.row import NearQuerySet, Row
 from checkout_integration.policy import personal
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol import order as documents
@@ -34,7 +35,7 @@ STATE_COLUMNS = frozenset(
 """Columns that only ``flows.ledger`` writes, under the order's lock."""
 
 
-class OrderQuerySet(models.QuerySet["Order"]):
+class OrderQuerySet(NearQuerySet["Order"]):
     """Questions that a shop asks of its orders."""
 
     def paid(self) -> Self:
@@ -60,7 +61,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(waiting).distinct()
 
 
-class Order(models.Model):
+class Order(Row):
     """An Order of the service: the merge of every notification and list row that told of it.
 
     Columns are what is filtered, joined, summed or listed. Every other field of the specification is an attribute that
@@ -130,7 +131,7 @@ class Order(models.Model):
     receivers_lease_until = InstantField(null=True, blank=True, editable=False)
     receivers_lease_fence = models.CharField(max_length=32, blank=True, default="", editable=False)
 
-    objects = OrderQuerySet.as_manager()
+    objects = OrderQuerySet.as_manager()  # type: ignore[misc]  # the plug-in gives Row a plain one
 
     description = SnapshotAttribute[str]()
     canceled = SnapshotAttribute[bool]()
@@ -220,7 +221,7 @@ class Order(models.Model):
         super().refresh_from_db(*args, **kwargs)
 
 
-class OrderItem(models.Model):
+class OrderItem(Row):
     """An item of an order (ITM-01 to ITM-08)."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="items")
@@ -247,7 +248,7 @@ class OrderItem(models.Model):
         return self.sku or self.item_id or str(self.position)
 
 
-class Refund(models.Model):
+class Refund(Row):
     """The refund of an order (RFD-01 to RFD-06), or a reversal document that waits for its order.
 
     In the field a refund or chargeback is a second item of the list. One that is seen before its order has no ``order`` yet:
@@ -287,7 +288,7 @@ class Refund(models.Model):
         return (told.receipt_url if told else None) or ""
 
 
-class PersonalData(models.Model):
+class PersonalData(Row):
     """The personal part of an order's document, apart from it, so that one command can erase it.
 
     ``erased_at`` is a tombstone: it wins over every later observation.

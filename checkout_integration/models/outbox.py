@@ -7,9 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
+from checkout_integration.models.row import Row
 
 
-class Announcement(models.Model):
+class Announcement(Row):
     """One signal to be sent, written in the transaction that changed state.
 
     ``idempotency_key`` is unique: one logical event is announced once, ever. Whoever runs receivers fans it out.
@@ -57,7 +58,7 @@ class Announcement(models.Model):
         return self.signal
 
 
-class Delivery(models.Model):
+class Delivery(Row):
     """One announcement for one receiver; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):

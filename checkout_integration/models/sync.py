@@ -6,9 +6,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.row import Row
 
 
-class SyncRun(models.Model):
+class SyncRun(Row):
     """One pass over the transaction list, or over a part of it."""
 
     class State(models.TextChoices):
@@ -40,7 +41,7 @@ class SyncRun(models.Model):
         return f"{self.project} {self.lane} {self.started_at:%Y-%m-%d %H:%M:%S}"
 
 
-class SyncCursor(models.Model):
+class SyncCursor(Row):
     """How far a lane came: ``watermark`` is the start, by the service's clock, of its last complete pass.
 
     It is moved by compare-and-set with a fence number, never backwards.
@@ -60,7 +61,7 @@ class SyncCursor(models.Model):
         return f"{self.project} {self.lane}"
 
 
-class Installation(models.Model):
+class Installation(Row):
     """When this app first wrote or read anything of a project: unbound orders older than that are ``historic``."""
 
     project = IdentifierField(max_length=64, unique=True)

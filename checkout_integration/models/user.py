@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.row import Row
 from checkout_integration.protocol import user as documents
 
 
-class CheckoutUser(models.Model):
+class CheckoutUser(Row):
     """A customer of a project (the specification's User).
 
     Found by (project, external_id) where that is not empty, else by (project, user_id). What is personal is kept with the

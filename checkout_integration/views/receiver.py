@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -37,11 +37,17 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
         return respond(body)
     delivered = Delivered(
         body=body,
-        authorization=request.headers.get("Authorization"),
-        content_encoding=request.headers.get("Content-Encoding", ""),
+        authorization=request.META.get(
+            "HTTP_AUTHORIZATION"
+        ),  # ``headers`` would parse all of them for a forgery
+        content_encoding=request.META.get("HTTP_CONTENT_ENCODING", ""),
         arrived_at=arrived_at,
     )
     return respond(receive(configured, delivered))
+
+
+class _Source(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 def _body(request: HttpRequest) -> bytes | Answer:
@@ -50,33 +56,35 @@ def _body(request: HttpRequest) -> bytes | Answer:
     Django takes a body without a length for an empty one under WSGI; a server that marks its input as terminated lets it be
     read all the same (A.43). A middleware may have read the body before.
     """
-    if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
-        return _chunked_body(request)
+    if not request.META.get("CONTENT_LENGTH"):
+        return _body_without_length(request)
     try:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        length = int(request.META["CONTENT_LENGTH"])
     except ValueError:
         return NO_LENGTH
     if length > LARGEST_BODY:
         return TOO_LARGE
-    return _read(request, lambda: request.read(length)) if length else b""
+    return _read(request, request, length) if length else b""
 
 
-def _chunked_body(request: HttpRequest) -> bytes | Answer:
-    terminated = request.META.get("wsgi.input_terminated")
-    if terminated:
+def _body_without_length(request: HttpRequest) -> bytes | Answer:
+    """Chunked, or of a protocol that needs no length, as HTTP/2."""
+    if hasattr(request, "scope"):  # ASGI: Django has put the whole body together
+        source: _Source = request
+    elif request.META.get("wsgi.input_terminated"):
         source = request.META["wsgi.input"]
-    elif hasattr(request, "scope"):  # ASGI: the server has put the whole body together
-        source = request
     else:
-        return NO_LENGTH
-    body = _read(request, lambda: source.read(LARGEST_BODY + 1))
+        return NO_LENGTH if "HTTP_TRANSFER_ENCODING" in request.META else b""
+    body = _read(request, source, LARGEST_BODY + 1)
     return TOO_LARGE if len(body) > LARGEST_BODY else body
 
 
-def _read(request: HttpRequest, read: Callable[[], bytes]) -> bytes:
+def _read(request: HttpRequest, source: _Source, size: int) -> bytes:
     """Bytes of the body; not ``request.body``, which obeys DATA_UPLOAD_MAX_MEMORY_SIZE, unless it has been read already."""
     held: Any = getattr(request, "_body", None)
-    return held or read()  # without a length, Django gives a middleware b"" and leaves the input unread
+    return held or source.read(
+        size
+    )  # without a length, Django gives a middleware b"" and leaves the input unread
 
 
 def respond(answer: Answer) -> HttpResponse:
@@ -85,8 +93,15 @@ def respond(answer: Answer) -> HttpResponse:
     if answer.status == 200:
         response = kind(b"", status=200)
         del response["Content-Type"]
-    else:
-        error = {"code": answer.code, "message": answer.message, "details": ""}
-        response = kind(strict_json.dumps(error), status=answer.status, content_type="application/json")
-    response["Content-Length"] = str(len(response.content))
-    return response
+        response["Content-Length"] = "0"
+        return response
+    body = _error_object(answer.code, answer.message)
+    length = {"Content-Length": str(len(body))}
+    return kind(body, status=answer.status, content_type="application/json", headers=length)
+
+
+@lru_cache(
+    maxsize=64
+)  # refusals are few and the same, and whoever forges by the thousand must not have each one written
+def _error_object(code: str, message: str) -> bytes:
+    return strict_json.dumps({"code": code, "message": message, "details": ""}).encode()

@@ -49,6 +49,7 @@ def post(
     method: str = "POST",
     headers: Mapping[str, str] | None = None,
     length: int | None = -1,
+    half_close: bool = True,
 ) -> Answer:
     """Sends one request and reads until the server closes; ``length`` -1 declares the true one, None declares none."""
     lines = [f"{method} {path} HTTP/1.1", "Host: shop.example.com", "Connection: close"]
@@ -60,15 +61,19 @@ def post(
     if authorization is not None:
         value = authorization if isinstance(authorization, bytes) else authorization.encode("latin-1")
         head += b"\r\nAuthorization: " + value
-    return exchange(server, head + b"\r\n\r\n" + body)
+    return exchange(server, head + b"\r\n\r\n" + body, half_close=half_close)
 
 
-def exchange(server: str, request: bytes) -> Answer:
-    """Sends these bytes, and reads every byte until the server closes."""
+def exchange(server: str, request: bytes, *, half_close: bool = True) -> Answer:
+    """Sends these bytes, and reads every byte until the server closes.
+
+    ``half_close``: nothing more comes, so a server that waits for it gives up; some take that for a client that left.
+    """
     parts = urlsplit(server)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.sendall(request)
-        connection.shutdown(socket.SHUT_WR)  # a server that waits for more than this gets nothing
+        if half_close:
+            connection.shutdown(socket.SHUT_WR)
         received = b""
         while chunk := connection.recv(65536):
             received += chunk

@@ -1,0 +1,1 @@
+"""Accounts of a shop whose customers log in by e-mail address."""
