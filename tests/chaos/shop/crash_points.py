@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+MOST_STRUCK: Final = 4
+"""Attempts after which a delivery is spared: what ends its process ten times is parked, and rightly so."""
 _folder: list[Path] = []
 
 
@@ -86,8 +88,10 @@ def owner_of(point: CrashPoint) -> tuple[Any, str]:
     return owner, name
 
 
-def burn(point: CrashPoint) -> None:
-    """Die here if a fuse is laid for this place."""
+def burn(point: CrashPoint, attempts: int = 0) -> None:
+    """Die here if a fuse is laid for this place, and what is at hand has not been struck often before."""
+    if attempts > MOST_STRUCK:
+        return
     if not _folder or not (fuse := _folder[0] / point.fuse).exists():
         return
     if point.within and not _is_running(point.within):
@@ -102,11 +106,12 @@ def burn(point: CrashPoint) -> None:
 def _mined(function: Callable[..., Any], point: CrashPoint) -> Callable[..., Any]:
     @functools.wraps(function)
     def walked(*arguments: Any, **named: Any) -> Any:
+        attempts = getattr(arguments[0], "attempts", 0) if arguments else 0  # a delivery counts them
         if point.before:
-            burn(point)
+            burn(point, attempts)
         result = function(*arguments, **named)
         if not point.before:
-            burn(point)
+            burn(point, attempts)
         return result
 
     return walked

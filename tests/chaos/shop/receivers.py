@@ -31,7 +31,7 @@ def leave_trace(
             f"INSERT INTO {EFFECTS} (key, signal, order_id, attempt) VALUES (%s, %s, %s, %s)",
             [idempotency_key, signal.name, order.order_id, attempt],
         )
-    crash_points.burn(crash_points.RECEIVER_WROTE)
+    crash_points.burn(crash_points.RECEIVER_WROTE, attempt)
 
 
 for name in HEARD:
