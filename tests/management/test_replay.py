@@ -41,6 +41,7 @@ def test_receiver_connected_later_is_given_past_events(listen: Listening) -> Non
     assert run("checkout_replay", "--receiver", "late") == (0, "3 past events given to late\n")
     flows.run_deliveries()
     assert (len(early), len(late), owned(), states("late")) == (1, 3, 3, ["done"] * 3)
+    assert run("checkout_replay", "--receiver", "late", "--dry-run")[1].startswith("0 past events")
     assert run("checkout_replay", "--receiver", "late") == (0, "0 past events given to late\n")
     flows.run_deliveries()
     assert (len(late), owned()) == (3, 3)
