@@ -21,7 +21,7 @@ DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "dja
 
 # An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
 _installed = {entry.value for entry in entry_points(group="pytest11")}
-pytest_plugins = [PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else []
+pytest_plugins = ["tests.leaks.plugin", *([PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else [])]
 
 # A slow machine is no defect: only what a test sees may fail it.
 hypothesis.settings.register_profile(
