@@ -88,7 +88,9 @@ class Screen(ModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         """The rows that the text names, as it is: it is not taken apart into words."""
         text = search_term.strip()
-        return (within(queryset, self.search_conditions(text)) if text else queryset), False
+        # A screen without a search box can be asked all the same, by its address.
+        conditions = self.search_conditions(text) if text else []
+        return (within(queryset, conditions) if conditions else queryset), False
 
     def change_view(
         self,
