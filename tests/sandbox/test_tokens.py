@@ -63,7 +63,7 @@ def test_customer_data_has_its_shapes(service: Service, user: dict[str, Any], fi
     assert field in answer.json()["details"]
 
 
-@pytest.mark.spec("EP1-13", "EP1-16", "EP1-18", "EP1-20", "EP1-21", "EP1-22")
+@pytest.mark.spec("EP1-13", "EP1-16", "EP1-18", "EP1-19", "EP1-20", "EP1-21", "EP1-22")
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
@@ -72,6 +72,7 @@ def test_customer_data_has_its_shapes(service: Service, user: dict[str, Any], fi
         ({"metadata": {"k": 1}}, "settings.metadata"),
         ({"metadata": {"k": "x" * 256}}, "settings.metadata"),
         ({"return_url": {"success": "javascript:alert(1)"}}, "settings.return_url.success"),
+        ({"type": "gold"}, "settings.type"),
         ({"platform_id": "amiga"}, "settings.platform_id"),
         ({"is_buy_for_virtual_currency": "yes"}, "settings.is_buy_for_virtual_currency"),
         ({"currency": "usd"}, "settings.currency"),
