@@ -1,0 +1,37 @@
+"""The table of seeded defects is about this product: `python3 -m tests.defects` tries it."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.defects.table import ROOT, Defect, defects
+
+TABLE = defects()
+
+
+def test_there_are_enough_of_them() -> None:
+    """Each has a name of its own."""
+    assert len({each.name for each in TABLE}) == len(TABLE) >= 25
+
+
+@pytest.mark.parametrize("defect", TABLE, ids=lambda each: each.name)
+def test_the_old_text_is_there(defect: Defect, tmp_path: Path) -> None:
+    """A defect whose line was rewritten needs a look: it guards nothing any more. What it makes is Python."""
+    copy = tmp_path / defect.file
+    copy.parent.mkdir(parents=True)
+    shutil.copy(ROOT / defect.file, copy)
+    defect.seed(tmp_path)
+    ast.parse(copy.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("defect", TABLE, ids=lambda each: each.name)
+def test_its_test_is_there(defect: Defect) -> None:
+    """The test that must notice is a function of the module that is named."""
+    file, _, name = defect.test.partition("::")
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    assert name.partition("[")[0] in functions
