@@ -5,16 +5,17 @@ Exit code 0 when every defect was caught, and the same tests are green without a
 
 from __future__ import annotations
 
+import os
 import sys
 
 from example_project.environment import EnvironmentFailed, enter
-from tests.__main__ import RECIPE
+from tests.__main__ import recipe
 
 
 def main() -> int:
     """Enter the environment of the tests, then try the defects."""
     try:
-        enter("tests", RECIPE, ["-m", "tests.defects", *sys.argv[1:]])
+        enter("tests", recipe(os.environ), ["-m", "tests.defects", *sys.argv[1:]])
     except EnvironmentFailed as failed:
         print(failed, file=sys.stderr)
         return 1

@@ -27,6 +27,7 @@ from checkout_integration.testing.factories import CheckoutFactory, order_docume
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.field_failures import old_ways
 from tests.flows.shop import Failing, Listening, ShopHooks, notification, own, owned, record_listed
+from tests.flows.test_intake import raising
 from tests.policy.naive_rules import newest_time_wins
 from tests.policy.news import known, message
 from tests.test_publishing import broker_at
@@ -80,7 +81,7 @@ def test_djstripe_889_the_record_of_a_failure_is_rolled_back_with_it(
     with pytest.raises(ValueError, match="our own rules"):
         old_ways.record_failure_and_raise(RequestFactory().post("/"))
     assert not Group.objects.filter(name="failure").exists()
-    hooks.resolve = staticmethod(Failing())
+    hooks.resolve = staticmethod(raising(KeyError("rule")))
     assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
     assert Notification.objects.get().state == "failed"
     assert Incident.objects.filter(kind="not_applied").exists()
@@ -184,7 +185,7 @@ def test_celery_4296_a_broker_that_is_away_fails_what_was_committed(
 def test_gunicorn_1264_a_chunked_body_is_read_as_empty() -> None:
     """A genuine notification without a length is then refused as badly signed."""
     body = body_of()
-    environ = RequestFactory()._base_environ(REQUEST_METHOD="POST", HTTP_TRANSFER_ENCODING="chunked")
+    environ = RequestFactory().generic("POST", "/").environ
     assert WSGIRequest({**environ, "wsgi.input": io.BytesIO(body)}).body == b""
     assert through_wsgi(body) == 200
 
