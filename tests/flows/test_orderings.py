@@ -28,7 +28,7 @@ from tests.flows.shop import told_by
 from tests.policy.histories import BEGIN, ORDERS, trial
 from tests.scale import times
 
-COUNT: Final = times(200, 2000)
+COUNT: Final = times(100, 1000)  # on each database
 SEED: Final = 20240502
 
 # What tells when and by whom a row was written, not what is known.
