@@ -66,7 +66,7 @@ def test_a_blank_secret_verifies_nothing(blank: str) -> None:
     forged = f"Signature {hashlib.sha256(BODY + blank.encode()).hexdigest()}"
     assert verify(forged, BODY, [Secret(blank)]) is None
     assert verify(forged, BODY, [SECRET, Secret(blank)]) is None
-    with pytest.raises(ValueError, match="blank"):
+    with pytest.raises(ValueError, match=r"^a blank secret signs nothing$"):
         sign(BODY, Secret(blank))
 
 
