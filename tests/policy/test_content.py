@@ -90,6 +90,13 @@ def test_virtual_currency_sold_as_a_product(items: object, expected: Verdict) ->
     assert verdict(success(**{**PAYS_COINS, "items": items}), asked) == expected
 
 
+@pytest.mark.parametrize(("amount", "expected"), [("9.99", VERIFIED), ("9.98", review(Reason.AMOUNT))])
+def test_virtual_currency_sold_by_its_price_alone(amount: str, expected: Verdict) -> None:
+    """Where neither an amount of it nor products were asked, the price that the shop set is compared."""
+    asked = replace(COINS, virtual_currency_amount=None, expected_amount=Decimal("9.99"), currency="USD")
+    assert verdict(success(**{**PAYS_COINS, "amount": amount}), asked) == expected
+
+
 @pytest.mark.parametrize(
     ("sale", "document", "reason"),
     [
@@ -137,6 +144,7 @@ def test_vat_that_is_added_for_the_buyer_is_not_the_shops_price(
         ("JPY", "100", "1", False),
         ("USD", "100", "1", False),
         ("USD", "9.9", "9.90", True),
+        ("USD", "0.3", "0.30000000000000004", True),
         ("KWD", "1.001", "1.0010", True),
         ("KWD", "1.001", "1.002", False),
         ("CLF", "1.0001", "1.0002", False),

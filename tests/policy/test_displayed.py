@@ -101,6 +101,12 @@ def test_a_listed_end_does_not_date_a_signed_one() -> None:
     assert status(PAY, early_end, row("rejected", 9999)) == "processed"
 
 
+def test_a_listed_end_does_not_choose_between_two_signed_ones() -> None:
+    """Of two signed ends the later is shown, whatever the list says when."""
+    later = message("payment.cancel", 30, status="rejected")
+    assert status(PAY, CANCEL, later, row("canceled", 9999)) == "rejected"
+
+
 def test_a_listed_end_of_an_unpaid_order_is_shown() -> None:
     """Nothing speaks against it."""
     assert status(creation(), row("rejected")) == "rejected"
@@ -141,6 +147,14 @@ def test_a_fact_that_is_new_after_a_decision_counts() -> None:
     """A decision outranks the facts known at that moment, and no later ones."""
     decided = decide(facts(PAY, CANCEL), OrderStatus.PROCESSED, at(50))
     assert displayed_status(join(decided, facts_of(REFUND, TIMING))) == "refunded"
+
+
+@pytest.mark.parametrize(("minutes", "displayed"), [(49, "processed"), (50, "canceled"), (51, "canceled")])
+def test_a_decision_counts_at_its_own_time(minutes: int, displayed: str) -> None:
+    """A signed end that arrives after it is compared with it like any other fact."""
+    decided = decide(facts(PAY), OrderStatus.PROCESSED, at(50))
+    end = message("payment.cancel", minutes, status="canceled")
+    assert displayed_status(join(decided, facts_of(end, TIMING))) == displayed
 
 
 def test_the_latest_decision_stands() -> None:

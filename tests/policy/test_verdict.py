@@ -183,6 +183,9 @@ OLD, NEW = {"created_at": written(at(-60))}, {"created_at": written(at(60))}
     [
         ([row("processed", **OLD)], True),
         ([row("processed", **NEW)], False),
+        ([row("processed", created_at=written(at(0)))], False),
+        ([row("pending", **OLD)], False),
+        ([row("created", **OLD)], False),
         ([row("processed")], False),
         ([row("processed", **OLD), message("payment.success", **OLD)], False),
         ([row("refunded", **OLD), row("processed", **OLD)], True),

@@ -128,11 +128,21 @@ def test_a_moment_without_a_zone_is_not_sent() -> None:
         (Decimal("1E+2"), "100"),
         ("9.99", "9.99"),
         ("-3", "-3"),
+        # As large as an amount may be.
+        (10**40 - 1, "9" * 40),
+        (1 - 10**40, "-" + "9" * 40),
+        (Decimal("9e39"), "9" + "0" * 39),
+        ("9" * 20 + "." + "1" * 20, "9" * 20 + "." + "1" * 20),
     ],
 )
 def test_money_is_exact_and_in_plain_notation(value: object, text: str) -> None:
     """Numbers and numeric text become the Decimal with the same digits."""
     assert str(parse_money(value)) == text
+
+
+def test_the_smallest_amount_is_read() -> None:
+    """The other end of what is allowed: a bomb of places is none."""
+    assert parse_money(Decimal("1e-39")) == Decimal("1e-39")
 
 
 @pytest.mark.parametrize("value", [None, ""])
@@ -159,13 +169,16 @@ def test_no_amount_is_none(value: object) -> None:
         Decimal("1e-1000000"),
         Decimal("0e1000000"),
         10**40,
+        -(10**40),
+        Decimal("1e40"),
+        Decimal("1e-40"),
         [],
         {},
     ],
 )
 def test_what_is_no_money_is_a_value_error(value: object) -> None:
     """Booleans, floats, odd text and exponent bombs are not amounts."""
-    with pytest.raises(ValueError, match="not an amount"):
+    with pytest.raises(ValueError, match=r"^not an amount of money$"):
         parse_money(value)
 
 
@@ -196,6 +209,12 @@ def test_the_table_of_currencies_is_the_active_iso_list() -> None:
         ("9.99", "9.99", "USD", True),
         ("9.990", "9.99", "USD", True),
         ("0.30000000000000004", "0.3", "USD", True),
+        # A half is rounded away from zero, and not to the even side.
+        ("0.125", "0.13", "USD", True),
+        ("0.125", "0.12", "USD", False),
+        # More digits than Python's usual context holds.
+        ("1e35", "1e35", "USD", True),
+        ("1e35", "100000000000000000000000000000000000.01", "USD", False),
         ("9.98", "9.99", "USD", False),
         ("10.00", "9.99", "USD", False),
         ("100", "1", "JPY", False),
@@ -225,6 +244,8 @@ def test_an_unknown_amount_equals_nothing() -> None:
         ("9.999", "USD", False),
         ("1.5", "JPY", False),
         ("1.23456", None, True),
+        ("100000000000000000000000000000000000.01", "USD", True),
+        ("100000000000000000000000000000000000.001", "USD", False),
     ],
 )
 def test_amounts_fit_the_places_of_their_currency(amount: str, currency: str | None, fits: bool) -> None:
