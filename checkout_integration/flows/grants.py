@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.entry import Entry, Notice
 from checkout_integration.models import Announcement, Checkout, Order
+from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus
 
 
@@ -19,6 +20,8 @@ def grant(entry: Entry) -> None:
     if checkout is None:
         entry.notices.append(Notice("checkout_paid", ("accepted", entry.order_id)))
     elif entry.is_payer or not _is_paid(checkout):
+        # A renewal on the same page of the list is compared with what is not written yet.
+        entry.row.recurring_id = as_column_text(entry.after.order.recurring_id)
         checkout.paid_order = entry.row
         checkout.paid_at = checkout.paid_at or datetime.now(UTC)
         checkout.status = Checkout.Status.PAID
@@ -55,6 +58,10 @@ def _is_renewal(entry: Entry) -> bool:
     told, checkout = entry.after.order, entry.checkout
     if checkout is None or entry.is_payer or not (told.recurring and told.recurring_id):
         return False
+    if Checkout._meta.get_field("paid_order").is_cached(
+        checkout
+    ):  # paid by this batch, which is not written yet
+        return checkout.paid_order is not None and checkout.paid_order.recurring_id == told.recurring_id
     if checkout.paid_order_id is None:
         return False
     payer = Order.objects.using(state_database()).filter(pk=checkout.paid_order_id)

@@ -143,6 +143,17 @@ def test_renewal_pays_again(checkout_deliver: Deliver, listen: Listening, same: 
     assert [each["renewal"] for each in granted] == ([False, True] if same else [False])
 
 
+def test_renewal_on_the_page_of_its_first_payment_pays_again(listen: Listening) -> None:
+    """Both notifications were lost."""
+    granted = listen(checkout_paid)
+    checkout = CheckoutFactory()
+    agreement = {"recurring": True, "recurring_id": "agreement-1"}
+    first, second = (order_document_for(checkout, id=f"month-{number}", **agreement) for number in (1, 2))
+    record_listed([second, first])
+    flows.run_deliveries()
+    assert [each["renewal"] for each in granted] == [False, True]
+
+
 def test_declined_order_and_a_second_try(checkout_deliver: Deliver, listen: Listening) -> None:
     """The form's "try again" makes a new order with the same reference; that one pays the sale."""
     granted = listen(checkout_paid)
