@@ -73,17 +73,21 @@ class Running:
         return self.desk(method="GET")
 
     def statements(self) -> int:
-        """How many statements it sent so far."""
-        sent: int = self.desk("count/", method="GET")["statements"]
+        """How many statements it sent, as soon as it rests."""
+        counted = self._await("count/", lambda counted: counted["under_way"] == 0)
+        sent: int = counted["statements"]
         return sent
 
     def await_stored(self, holds: Callable[[Any], bool]) -> Any:
         """What the host knows as soon as this holds: receivers run after the answer."""
+        return self._await("", holds)
+
+    def _await(self, errand: str, holds: Callable[[Any], bool]) -> Any:
         ends_at = time.monotonic() + 30
-        while not holds(stored := self.stored()):
-            assert time.monotonic() < ends_at, stored
+        while not holds(told := self.desk(errand, method="GET")):
+            assert time.monotonic() < ends_at, told
             time.sleep(0.05)
-        return stored
+        return told
 
     def log(self) -> str:
         """What it printed."""

@@ -7,3 +7,7 @@ from django.core.wsgi import get_wsgi_application
 
 wsgi = get_wsgi_application()
 asgi = get_asgi_application()
+
+from tests.hosts import shop  # noqa: E402  # its models need the applications above
+
+shop.connect()

@@ -6,10 +6,8 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
-from tests.hosts import desk, shop
+from tests.hosts import desk
 from tests.hosts.settings import HOST
-
-shop.connect()
 
 pages = [
     path("admin/", admin.site.urls),
