@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.answer import NO_LENGTH, TOO_LARGE, UNKNOWN_PROJECT, Answer
+from checkout_integration.flows.answer import CUT_SHORT, NO_LENGTH, TOO_LARGE, UNKNOWN_PROJECT, Answer
 from checkout_integration.flows.intake import LARGEST_BODY, Delivered, receive
 from checkout_integration.protocol import strict_json
 from checkout_integration.views.handing_over import HandingOver
@@ -32,14 +32,16 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     configured = app_settings().projects.get(project)
     if configured is None:
         return respond(UNKNOWN_PROJECT)
-    body = _body(request)
+    try:
+        body = _body(request)
+    except Exception:  # noqa: BLE001  # the client left, or sent no chunks: each server has its own errors
+        body = CUT_SHORT
     if isinstance(body, Answer):
         return respond(body)
     delivered = Delivered(
         body=body,
-        authorization=request.META.get(
-            "HTTP_AUTHORIZATION"
-        ),  # ``headers`` would parse all of them for a forgery
+        # Not ``headers``, which parses all of them, for a forgery too.
+        authorization=request.META.get("HTTP_AUTHORIZATION"),
         content_encoding=request.META.get("HTTP_CONTENT_ENCODING", ""),
         arrived_at=arrived_at,
     )
@@ -82,9 +84,8 @@ def _body_without_length(request: HttpRequest) -> bytes | Answer:
 def _read(request: HttpRequest, source: _Source, size: int) -> bytes:
     """Bytes of the body; not ``request.body``, which obeys DATA_UPLOAD_MAX_MEMORY_SIZE, unless it has been read already."""
     held: Any = getattr(request, "_body", None)
-    return held or source.read(
-        size
-    )  # without a length, Django gives a middleware b"" and leaves the input unread
+    # Without a length, Django gives a middleware b"" and leaves the input unread.
+    return held or source.read(size)
 
 
 def respond(answer: Answer) -> HttpResponse:
