@@ -19,6 +19,7 @@ from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.operator_details import OperatorDetails
+from checkout_integration.sandbox.operator_faults import OperatorFaults
 from checkout_integration.sandbox.operator_page import OperatorPage
 from checkout_integration.sandbox.operator_project import OperatorProject
 from checkout_integration.sandbox.paying import Paying
@@ -47,6 +48,7 @@ class SandboxApp:
             Paying(sandbox),
             Control(sandbox),
             TestingDoor(sandbox),
+            OperatorFaults(sandbox),
             OperatorPage(sandbox),
             OperatorProject(sandbox),
             OperatorDetails(sandbox),

@@ -120,6 +120,17 @@ class FaultSwitchboard:
             self._seen = [0] * len(faults)
             self._struck = [0] * len(faults)
 
+    def add(self, fault: Fault) -> None:
+        """Add a rule after the others, which go on as they are."""
+        with self._lock:
+            faults = [*self._faults, fault]
+        for listener in self._listeners:
+            listener(faults)
+        with self._lock:
+            self._faults.append(fault)
+            self._seen.append(0)
+            self._struck.append(0)
+
     def draw(self, point: FaultPoint, subject: str) -> Strike | None:
         """Return the first rule that strikes this request, or None."""
         with self._lock:

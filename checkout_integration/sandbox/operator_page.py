@@ -1,4 +1,4 @@
-"""The operator's page at /_sandbox/: orders with their buttons, projects, the clock, the run log."""
+"""The operator's page at /_sandbox/: orders with their buttons, projects, the clock, faults, the run log."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from werkzeug.wrappers import Request, Response
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.operator_faults import faults_part
 from checkout_integration.sandbox.operator_parts import log_part, orders_part, project_part
 from checkout_integration.sandbox.pages import choices, fill, joined, page
 from checkout_integration.sandbox.testing_door import testing_part
@@ -61,6 +62,7 @@ class OperatorPage:
             now=write_moment(sandbox.clock.now().replace(microsecond=0)),
             projects=joined([project_part(project) for project in sandbox.projects.all()]),
             testing=testing_part(sandbox.projects.all(), sandbox.testing.trials()),
+            faults=faults_part(sandbox.faults.document()["rules"]),
             orders=orders_part(count, [(order, sandbox.outgoing.of_order(order.id)) for order in orders]),
             log=log_part(sandbox.log.entries()[-_SHOWN:][::-1]),
         )

@@ -22,8 +22,8 @@ def _head() -> list[str]:
         "",
         "<!-- Written by `python3 -m tests.paths.fault_page`; a test compares it with the table that the tests obey. -->",
         "",
-        "The sandbox breaks on demand (`PUT /_sandbox/faults`, `sandbox.faults`, or `fault` in a scenario). Each line is a",
-        "test over real sockets: `tests/paths/test_faults_api.py`, `test_faults_notifications.py`,",
+        "The sandbox breaks on demand (operator page, `PUT /_sandbox/faults`, `sandbox.faults`, or `fault` in a scenario).",
+        "Each line is a test over real sockets: `tests/paths/test_faults_api.py`, `test_faults_notifications.py`,",
         "`test_faults_validation.py`.",
         "",
     ]
