@@ -12,7 +12,7 @@ from checkout_integration.admin.filters import ProjectFilter, empty_filter
 from checkout_integration.admin.page import Page, Value, chapter
 from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import Word
+from checkout_integration.admin.words import Word, brief_incident, incident_meaning
 from checkout_integration.models import Incident, Notification, Order
 
 OPEN = Word(gettext_lazy("open"), "bad", sign="!")
@@ -48,6 +48,8 @@ class IncidentScreen(Screen):
                 chapter(
                     _("Incident"),
                     [
+                        (_("what"), visible(brief_incident(row.kind))),
+                        (_("what that means"), incident_meaning(row.kind)),
                         (_("kind"), visible(row.kind)),
                         (_("detail"), visible(row.detail)),
                         (_("order"), viewer.link(Order, row.order_id, row.order)),
@@ -61,10 +63,10 @@ class IncidentScreen(Screen):
             ],
         )
 
-    @admin.display(description=gettext_lazy("kind"))
+    @admin.display(description=gettext_lazy("what"))
     def what(self, row: Incident) -> str:
-        """The kind, a code that the docs explain."""
-        return short(row.kind)
+        """The kind in words; its code is on the incident's page."""
+        return short(brief_incident(row.kind))
 
     @admin.display(description=gettext_lazy("state"))
     def state(self, row: Incident) -> Value:

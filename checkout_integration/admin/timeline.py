@@ -21,6 +21,7 @@ from checkout_integration.admin.words import (
     NOTIFICATION,
     ORDER,
     Word,
+    brief_incident,
     word,
 )
 from checkout_integration.models import (
@@ -175,7 +176,7 @@ def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:
             rank=4,
             source=_("incident"),
             actor=_("this app"),
-            text=viewer.link(Incident, each.pk, each.kind),
+            text=viewer.link(Incident, each.pk, brief_incident(each.kind)),
             badge=badge(state),
             details=[visible(each.detail, longest=300)] if each.detail else [],
         )

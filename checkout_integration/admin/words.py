@@ -139,6 +139,67 @@ SYNC_RUN: Final[Mapping[str, Word]] = {
     SyncRun.State.UNREACHABLE: Word(_("service unreachable"), "bad"),
 }
 
+INCIDENT: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
+    "paid_and_canceled": (
+        _("paid and cancelled"),
+        _(
+            "The service told of a payment and of its cancellation. Whether money moved is a question for the service."
+        ),
+    ),
+    "listed_canceled_though_paid": (
+        _("paid, listed as cancelled"),
+        _("The list shows a paid order as cancelled or declined; nobody signed that. It stays paid here."),
+    ),
+    "double_loss": (
+        _("refunded and charged back"),
+        _("The buyer's money was given back and taken back too: it may have been lost twice."),
+    ),
+    "partial_refund": (
+        _("refunded in part"),
+        _("Less was given back than was paid, so the goods were not taken back."),
+    ),
+    "listed_rejected_with_transaction": (
+        _("declined with a transaction"),
+        _(
+            "The list shows the order as declined, but with a transaction and without a reason: it may be paid."
+        ),
+    ),
+    "conflict": (
+        _("told in two ways"),
+        _("The service told of two values of a field that does not change; the earlier one stands."),
+    ),
+    "inexact": (
+        _("inexact amount"),
+        _(
+            "The service told of an amount with more digits or decimal places than its currency or our column has. The "
+            "order's document holds it as it came; the column holds it exactly or stays empty, so sums may lack it."
+        ),
+    ),
+    "review": (
+        _("payment in review"),
+        _("A payment for which no goods are granted until staff have looked."),
+    ),
+    "unknown_status": (
+        _("unknown status"),
+        _(
+            "The service told of a status that its specification does not know. The order was not moved by it."
+        ),
+    ),
+    "unknown_event": (
+        _("unknown event"),
+        _("The service told of an event that its specification does not know. The message is kept."),
+    ),
+    "refused_content": (
+        _("content refused"),
+        _("A signed message breaks our limits. Its bytes are kept, and nothing was made of it."),
+    ),
+    "not_applied": (
+        _("not applied"),
+        _("Our own rules failed on what the service told. It is kept and can be applied again."),
+    ),
+}
+"""What staff should look at, by the kind of incident or what stands before its colon: in a few words, and in a sentence."""
+
 TEST: Final = Word(_("TEST"), "wait", _("A test payment: no money moves."), "")
 LIVE: Final = Word(_("LIVE"), "good", _("A production payment."), "")
 UNKNOWN_MODE: Final = Word(_("mode unknown"), "calm", _("The service has not said whether it is a test."))
@@ -164,3 +225,20 @@ def brief_reason(code: str) -> StrOrPromise:
 def reason_of(code: str) -> StrOrPromise:
     """The reason of a verdict in a sentence."""
     return REASONS.get(code, (code, code))[1]
+
+
+def brief_incident(kind: str) -> StrOrPromise:
+    """The kind of an incident in a few words, with the field or the reason that it is about."""
+    name, _colon, about = kind.partition(":")
+    text = INCIDENT.get(name, (kind, kind))[0]
+    if name == "review":
+        about = str(brief_reason(about) if about in REASONS else brief_incident(about))
+    return f"{text}: {about}" if about and name in INCIDENT else text
+
+
+def incident_meaning(kind: str) -> StrOrPromise:
+    """The kind of an incident in a sentence; one in review says why."""
+    name, _colon, about = kind.partition(":")
+    if name == "review" and about:
+        return reason_of(about) if about in REASONS else incident_meaning(about)
+    return INCIDENT.get(name, ("", ""))[1]

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.timezone import get_default_timezone, is_aware, make_aware
 
+from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES, fits_column
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ else:  # Django's fields cannot be subscripted at run time
     TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
 
 LONGEST_IDENTIFIER = 255
-MONEY_DIGITS = 19
-MONEY_PLACES = 4
-"""No ISO 4217 currency has more than four decimal places."""
 
 
 class IdentifierField(TextColumn):
@@ -128,12 +126,7 @@ class DocumentField(models.JSONField):
 
 def as_column_money(amount: Decimal | None) -> Decimal | None:
     """The amount if a `MoneyField` holds it exactly, else None: the exact value stays in the document."""
-    if amount is None or not amount.is_finite():
-        return None
-    bound = Decimal(10) ** (MONEY_DIGITS - MONEY_PLACES)
-    if abs(amount) >= bound or amount != amount.quantize(Decimal(1).scaleb(-MONEY_PLACES)):
-        return None
-    return amount
+    return amount if amount is not None and fits_column(amount) else None
 
 
 def as_column_text(value: str | None, length: int = 255) -> str:

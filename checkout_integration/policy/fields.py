@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from checkout_integration.policy.observation import Observation, stamp
@@ -131,18 +132,30 @@ def _flat(document: Document) -> Iterable[tuple[str, Any]]:
 def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
     """Whether the new value takes the old one's place: a choice by a total order, hence independent of arrival."""
     if field in FIXED:
-        return _rank(new) < _rank(old)
+        return _precedes(new, old)
     settled, was_settled = new[1].settled, old[1].settled
     if field in SETTLED and settled != was_settled:
         return settled
     if field in SETTLED and settled:
-        return _rank(new) < _rank(old)
-    return _rank(new) > _rank(old)
+        return _precedes(new, old)
+    return _precedes(old, new)
 
 
-def _rank(told: tuple[Any, Stamp]) -> tuple[str, str, str]:
-    value, by = told
-    return by.at, by.source, strict_json.dumps(value)
+def _precedes(one: tuple[Any, Stamp], other: tuple[Any, Stamp]) -> bool:
+    """By time, source and text, in this order."""
+    (value, by), (against, its) = one, other
+    if (by.at, by.source) != (its.at, its.source):
+        return (by.at, by.source) < (its.at, its.source)
+    return strict_json.dumps(_as_stored(value)) < strict_json.dumps(_as_stored(against))
+
+
+def _as_stored(value: Any) -> Any:
+    """The value as every database gives it back: PostgreSQL sorts keys in its own way, and knows no negative zero."""
+    if isinstance(value, Mapping):
+        return {name: _as_stored(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_as_stored(each) for each in value]
+    return abs(value) if isinstance(value, Decimal) and not value else value
 
 
 def _contradicts(field: str, old: Any, old_stamp: Stamp, new: Any, new_stamp: Stamp) -> bool:

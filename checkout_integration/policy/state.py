@@ -10,6 +10,7 @@ from typing import Any
 
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
+from checkout_integration.policy.amounts import inexact_amounts
 from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import Merged
 from checkout_integration.policy.observation import Observation, Source, Timing
@@ -73,6 +74,7 @@ class OrderState:
         """What staff should look at, by code."""
         found = set(fact_rules.contradictions(self.facts))
         found |= {f"conflict:{name}" for name in self.merged.conflicts}
+        found |= {f"inexact:{name}" for name in inexact_amounts(self.order)}
         if self.partial:
             found.add(PARTIAL_REFUND)
         listed_rejected = self.facts.knows(OrderStatus.REJECTED, Source.LIST)

@@ -14,6 +14,8 @@ Document: TypeAlias = Mapping[str, Any]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_TEXT: Final = "1970-01-01T00:00:00"
+_LAST: Final = datetime(9999, 12, 30, 23, 59, 59, 999999, tzinfo=UTC)
+"""The day after it overflows wherever it is shown in a zone east of UTC."""
 _ZERO_YEARS: Final = ("0000-", "0001-")
 # Narrower than datetime.fromisoformat, which also reads week dates and bare dates.
 _MOMENT: Final = re.compile(
@@ -63,6 +65,8 @@ def _moment_of_seconds(value: Mapping[str, Any]) -> datetime | None:
 
 
 def _unless_zero(moment: datetime) -> datetime | None:
+    if moment > _LAST:
+        raise ValueError("not a moment")
     return None if moment.year <= 1 or moment == _EPOCH else moment
 
 

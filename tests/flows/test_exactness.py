@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import pytest
 
-from checkout_integration.models import Notification, Order
+from checkout_integration.models import Incident, Notification, Order, Refund
 from checkout_integration.protocol.strict_json import MAX_DEPTH
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.shop import notification
+from tests.flows.shop import notification, record_listed
 from tests.scale import times
 
 pytestmark = pytest.mark.django_db
@@ -60,3 +61,41 @@ def test_deepest_document_is_stored(checkout_deliver: Deliver) -> None:
     checkout_deliver(order=OrderDocumentFactory(unknown=deep))
     assert Notification.objects.get().state == Notification.State.APPLIED
     assert Order.objects.get().whole_document["unknown"] == deep
+
+
+FINE = {"amount": Decimal("9.99001"), "fee": {"amount": Decimal(10) ** 16, "currency": "USD"}}
+
+
+@pytest.mark.parametrize("first", ["notification", "list"])
+def test_an_amount_that_no_column_holds_is_told_to_staff(checkout_deliver: Deliver, first: str) -> None:
+    """Once for each amount, however often and by which way it comes; it is kept as it came, and stops nothing."""
+    order = {**OrderDocumentFactory(), **FINE}
+    if first == "list":
+        record_listed([order])
+    for delivery_try in (0, 1):
+        assert checkout_deliver(order=order, delivery_try=delivery_try).status_code == 200
+    record_listed([order])
+    kept = Order.objects.get()
+    assert (kept.status, kept.amount, kept.fee_amount) == ("processed", None, None)
+    assert {name: kept.whole_document[name] for name in FINE} == FINE
+    kinds = list(
+        Incident.objects.filter(order=kept, kind__startswith="inexact").values_list("kind", flat=True)
+    )
+    assert sorted(kinds) == ["inexact:amount", "inexact:fee.amount"]
+
+
+def test_a_refund_that_no_column_holds_is_told_to_staff(checkout_deliver: Deliver) -> None:
+    """With the order that it belongs to, also where the list told of it before."""
+    paid = OrderDocumentFactory(transaction="tx-1")
+    back = {
+        **paid,
+        "id": "back",
+        "created_at": "2199-01-01T00:00:00Z",
+        "status": "refunded",
+        "refunded": True,
+    }
+    record_listed([{**back, "refund": {"amount": Decimal("9.123456"), "currency": "USD"}}])
+    assert Refund.objects.get().amount is None
+    checkout_deliver(order=paid)
+    assert Order.objects.get().status == "refunded"
+    assert Incident.objects.filter(order__order_id=paid["id"], kind="inexact:refund.amount").exists()

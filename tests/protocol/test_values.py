@@ -78,6 +78,7 @@ def test_every_zero_time_is_no_time(value: object) -> None:
         "2024-05-01T10:00:00+25:00",
         "2024-05-01T10:00:00.1234567890Z",
         "9999-12-31T23:59:59-14:00",
+        "9999-12-31T00:00:00Z",  # overflows in a zone east of UTC, wherever it is shown
         "２０２４-05-01T10:00:00Z",
         " 2024-05-01T10:00:00Z",
         1714557600,

@@ -1,0 +1,72 @@
+"""Amounts with more digits than they should have: which are told to staff."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from checkout_integration.policy.amounts import fits_column, inexact_amounts
+from checkout_integration.policy.consequences import REVIEWED
+from checkout_integration.protocol.order import parse_order
+from tests.policy.news import known, paid
+
+LARGEST = Decimal("999999999999999.9999")
+
+
+@pytest.mark.parametrize("amount", [LARGEST, -LARGEST, Decimal("0.0001"), Decimal(0), Decimal("1E+2")])
+def test_a_column_holds_nineteen_digits_of_which_four_are_places(amount: Decimal) -> None:
+    """On either side of zero."""
+    assert fits_column(amount)
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [LARGEST + Decimal("0.0001"), -LARGEST - 1, Decimal("0.00001"), Decimal("NaN"), Decimal("-Infinity")],
+)
+def test_a_column_never_rounds(amount: Decimal) -> None:
+    """One digit more does not fit, nor does what is no number."""
+    assert not fits_column(amount)
+
+
+def inexact(**told: Any) -> set[str]:
+    """The fields of an order in US dollars that are inexact."""
+    return set(inexact_amounts(parse_order({"currency": "USD", "charge_currency": "JPY", **told})))
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"amount": Decimal("9.99"), "original_amount": 9, "charge_amount": 1200}, set()),
+        ({"amount": Decimal("9.999")}, {"amount"}),
+        ({"amount": "9.9900"}, set()),
+        ({"amount": Decimal("9.9999999"), "currency": "XXX"}, {"amount"}),
+        ({"amount": Decimal("9.9999"), "currency": "XXX"}, set()),
+        ({"amount": 10**16}, {"amount"}),
+        ({"amount": "a lot"}, {"amount"}),
+        ({"amount": True}, {"amount"}),
+        ({"amount": None, "original_amount": ""}, set()),
+        ({"original_amount": Decimal("9.999")}, {"original_amount"}),
+        ({"charge_amount": Decimal("1200.5")}, {"charge_amount"}),
+        ({"virtual_currency_amount": Decimal("0.1234")}, set()),
+        ({"virtual_currency_amount": Decimal("0.12345")}, {"virtual_currency_amount"}),
+        ({"refund": {"amount": Decimal("1.5"), "currency": "JPY"}}, {"refund.amount"}),
+        ({"refund": {"amount": Decimal("1.5")}}, set()),
+        ({"tax": {"amount": Decimal("0.1234"), "rate": Decimal("0.123456789"), "currency": "USD"}}, set()),
+        ({"tax": {"amount": Decimal("0.12345"), "currency": "USD"}}, {"tax.amount"}),
+        ({"fee": {"amount": []}, "net_revenue": {"amount": 10**15}}, {"fee.amount", "net_revenue.amount"}),
+        ({"tax": "none", "fee": None}, set()),
+    ],
+)
+def test_which_amounts_are_inexact(told: dict[str, Any], names: set[str]) -> None:
+    """By the places of what is paid, by the digits of a column, and by being no amount at all."""
+    assert inexact(**told) == names
+
+
+def test_an_inexact_amount_is_looked_at_and_stops_nothing() -> None:
+    """Staff are told which; the payment stands, and is not announced as one to review."""
+    state = known(paid(10, amount=Decimal("9.99"), fee={"amount": Decimal("0.123456")}))
+    assert state.contradictions == {"inexact:fee.amount"}
+    assert state.paid
+    assert not REVIEWED & state.contradictions
