@@ -7,6 +7,8 @@ from typing import Any
 
 from celery import Celery
 
+import example_project.broker  # noqa: F401  # registers the transport of the settings
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
 app = Celery("example_project")
 app.config_from_object("django.conf:settings", namespace="CELERY")

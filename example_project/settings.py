@@ -76,7 +76,7 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # A broker that needs no server: messages are files. A real shop names its Redis or RabbitMQ here.
-CELERY_BROKER_URL = "filesystem://"
+CELERY_BROKER_URL = "whole-files://"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "data_folder_in": FOLDER / "queue",
     "data_folder_out": FOLDER / "queue",
