@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.ledger import record
+from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.notification import Notification, parse_notification
 from tests.corpora import naughty_strings
 from tests.protocol.vectors import vector
 from tests.scale import times
@@ -70,6 +75,29 @@ def notification(text: Callable[[], str], **envelope: Any) -> dict[str, Any]:
     told |= {"id": f"{text()[:200]}~{number}", "testing_case": "", "is_production": False}
     made: dict[str, Any] = with_texts(vector("notification_success"), text)
     return made | {"id": f"{text()}~{number}", "event": "payment.success", "object": told, **envelope}
+
+
+def recorded(strings: Sequence[str], at_once: int = 100) -> list[dict[str, Any]]:
+    """Orders of which every text is one of the strings, recorded as the ledger takes them; as they were read."""
+    bodies = [
+        as_body(notification(repeat(string)), escaped=number % 2 == 0)
+        for number, string in enumerate(strings)
+    ]
+    told = [parse_notification(strict_json.loads(body)) for body in bodies]
+    for begin in range(0, len(told), at_once):
+        news = [_observation_of(each) for each in told[begin : begin + at_once]]
+        record(app_settings().project(), news, Cause(source=Source.NOTIFICATION))
+    return [dict(each.object) for each in told]
+
+
+def _observation_of(told: Notification) -> Observation:
+    return Observation(
+        source=Source.NOTIFICATION,
+        order=told.order(),
+        event=told.event,
+        observed_at=told.created_at,
+        live=told.live,
+    )
 
 
 def as_body(document: Any, *, escaped: bool) -> bytes:

@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 from django.db import connection
 
+from checkout_integration.models import Notification
 from checkout_integration.protocol.answers import MalformedAnswer
 from checkout_integration.protocol.listing import parse_cursor_page, parse_transaction_page
 from checkout_integration.protocol.notification import MalformedNotification, parse_notification
@@ -87,6 +88,13 @@ def test_mutated_bodies_with_a_signature_are_stored_or_refused(caplog: pytest.Lo
     assert set(statuses) == {200, 400, 403}, statuses
     assert broken_lines(caplog.records) == []
     nothing_broke()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_id_that_no_database_takes_in_a_body_that_is_refused() -> None:
+    """Such a body is looked through for customers who were erased, by its ids alone."""
+    assert Door().send(b'{"id": "\\ud800", "a number": 1%s}' % (b"0" * 40)) == 200
+    assert Notification.objects.get().state == "refused"
 
 
 @pytest.mark.django_db(transaction=True)

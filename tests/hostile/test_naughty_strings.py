@@ -3,43 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.ledger import record
 from checkout_integration.models import Incident, Notification, Order, PersonalData, ValidationDecision
-from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
-from checkout_integration.protocol.notification import Notification as Told
-from checkout_integration.protocol.notification import parse_notification
 from checkout_integration.testing.payloads import NotificationDocumentFactory
 from tests.hostile.door import Door, nothing_broke
 from tests.hostile.log_lines import broken_lines
-from tests.hostile.naughty import all_strings, as_body, notification, repeat, some_strings, with_texts
+from tests.hostile.naughty import (
+    all_strings,
+    as_body,
+    notification,
+    recorded,
+    repeat,
+    some_strings,
+    with_texts,
+)
 from tests.protocol.vectors import vector
 
-Value = TypeVar("Value")
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def observation_of(told: Told) -> Observation:
-    """A notification as the ledger takes it."""
-    return Observation(
-        source=Source.NOTIFICATION,
-        order=told.order(),
-        event=told.event,
-        observed_at=told.created_at,
-        live=told.live,
-    )
-
-
-def batched(values: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
-    """The values in batches."""
-    return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def document_of(row: Notification) -> dict[str, Any]:
@@ -79,16 +63,8 @@ def check_kept(told: dict[str, Any]) -> None:
 def test_every_string_in_every_text_of_an_order_is_kept(caplog: pytest.LogCaptureFixture) -> None:
     """All strings, recorded in batches: each text stands in the order's rows, and log records are one line each."""
     caplog.set_level(logging.INFO)
-    bodies = [
-        as_body(notification(repeat(string)), escaped=number % 2 == 0)
-        for number, string in enumerate(all_strings())
-    ]
-    told = [parse_notification(strict_json.loads(body)) for body in bodies]
-    for batch in batched(told, 100):
-        news = [observation_of(each) for each in batch]
-        record(app_settings().project(), news, Cause(source=Source.NOTIFICATION))
-    for each in told:
-        check_kept(dict(each.object))
+    for told in recorded(all_strings()):
+        check_kept(told)
     assert broken_lines(caplog.records) == []
 
 
