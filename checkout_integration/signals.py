@@ -25,6 +25,8 @@ from typing import Any, Final, NoReturn
 from django.dispatch import Signal
 
 Receiver = Callable[..., Any]
+LONGEST_NAME: Final = 255
+"""Of a receiver: what the column of its deliveries takes."""
 
 
 class DurableSignal(Signal):
@@ -44,7 +46,7 @@ class DurableSignal(Signal):
         """Connects a receiver; ``weak`` as in Django. What cannot be run later is kept for the system check to refuse."""
         name = receiver_name(receiver, dispatch_uid)
         named = isinstance(dispatch_uid, str)
-        problem = uncallable(receiver) or (None if named else unnameable(receiver))
+        problem = uncallable(receiver) or too_long(name) or (None if named else unnameable(receiver))
         with self._registry_lock:
             held = self._held(name)
             if problem is None and held and receiver not in held.values() and not named:
@@ -114,6 +116,11 @@ def uncallable(receiver: object) -> str | None:
     # Not django.utils.inspect, whose cache would hold the receiver: it is referenced weakly.
     kinds = [each.kind for each in inspect.signature(receiver).parameters.values()]
     return None if inspect.Parameter.VAR_KEYWORD in kinds else "it does not accept **kwargs"
+
+
+def too_long(name: str) -> str | None:
+    """Why deliveries cannot be kept under a name, None when they can."""
+    return None if len(name) <= LONGEST_NAME else f"its name is longer than {LONGEST_NAME} characters"
 
 
 def unnameable(receiver: Receiver) -> str | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from typing import Any
 
 from celery import current_app, shared_task
 from celery.schedules import crontab
 from celery.signals import worker_init
+from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings
@@ -19,16 +21,26 @@ logger = logging.getLogger("checkout_integration.tasks")
 
 PUBLISH_SECONDS = 0.5
 """How long the publishing of a task may hold up a web process when the broker is away."""
-REST_SECONDS = 30.0
-"""How long a process that could not publish does not try again, so that a broker that is away costs it few threads."""
+REST_SECONDS = (30.0, 60.0)
+"""How long, at least and at most, a process that could not publish does not try again. By chance: processes that all wait for
+a broker at the same time leave nobody to answer.
+"""
+
+ASKED_SECONDS = 1.0
+"""How long a task that was published is relied on to begin; it may have been lost."""
 
 
 class _ThisProcess:
-    """What this process knows of Celery: the worker that it belongs to, and since when the broker has been away."""
+    """What this process knows of Celery: the worker that it belongs to, whom it asked, and since when the broker is away.
+
+    ``asked_for``: key of the newest announcement that waited when a task was last published; None if none did.
+    """
 
     name = ""
     celery_worker: Any = None
     resting_until = 0.0
+    asked_for: int | None = None
+    asked_until = 0.0
 
 
 @worker_init.connect
@@ -83,29 +95,55 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
 def publish() -> None:
     """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway.
 
-    After a failure this process asks nobody for half a minute.
+    After a failure this process asks nobody for half a minute or more. Nor does it ask again while what it asked for a moment
+    ago has not begun: that will find these rows too, and a worker that is behind is not given a task for each of them.
     """
-    if time.monotonic() < _ThisProcess.resting_until:
+    now = time.monotonic()
+    if now < _ThisProcess.resting_until:
         return
+    if now < _ThisProcess.asked_until and flows.awaits_fan_out(_ThisProcess.asked_for):
+        return
+    newest = flows.newest_announcement()
     try:
         _publish()
     except Exception:
-        _ThisProcess.resting_until = time.monotonic() + REST_SECONDS
+        _ThisProcess.resting_until = time.monotonic() + random.uniform(*REST_SECONDS)  # noqa: S311  # no secret
         raise
+    _ThisProcess.asked_for, _ThisProcess.asked_until = newest, now + ASKED_SECONDS
 
 
 def _publish() -> None:
+    """Over a connection that this process keeps; if the broker has closed it meanwhile, once more over a new one."""
+    pool = _producers()
+    with pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
+        was_kept, begun = producer.connection.connected, time.monotonic()
+        try:
+            _ask(producer)
+        except Exception:
+            # Who let the time run out would do so again.
+            if not was_kept or time.monotonic() - begun >= PUBLISH_SECONDS / 2:
+                raise
+            pool.connections.replace(producer.connection)  # closed, so that its next use connects anew
+            producer.revive(producer.connection)
+            _ask(producer)
+
+
+def _producers() -> Any:
+    """Those of the app's broker with time limits of our own: Celery's pool may wait for as long as it likes."""
     options = {
         **current_app.conf.broker_transport_options,
-        "max_retries": 0,  # of connecting; kombu's own default waits two seconds
         "connect_retries_timeout": PUBLISH_SECONDS,
         "socket_connect_timeout": PUBLISH_SECONDS,
         "socket_timeout": PUBLISH_SECONDS,
     }
-    with current_app.connection_for_write(
-        connect_timeout=PUBLISH_SECONDS, transport_options=options
-    ) as connection:
-        run_deliveries.apply_async(connection=connection, retry=False)  # type: ignore[call-arg]  # the stubs lack it
+    broker = current_app.connection_for_write(connect_timeout=PUBLISH_SECONDS, transport_options=options)
+    # One try of connecting for each address; kombu's own default waits two seconds.
+    broker.transport_options = {**options, "max_retries": max(len(broker.alt) - 1, 0)}
+    return producers[broker]
+
+
+def _ask(producer: Any) -> None:
+    run_deliveries.apply_async(producer=producer, retry=False)
 
 
 dispatch.register("celery", publish)

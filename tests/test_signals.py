@@ -290,6 +290,13 @@ def test_what_could_not_be_called_is_not_connected(
     assert list(signal.problems.values()) == [why]
 
 
+def test_a_name_that_no_delivery_can_be_kept_under_is_a_problem(signal: DurableSignal) -> None:
+    """Or it would stop the others' deliveries too."""
+    signal.connect(grant, dispatch_uid="x" * 256)
+    assert signal.connected() == {}
+    assert list(signal.problems.values()) == ["its name is longer than 255 characters"]
+
+
 def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal) -> None:
     """Which of them a delivery means could not be told; the first stays connected."""
     signal.connect(grant)

@@ -31,11 +31,11 @@ def as_current(app: Celery) -> Iterator[Celery]:
     """The app that shared tasks are published by, for as long as the block lasts; its broker has not failed yet."""
     before = current_app._get_current_object()  # type: ignore[attr-defined]
     app.set_current()
-    tasks._ThisProcess.resting_until = 0.0
+    tasks._ThisProcess.resting_until = tasks._ThisProcess.asked_until = 0.0
     try:
         yield app
     finally:
-        tasks._ThisProcess.resting_until = 0.0
+        tasks._ThisProcess.resting_until = tasks._ThisProcess.asked_until = 0.0
         before.set_current()
         app.close()
 

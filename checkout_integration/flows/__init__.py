@@ -4,7 +4,12 @@ What a shop calls stands here; the modules behind it read as tables of contents 
 """
 
 from checkout_integration.client.errors import CheckoutError
-from checkout_integration.flows.announcement import run_deliveries
+from checkout_integration.flows.announcement import (
+    awaits_fan_out,
+    fan_out,
+    newest_announcement,
+    run_deliveries,
+)
 from checkout_integration.flows.checkout import (
     IssuedToken,
     TransactionOpen,
@@ -32,11 +37,14 @@ __all__ = [
     "Person",
     "TransactionOpen",
     "accept_payment",
+    "awaits_fan_out",
     "create_checkout",
     "create_order_from_token",
     "create_token",
     "erase",
+    "fan_out",
     "find_persons",
+    "newest_announcement",
     "queue_state",
     "refresh_checkout",
     "refresh_order",

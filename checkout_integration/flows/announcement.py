@@ -6,7 +6,9 @@ Celery.
 
 from __future__ import annotations
 
+import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +21,7 @@ from checkout_integration.flows.claims import Worker, claims
 from checkout_integration.flows.database import insert_once, state_database, write_first
 from checkout_integration.flows.lease import release, renewed
 from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.statement import ask
 from checkout_integration.models import Announcement, Delivery, Order
 from checkout_integration.signals import SIGNALS
 
@@ -48,8 +51,8 @@ def run_deliveries(
 
     With a ``worker`` a receiver holds at most half of its slots. ``stopping`` is asked after each delivery.
     """
-    fan_out()
     ends_at = time.monotonic() + seconds
+    fan_out(ends_at)
     outcomes = []
     for delivery in claims(worker):
         outcomes.append(_run(delivery))
@@ -58,12 +61,36 @@ def run_deliveries(
     return Ran(run=len(outcomes), failed=outcomes.count(False))
 
 
-def fan_out() -> int:
-    """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read."""
+def fan_out(ends_at: float = math.inf) -> int:
+    """Makes a delivery for each receiver that is connected here, of all that was announced; returns how many it read.
+
+    ``ends_at``: a time of the monotonic clock, at which a long queue is left to the next run.
+    """
     total = 0
-    while _new().exists() and (read := repeated(_fan_out)):
+    while time.monotonic() < ends_at and ask(_newest) and (read := repeated(_fan_out)):
         total += read
     return total
+
+
+def newest_announcement() -> int | None:
+    """Key of the newest announcement that nobody has handed to receivers yet."""
+    return next(iter(ask(_newest)), None)
+
+
+def awaits_fan_out(key: int | None) -> bool:
+    """Whether nobody has handed this announcement to receivers yet. Who does will hand over all that is committed by now.
+
+    RACE: that one looks again after its commit (`fan_out`), so it finds what was committed before this answer.
+    """
+    return key is not None and bool(ask(_new_under, key=key))
+
+
+def _newest() -> QuerySet[Announcement, int]:
+    return _new().order_by("-pk").values_list("pk", flat=True)[:1]
+
+
+def _new_under(*, key: int) -> QuerySet[Announcement, int]:
+    return _new().filter(pk=key).values_list("pk", flat=True)
 
 
 def _new() -> QuerySet[Announcement]:
@@ -82,7 +109,8 @@ def _fan_out() -> int:
 
 
 def _give(batch: Sequence[Announcement]) -> None:
-    connected = {name: sorted(signal.connected(sender=Order)) for name, signal in SIGNALS.items()}
+    # A signal that this version does not know, since a newer one announced it, has no receivers here.
+    connected = defaultdict(list, {name: sorted(signal.connected(Order)) for name, signal in SIGNALS.items()})
     deliveries = [
         Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=datetime.now(UTC))
         for each in batch

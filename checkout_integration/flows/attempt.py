@@ -8,11 +8,13 @@ from typing import Any
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import transaction
+from django.db.models import QuerySet
 
 from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.rows import state_of
-from checkout_integration.models import Delivery, Order, ValidationDecision
+from checkout_integration.flows.statement import ask
+from checkout_integration.models import Announcement, Checkout, Delivery, Order, ValidationDecision
 from checkout_integration.signals import SIGNALS, Receiver
 
 logger = logging.getLogger("checkout_integration.receivers")
@@ -62,8 +64,12 @@ def attempt(delivery: Delivery) -> bool:
 
 
 def _order_of(delivery: Delivery) -> Order | None:
-    orders = Order.objects.using(state_database()).select_related("personal_data", "checkout", "user")
-    return orders.filter(pk=delivery.order_id).first() if delivery.order_id else None
+    return next(iter(ask(_orders, key=delivery.order_id)), None) if delivery.order_id else None
+
+
+def _orders(*, key: int) -> QuerySet[Order]:
+    orders = Order.objects.using(state_database()).filter(pk=key)
+    return orders.select_related("personal_data", "checkout", "user")
 
 
 def _call(delivery: Delivery, order: Order | None) -> None:
@@ -81,7 +87,7 @@ def arguments_of(delivery: Delivery, order: Order | None) -> dict[str, Any]:
     told = dict(announcement.arguments)
     arguments = {
         "order": order,
-        "checkout": announcement.checkout,
+        "checkout": _checkout_of(announcement, order),
         "refund": order.refund if order else None,
         "transition": announcement.transition,
         "verdict": order.verdict if order else "",
@@ -94,20 +100,35 @@ def arguments_of(delivery: Delivery, order: Order | None) -> dict[str, Any]:
     return arguments
 
 
+def _checkout_of(announcement: Announcement, order: Order | None) -> Checkout | None:
+    """Its sale; mostly the one that the order was just read with."""
+    if order is not None and order.checkout_id == announcement.checkout_id:
+        return order.checkout
+    return announcement.checkout
+
+
 def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     """Ends the delivery where the fence is still ours."""
-    held = Delivery.objects.using(state_database()).filter(
-        pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
-    )
-    return bool(held.update(state=state, slot=None, finished_at=datetime.now(UTC), error=error))
+    ended = {"state": state, "slot": None, "finished_at": datetime.now(UTC), "error": error}
+    return bool(_held(delivery).update(**ended))
+
+
+def _held(delivery: Delivery) -> QuerySet[Delivery]:
+    """The delivery's row, as long as it runs under our fence."""
+    running = Delivery.objects.using(state_database()).filter(state=Delivery.State.RUNNING)
+    return running.filter(pk=delivery.pk, fence=delivery.fence)
 
 
 def _fail(delivery: Delivery, error: BaseException) -> None:
-    """Plans the next attempt of this receiver alone, or parks it."""
+    """Plans the next attempt of this receiver alone, or parks it.
+
+    Only while it runs: what it wrote may be committed already, where a callback of its ``on_commit`` raised or the answer to
+    the commit was lost. Then it is done, and once more would be twice.
+    """
     logger.error(
         "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, place_of(error)
     )
-    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, fence=delivery.fence)
+    held = _held(delivery)
     kind = type(error).__name__
     if delivery.attempts >= MOST_ATTEMPTS:
         held.update(state=Delivery.State.PARKED, slot=None, error=kind, finished_at=datetime.now(UTC))

@@ -17,7 +17,8 @@ from django.http import HttpRequest
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.customers import identity_here, named
+from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
@@ -107,9 +108,10 @@ def create_checkout(
         user=user,
         subject=subject,
     )
-    order = _order_request(configured, sale, _customer(user, customer), request)
+    buyer = _customer(user, customer)
+    order = _order_request(configured, sale, buyer, request)
     _check(sale, lambda: build_order_document(order))
-    _commit(configured, sale)
+    _commit(configured, sale, buyer)
     try:
         with client_for(configured) as client:
             created = client.create_order(order)
@@ -158,9 +160,10 @@ def create_token(
         user=user,
         subject=subject,
     )
-    wanted = _token_request(configured, sale, _customer(user, customer), request, button_caption)
+    buyer = _customer(user, customer)
+    wanted = _token_request(configured, sale, buyer, request, button_caption)
     _check(sale, lambda: build_token_document(wanted))
-    _commit(configured, sale)
+    _commit(configured, sale, buyer)
     try:
         with client_for(configured) as client:
             issued = client.create_token(wanted)
@@ -272,11 +275,16 @@ def _metadata(project: Project, sale: Checkout) -> dict[str, str]:
     return {**sale.metadata, project.reference_key: sale.reference}
 
 
-def _commit(project: Project, sale: Checkout) -> None:
+def _commit(project: Project, sale: Checkout, buyer: Customer | None) -> None:
     """Commits the sale, on its own: inside an open transaction it could vanish after the customer has paid."""
+    sale.identity = identity_here(buyer.external_id if buyer else None)
     try:
         with transaction.atomic(using=state_database(), durable=True):
             sale.save(using=state_database())
+            known = named(project, sale.identity)
+            if known is not None and known.erased_at:
+                sale.metadata, sale.identity, sale.erased_at = {}, "", known.erased_at
+                sale.save(using=state_database(), update_fields=["metadata", "identity", "erased_at"])
     except RuntimeError as error:
         raise TransactionOpen(
             "create_checkout needs a transaction of its own, and one is open here. Call it outside of transaction.atomic(); "
@@ -299,9 +307,10 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
     if request.user and request.user.external_id:
         document["user"] = {"external_id": request.user.external_id}
     with transaction.atomic(using=state_database()):
-        _open(sale)
+        write_first()
         news = Observation(source=Source.CREATION, order=parse_order(document))
         record(project, [news], Cause(source=Source.CREATION))
+        _open(sale)  # after the order, which is locked first
 
 
 def _open(sale: Checkout) -> None:

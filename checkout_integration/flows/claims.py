@@ -12,24 +12,34 @@ each worker, whichever processes it is made of.
 from __future__ import annotations
 
 import hashlib
+import random
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import Enum, auto
 from functools import partial
+from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, Min, Q, QuerySet
 
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.lease import lease_end
 from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.statement import ask
 from checkout_integration.models import Delivery, Order
 
+_Place = tuple[datetime, int]
+"""Of a delivery in the queue: when it is due, and its key."""
 UNFINISHED = (Delivery.State.DUE, Delivery.State.RUNNING)
-CANDIDATES = 50
+BEGINNING = datetime.fromtimestamp(0, UTC)
+WINDOW = 100
 """How many deliveries are looked up at once; each is claimed by itself."""
+MOST_LOST = 10
+"""How many claims in a row a process may lose to others before it leaves the rest to them."""
 
 
 @dataclass(frozen=True)
@@ -50,72 +60,152 @@ class Worker:
         return [f"{self.name}:{digest}:{number}" for number in range(self.share)]
 
 
-def due() -> QuerySet[Delivery]:
-    """Deliveries that may run now: due, or left behind by a process that died, and not held back.
+def ready(without: Collection[str] = ()) -> Iterator[list[Delivery]]:
+    """Deliveries that may run now, oldest first, a window at a time: due, or left behind by a process that died.
 
     One order's deliveries run one at a time; one that waits to be tried again holds back later ones of its own receiver.
+    ``without``: receivers whose due deliveries are left out, looked at before each window.
+
+    Small statements, each on an index: one statement for all of it is left to a planner that knows nothing yet of a queue
+    which has just grown, and has taken minutes over it.
     """
     now = datetime.now(UTC)
-    earlier = Delivery.objects.filter(
-        order=OuterRef("order"),
-        receiver=OuterRef("receiver"),
-        announcement__lt=OuterRef("announcement"),
-        state__in=UNFINISHED,
-    )
-    leased = Q(order__receivers_lease_until__gt=now)
-    waiting = Delivery.objects.using(state_database()).filter(state__in=UNFINISHED, due_at__lte=now)
-    return waiting.exclude(leased).exclude(Exists(earlier))
+    for state in (Delivery.State.RUNNING, Delivery.State.DUE):
+        window = [(BEGINNING, 0)]
+        while window := _behind(window[-1], state, now, without):
+            yield _not_held_back([key for _, key in window], now)
+
+
+def _behind(place: _Place, state: Delivery.State, now: datetime, without: Collection[str]) -> list[_Place]:
+    """The next window of the queue, behind this place in it."""
+    full = sorted(without) if state == Delivery.State.DUE else []
+    return ask(_places, state=state.value, now=now, due_at=place[0], key=place[1], without=full)
+
+
+def _places(
+    *, state: str, now: datetime, due_at: datetime, key: int, without: list[str]
+) -> QuerySet[Delivery, _Place]:
+    left = Delivery.objects.using(state_database()).filter(state=state, due_at__lte=now)
+    behind = left.filter(
+        Q(due_at__gt=due_at) | Q(due_at=due_at, pk__gt=key), due_at__gte=due_at
+    )  # for the index
+    return behind.exclude(receiver__in=without).order_by("due_at", "pk").values_list("due_at", "pk")[:WINDOW]
+
+
+def _not_held_back(keys: Sequence[int], now: datetime) -> list[Delivery]:
+    # RACE: what another process has claimed or ended since the keys were read is no longer due.
+    window = ask(_rows, keys=list(keys), now=now)
+    orders = sorted({delivery.order_id for delivery in window if delivery.order_id is not None})
+    leased = set(ask(_leased, orders=orders, now=now)) if orders else set()
+    turns = set(ask(_turns, orders=orders)) if orders else set()
+
+    def is_free(each: Delivery) -> bool:
+        if each.order_id is None:
+            return True
+        turn = (each.order_id, each.receiver, each.announcement_id)
+        return each.order_id not in leased and turn in turns
+
+    return list(filter(is_free, window))
+
+
+def _unfinished() -> QuerySet[Delivery]:
+    return Delivery.objects.using(state_database()).filter(state__in=UNFINISHED)
+
+
+def _rows(*, keys: list[int], now: datetime) -> QuerySet[Delivery]:
+    rows = _unfinished().filter(pk__in=keys, due_at__lte=now)
+    return rows.select_related("announcement__transition").order_by("due_at", "pk")
+
+
+def _leased(*, orders: list[int], now: datetime) -> QuerySet[Order, int]:
+    held = Order.objects.using(state_database()).filter(pk__in=orders, receivers_lease_until__gt=now)
+    return held.values_list("pk", flat=True)
+
+
+def _turns(*, orders: list[int]) -> QuerySet[Delivery, tuple[Any, ...]]:
+    """Of each order and receiver the announcement whose turn it is."""
+    unfinished = _unfinished().filter(order__pk__in=orders).values("order", "receiver")
+    return unfinished.annotate(first=Min("announcement")).values_list("order", "receiver", "first")
 
 
 def claims(worker: Worker | None = None) -> Iterator[Delivery]:
     """Deliveries claimed by this process, oldest first; others may be claiming at the same time.
 
-    Without a worker a receiver may hold any number of slots.
+    Without a worker a receiver may hold any number of slots. Ends when nothing is left to claim, or others are quicker.
     """
-    while True:
-        claimed = 0
-        for delivery in _candidates(worker):
-            if repeated(partial(claim, delivery, worker)):
-                claimed += 1
+    lost, elsewhere = 0, False
+    while lost < MOST_LOST:
+        claimed = overtaken = False
+        full = _receivers_without_a_slot(worker) if worker else set()
+        for delivery in _sweep(full, elsewhere=elsewhere):
+            outcome = repeated(partial(claim, delivery, worker))
+            if outcome is Claim.WON:
+                lost, claimed = 0, True
                 yield delivery
-        if not claimed:
+            elif outcome is Claim.NO_SLOT:
+                full.add(delivery.receiver)
+            else:
+                # Another process works at this end of the queue: go on elsewhere in it, with what is left by now.
+                lost, overtaken, elsewhere = lost + 1, True, True
+                break
+        if not claimed and not overtaken:
             return
 
 
-def _candidates(worker: Worker | None) -> list[Delivery]:
-    candidates = due().select_related("announcement").order_by("announcement", "pk")
-    if worker is not None:
-        # What a dead process left behind holds a slot until it is taken over, so that is never left out.
-        full = Q(state=Delivery.State.DUE, receiver__in=_receivers_without_a_slot(worker))
-        candidates = candidates.exclude(full)
-    return list(candidates[:CANDIDATES])
+def _sweep(full: set[str], *, elsewhere: bool) -> Iterator[Delivery]:
+    """All that may run now, but for receivers that are full, or become so meanwhile."""
+    for window in ready(full):
+        if elsewhere:
+            random.shuffle(window)
+        for delivery in window:
+            # What a dead process left behind holds a slot until it is taken over, so that is never left out.
+            if delivery.state == Delivery.State.RUNNING or delivery.receiver not in full:
+                yield delivery
 
 
-def _receivers_without_a_slot(worker: Worker) -> list[str]:
-    running = Delivery.objects.using(state_database()).filter(slot__startswith=f"{worker.name}:")
-    held = Counter(running.values_list("receiver", flat=True))
-    return [receiver for receiver, count in held.items() if count >= worker.share]
+def _receivers_without_a_slot(worker: Worker) -> set[str]:
+    held = Counter(ask(_receivers_at_work, slots=f"{worker.name}:"))
+    return {receiver for receiver, count in held.items() if count >= worker.share}
 
 
-def claim(delivery: Delivery, worker: Worker | None = None) -> bool:
+def _receivers_at_work(*, slots: str) -> QuerySet[Delivery, str]:
+    running = Delivery.objects.using(state_database()).filter(state=Delivery.State.RUNNING)
+    return running.filter(slot__startswith=slots).values_list("receiver", flat=True)
+
+
+class Claim(Enum):
+    """What came of a claim. ``LOST``: to another process. ``NO_SLOT``: the receiver has its share of the worker's slots."""
+
+    WON = auto()
+    LOST = auto()
+    NO_SLOT = auto()
+
+
+def claim(delivery: Delivery, worker: Worker | None = None) -> Claim:
     """Takes the order's lease and then the delivery, each by a conditional update: of two claimants one wins."""
-    slot = None
-    if worker is not None and (slot := _free_slot(delivery, worker)) is None:
-        return False
-    try:
-        # Committed before the attempt: a process that dies has counted it.
-        with transaction.atomic(using=state_database()):
-            return _claim(delivery, slot)
-    except IntegrityError:
-        return False  # another claimant of this worker was given the same slot
+    for _ in range(worker.share if worker else 1):
+        slot = None
+        if worker is not None and (slot := _free_slot(delivery, worker)) is None:
+            return Claim.NO_SLOT
+        # RACE: another claimant of this worker may be given the same slot. The column is unique; then there may be another.
+        with suppress(IntegrityError), transaction.atomic(using=state_database()):
+            # Committed before the attempt: a process that dies has counted it.
+            return Claim.WON if _claim(delivery, slot) else Claim.LOST
+    return Claim.LOST
 
 
 def _free_slot(delivery: Delivery, worker: Worker) -> str | None:
-    """A slot that no other delivery of this receiver holds. Two claimants may be told the same one: the column is unique."""
+    """A slot that no other delivery of this receiver holds; any of them, so that claimants seldom meet."""
     slots = worker.slots_of(delivery.receiver)
-    others = Delivery.objects.using(state_database()).filter(slot__in=slots).exclude(pk=delivery.pk)
-    taken = set(others.values_list("slot", flat=True))
-    return next((slot for slot in slots if slot not in taken), None)
+    taken = set(ask(_held_slots, slots=slots, key=delivery.pk))
+    free = [slot for slot in slots if slot not in taken]
+    return random.choice(free) if free else None  # noqa: S311  # to spread them, not to hide them
+
+
+def _held_slots(*, slots: list[str], key: int) -> QuerySet[Delivery, str | None]:
+    """Those that other deliveries hold."""
+    others = Delivery.objects.using(state_database()).filter(slot__in=slots).exclude(pk=key)
+    return others.values_list("slot", flat=True)
 
 
 def _claim(delivery: Delivery, slot: str | None) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import insert_once, key_of, locked, state_database
@@ -28,14 +29,16 @@ def identity_of(user: User | None) -> str:
     """What a customer is found by: the shop's own id if there is one, else the service's; "" for nobody."""
     if user is None:
         return ""
-    if user.external_id:
-        return key_of("external", user.external_id)
-    return key_of("user", user.id) if user.id else ""
+    return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")
 
 
-def named(project: Project, user: User | None) -> CheckoutUser | None:
+def identity_here(external_id: str | None) -> str:
+    """What a customer is found by whom the shop gave an id of its own; "" for a guest."""
+    return key_of("external", external_id) if external_id else ""
+
+
+def named(project: Project, identity: str) -> CheckoutUser | None:
     """The customer's row, locked, or the tombstone of one who was erased; None for one who is not known."""
-    identity = identity_of(user)
     return _locked_users(project, [identity]).get(identity) if identity else None
 
 
@@ -51,6 +54,10 @@ def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, Chec
     return {asked[user.identity]: user for user in locked(known).order_by("pk")}
 
 
+class ErasedMeanwhile(IntegrityError):
+    """A customer was erased between the question for their tombstone and the insertion of their row."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sighted:
     """A customer for whom no tombstone stood when the locks were asked for; ``key`` of the row that they had then."""
@@ -62,13 +69,13 @@ class Sighted:
 def find_users(project: Project, entries: Sequence[Entry], sighted: Sighted | None) -> None:
     """Gives each changed entry whose customer is another one than before that customer's row.
 
-    Raises ``IntegrityError`` when another transaction erases one: the caller repeats its whole transaction.
+    Raises ``IntegrityError`` when another transaction has erased one: the caller repeats its whole transaction. Of a customer
+    who is inserted here, an erasing that begins later waits for their row, and then finds their orders (`erasing`).
     """
     wanted: dict[str, Entry] = {}
     for entry in entries:
         identity = identity_of(entry.after.order.user)
-        same = not entry.is_new and (entry.erased or _is_named(entry, identity))
-        if identity and entry.changed and not same:
+        if identity and entry.changed and not (entry.erased or _is_named(entry, identity)):
             wanted.setdefault(identity, entry)
     if sighted and [*wanted] == [sighted.identity]:
         users = _inserted(project, sighted, wanted[sighted.identity])
@@ -87,13 +94,18 @@ def _inserted(project: Project, sighted: Sighted, entry: Entry) -> dict[str, Che
     account_id = _account_of(project, entry) if sighted.key is None else None
     user = _new_user(project, sighted.identity, entry, account_id)
     insert_once([user], "project", "identity")
-    if sighted.key not in (None, user.pk):
-        raise IntegrityError("The customer was erased meanwhile.")
+    if sighted.key is None:
+        entry.tombstones = tombstones_of(sighted.identity)
+    elif sighted.key != user.pk:
+        raise ErasedMeanwhile
     return {sighted.identity: user}
 
 
 def _looked_up(project: Project, wanted: Mapping[str, Entry]) -> dict[str, CheckoutUser]:
-    """Rows or tombstones of several customers, of whom those that are missing are inserted."""
+    """Rows or tombstones of several customers, of whom those that are missing are inserted.
+
+    Asked for tombstones again after that, since the shop's hook may have taken its time.
+    """
     if not wanted:
         return {}
     known = _locked_users(project, sorted(wanted))
@@ -103,7 +115,20 @@ def _looked_up(project: Project, wanted: Mapping[str, Entry]) -> dict[str, Check
         if identity not in known
     }
     insert_once(list(missing.values()), "project", "identity")
+    if any_erased(project, [each for identity in missing for each in tombstones_of(identity)]):
+        raise ErasedMeanwhile
     return known | missing
+
+
+def any_erased(project: Project, tombstones: Sequence[str]) -> bool:
+    """Whether one of these tombstones stands now."""
+    return bool(tombstones) and standing(project, tombstones).exists()
+
+
+def standing(project: Project, tombstones: Sequence[str]) -> QuerySet[CheckoutUser]:
+    """Those of these tombstones that stand."""
+    users = CheckoutUser.objects.using(state_database())
+    return users.filter(project=project.alias, identity__in=tombstones)
 
 
 def forget_erased(project: Project, entries: Sequence[Entry]) -> None:

@@ -72,11 +72,15 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def locked(queryset: models.QuerySet[Row], *tables: str) -> models.QuerySet[Row]:
+def locked(queryset: models.QuerySet[Row], *tables: str, wait: bool = True) -> models.QuerySet[Row]:
     """The rows of these tables, else of the queryset's own, locked until the transaction ends, in this order.
 
-    Databases without ``FOR UPDATE OF`` lock every table that is joined; SQLite is locked as a whole.
+    Not to ``wait`` leaves out what others have locked.
+
+    Nobody changes their keys, so PostgreSQL lets others refer to them meanwhile: foreign keys are checked at the commit, in
+    whatever order. Databases without ``FOR UPDATE OF`` lock every table that is joined; SQLite is locked as a whole.
     """
     features = connections[queryset.db].features
-    of = tables or ("self",)
-    return queryset.select_for_update(of=of if features.has_select_for_update_of else ())
+    of = (tables or ("self",)) if features.has_select_for_update_of else ()
+    no_key = features.has_select_for_no_key_update
+    return queryset.select_for_update(skip_locked=not wait, of=of, no_key=no_key)

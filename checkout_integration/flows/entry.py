@@ -42,7 +42,8 @@ class Notice:
 class Entry:
     """An order in the ledger's hands. Filled from top to bottom: loaded, moved, bound, judged, written.
 
-    ``row`` is not in the database yet when ``is_new``.
+    ``row`` is not in the database yet when ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after
+    they had been looked for: before anything is committed they are looked for again (`writing`).
     """
 
     row: Order
@@ -52,6 +53,7 @@ class Entry:
     observations: list[Observation] = field(default_factory=list)
     checkout: Checkout | None = None
     user: CheckoutUser | None = None
+    tombstones: list[str] = field(default_factory=list)
     verdict_before: Verdict = PENDING
     verdict: Verdict = PENDING
     notices: list[Notice] = field(default_factory=list)
@@ -74,9 +76,11 @@ class Entry:
 
     @property
     def erased(self) -> bool:
-        """Whether nothing personal may be kept: of this order, or of this customer."""
+        """Whether nothing personal may be kept: of this order, of this customer, or of whoever this sale was made for."""
         held = None if self.is_new else self.row.personal_data
-        return bool(held and held.erased_at) or bool(self.user and self.user.erased_at)
+        # A list does not tell the service's id of a guest: their sale knows them. One who is known is told by their own row.
+        sale = self.checkout if self.row.user_id is None else None
+        return any(each and each.erased_at for each in (held, self.user, sale))
 
     @property
     def granted_before(self) -> bool:

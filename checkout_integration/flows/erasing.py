@@ -8,12 +8,13 @@ their place stands a keyed hash, by which later news of the customer is recognis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from django.apps import apps
 from django.db import models, transaction
+from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import insert_once, locked, state_database, write_first
@@ -63,37 +64,71 @@ def survey(person: Person) -> Erasure:
 def erase(person: Person) -> Erasure:
     """Erases a customer, and keeps them erased. It may be interrupted and run again; what is erased already stays so.
 
-    The tombstones are committed first: whatever comes from then on is stored without the customer, and what was stored just
-    before is found by the steps after.
+    Tombstones and sales are committed first: whatever comes from then on is stored without the customer, and what was
+    stored just before is found by the steps after.
     """
     project = app_settings().project(person.project)
     found = survey(person)  # and remembers what can only be found as long as addresses are known
-    repeated(lambda: _leave_tombstones(person))
-    orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
+    repeated(lambda: _make_rows(person))
+    met = repeated(lambda: _leave_tombstones(person))
+    if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
+        person = replace(person, users=person.users | met)  # with orders that nobody could find before
+        found = survey(person)
     checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
+    repeated(lambda: _erase_sales(checkouts))
+    orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
     for begin in range(0, len(orders), ORDERS_AT_ONCE):
         some = orders[begin : begin + ORDERS_AT_ONCE]
         repeated(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
-    repeated(lambda: _erase_around(person, checkouts))
+        repeated(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
+    repeated(lambda: _erase_questions(person))
     _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
     return found
 
 
-def _leave_tombstones(person: Person) -> None:
-    """One under each identity that news of the customer may come with."""
-    now = datetime.now(UTC)
+def _make_rows(person: Person) -> None:
+    """A row under each identity that news of the customer may come with, so that there is one to be locked.
+
+    News that is just inserting it is waited for. Committed before it becomes a tombstone, so that news which comes in between
+    finds it.
+    """
+    rows = CheckoutUser.objects.using(state_database()).filter(project=person.project)
     with transaction.atomic(using=state_database()):
         write_first()
-        # Locked: news that has just found such a row commits first, and its order is erased with the others.
-        for row in locked(person.customers.filter(erased_at=None)).order_by("pk"):
-            held = CheckoutUser.objects.using(state_database()).filter(pk=row.pk)
-            tombstone = tombstones_of(row.identity)[0]
-            held.update(identity=tombstone, external_id="", user_id="", account=None, erased_at=now)
         missing = [
-            CheckoutUser(project=person.project, identity=tombstones_of(identity)[0], erased_at=now)
+            CheckoutUser(project=person.project, identity=identity)
             for identity in person.identities
+            if not rows.filter(identity__in=tombstones_of(identity)).exists()
         ]
         insert_once(missing, "project", "identity")
+
+
+def _leave_tombstones(person: Person) -> frozenset[int]:
+    """Turns the rows of all identities of the customer into tombstones; returns which."""
+    users = CheckoutUser.objects.using(state_database()).filter(project=person.project, erased_at=None)
+    theirs = users.filter(Q(pk__in=person.users) | Q(identity__in=person.identities))
+    erased = {"external_id": "", "user_id": "", "account": None, "erased_at": datetime.now(UTC)}
+    with transaction.atomic(using=state_database()):
+        write_first()
+        # Locked: news that has just found such a row commits first, and its order is erased with the others. Not by `locked`,
+        # since their keys change.
+        rows = list(theirs.select_for_update().order_by("pk"))
+        for row in rows:
+            users.filter(pk=row.pk).update(identity=tombstones_of(row.identity)[0], **erased)
+    return frozenset(row.pk for row in rows)
+
+
+def _erase_sales(primary_keys: Sequence[int]) -> None:
+    """What the shop said of the buyer, and the form. An order that comes for such a sale from now on is kept without them."""
+    alias = state_database()
+    with transaction.atomic(using=alias):
+        write_first()
+        sales = Checkout.objects.using(alias).filter(pk__in=primary_keys)
+        # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
+        held = [sale.pk for sale in locked(sales).order_by("pk")]
+        erased = Checkout.objects.using(alias).filter(pk__in=held)
+        erased.update(metadata={}, payment_form_url="", identity="")
+        erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
 
 
 def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
@@ -112,10 +147,16 @@ def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
             document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
             Refund.objects.using(alias).filter(pk=refund.pk).update(reason="", document=document)
         Transition.objects.using(alias).filter(order__in=rows).exclude(reason="").update(reason="")
-        told = Notification.objects.using(alias).filter(
-            project=project.alias, object_id__in=[row.order_id for row in rows]
-        )
-        told.update(body=None)
+
+
+def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
+    """What was told of orders. After their locks were given back: news holds its own row first, and then wants its order."""
+    alias = state_database()
+    orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+    told = Notification.objects.using(alias).filter(
+        project=project.alias, object_id__in=list(orders.values_list("order_id", flat=True))
+    )
+    told.update(body=None)
 
 
 def _erase_personal(orders: Sequence[Order]) -> None:
@@ -128,14 +169,11 @@ def _erase_personal(orders: Sequence[Order]) -> None:
     insert_once(rows, "order", update_fields=("document", "email", "last4", "erased_at"))
 
 
-def _erase_around(person: Person, checkouts: Sequence[int]) -> None:
-    """What hangs on no order: sales, questions about the customer, and notifications that were never understood."""
+def _erase_questions(person: Person) -> None:
+    """What hangs on no order: questions about the customer, and notifications that were never understood."""
     alias = state_database()
     with transaction.atomic(using=alias):
         write_first()
-        sales = Checkout.objects.using(alias).filter(pk__in=checkouts)
-        for sale in locked(sales).order_by("pk"):
-            Checkout.objects.using(alias).filter(pk=sale.pk).update(metadata={}, payment_form_url="")
         asked = list(person.questions.values_list("key", flat=True))
         notifications = Notification.objects.using(alias)
         notifications.filter(key__in=asked).update(body=None, object_id="")

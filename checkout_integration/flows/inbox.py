@@ -77,7 +77,8 @@ def keep(row: Notification) -> Keeping:
         refused = Notification.State.REFUSED
         if row.state != refused and held.exclude(state=refused).update(state=row.state, failure="", **seen):
             return Keeping.REPEATED
-        held.update(**seen)  # its state stands: what was applied stays applied
+        if not held.update(**seen):  # its state stands: what was applied stays applied
+            raise  # no such row: it was no repetition that the database refused, and nothing is stored (G1)
         return Keeping.SET_ASIDE
     return Keeping.NEW
 

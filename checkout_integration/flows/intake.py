@@ -119,8 +119,9 @@ def _take(verified: Verified) -> Answer:
         return _answer_test(verified, told, testing_case)
     try:
         repeated(lambda: _store_and_apply(verified, told))
-    except Unavailable as error:
-        if not isinstance(error.__cause__, IntegrityError):
+    except (Unavailable, IntegrityError) as error:  # the latter inside a transaction of a test's
+        failure = error.__cause__ if isinstance(error, Unavailable) else error
+        if not isinstance(failure, IntegrityError):
             raise
         # No race is lost three times over: something of ours breaks a constraint, and would for 48 h of retries.
         repeated(lambda: _store_and_apply(verified, told, races=False))
@@ -144,7 +145,7 @@ def _answer_test(verified: Verified, told: documents.Notification, testing_case:
 
 
 def _store_and_apply(verified: Verified, told: documents.Notification, *, races: bool = True) -> None:
-    """One transaction: the notification's row, and under a savepoint what it tells.
+    """One transaction: the notification's row, and what it tells.
 
     ``races``: an ``IntegrityError`` may mean that another transaction was faster, so it is raised.
     """
@@ -153,15 +154,22 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
     refusal = _refusal(verified, told, order)
     if refusal:
         row.state, row.failure = Notification.State.REFUSED, refusal
-    with transaction.atomic(using=state_database()):
-        kept = inbox.keep(row)
-        if refusal or told.event not in PAYMENT_EVENTS:
-            if kept is Keeping.NEW:
-                inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
-                inbox.withhold(row)
-        elif kept is not Keeping.SET_ASIDE:
-            likely_bound = kept is Keeping.REPEATED or _follows_creation(told, order)
-            _apply(verified.project, row, told, order, likely_bound=likely_bound, races=races)
+    try:
+        with transaction.atomic(using=state_database()):
+            kept = inbox.keep(row)
+            if refusal or told.event not in PAYMENT_EVENTS:
+                if kept is Keeping.NEW:
+                    inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
+                    inbox.withhold(row)
+            elif kept is not Keeping.SET_ASIDE:
+                likely_bound = kept is Keeping.REPEATED or _follows_creation(told, order)
+                _apply(verified.project, row, told, order, likely_bound=likely_bound)
+    except DATABASE_AWAY:
+        raise  # not our rules: the whole transaction is repeated
+    except Exception as error:
+        if races and isinstance(error, IntegrityError):
+            raise
+        _keep_unapplied(row, error)
 
 
 def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
@@ -190,7 +198,6 @@ def _apply(
     order: Order,
     *,
     likely_bound: bool,
-    races: bool,
 ) -> None:
     observation = Observation(
         source=Source.NOTIFICATION,
@@ -201,21 +208,21 @@ def _apply(
         live=told.live,
     )
     cause = Cause(source=Source.NOTIFICATION, notification=row)
-    try:
-        with transaction.atomic(using=state_database()):
-            entries = record(project, [observation], cause, likely_bound=likely_bound)
-    except DATABASE_AWAY:
-        raise  # not our rules: the whole transaction is repeated
-    except Exception as error:
-        if races and isinstance(error, IntegrityError):
-            raise
-        # Our own rules failed on it: the bytes stay, the service is answered 200, staff can apply it again.
-        kind = type(error).__name__
-        logger.error("Notification %s could not be applied: %s", row.key, place_of(error))
+    entries = record(project, [observation], cause, likely_bound=likely_bound)
+    if any(entry.erased for entry in entries):
+        inbox.drop_body(row)
+
+
+def _keep_unapplied(row: Notification, error: Exception) -> None:
+    """Our own rules failed on it: the bytes stay, the service is answered 200, staff can apply it again.
+
+    A transaction of its own, since the one that applied it was rolled back together with the row.
+    """
+    kind = type(error).__name__
+    logger.error("Notification %s could not be applied: %s", row.key, place_of(error))
+    with transaction.atomic(using=state_database()):
+        inbox.keep(row)
         failed = Notification.objects.using(state_database()).filter(key=row.key)
         failed.update(state=Notification.State.FAILED, failure=kind)
         inbox.open_incident(row, "not_applied", kind)
         inbox.withhold(row)
-    else:
-        if any(entry.erased for entry in entries):
-            inbox.drop_body(row)

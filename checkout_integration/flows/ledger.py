@@ -37,10 +37,11 @@ def record(
 ) -> list[Entry]:
     """Records a batch and returns an entry for each order in it. ``likely_bound`` as for `locking.lock`.
 
-    One transaction, or a savepoint of the caller's. Raises ``IntegrityError`` when another transaction recorded one of the
-    orders for the first time at the same moment: the caller repeats its whole transaction.
+    One transaction, or a part of the caller's, who cannot go on with it after an exception. Raises ``IntegrityError`` when
+    another transaction recorded one of the orders for the first time at the same moment: the caller repeats its whole
+    transaction.
     """
-    with transaction.atomic(using=state_database()):
+    with transaction.atomic(using=state_database(), savepoint=False):
         observations = retarget(project, observations)
         held = lock(project, observations, likely_bound=likely_bound)
         entries = load_entries(project, observations, held)
@@ -92,7 +93,7 @@ def _resolve(project: Project, entry: Entry, held: list[Checkout]) -> None:
         return
     entry.checkout = next((each for each in held if each.pk == named.pk), None)
     if entry.checkout is None:
-        # Against the lock order (checkout before order), which is known only now: a deadlock ends in a repeated transaction.
+        # Locked after the sales of the batch, whatever its key: a deadlock ends in a repeated transaction.
         own = Checkout.objects.using(state_database()).filter(project=project.alias)
         entry.checkout = locked(own.filter(pk=named.pk)).first()
         held += [entry.checkout] if entry.checkout else []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
@@ -24,6 +26,7 @@ from checkout_integration.models import (
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.vocabulary import Event
 
+ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 UNREAD = (Notification.State.REFUSED, Notification.State.TEST, Notification.State.FAILED)
 """States of notifications that have made no order by which their bodies could be found."""
 
@@ -61,15 +64,17 @@ class Person:
 
     @property
     def orders(self) -> QuerySet[Order]:
-        """Their orders, asked for anew each time: more may have come."""
+        """Their orders, asked for anew each time: more may have come. One that tells no id is theirs if its sale is."""
+        orders = Order.objects.using(state_database()).filter(project=self.project)
         own = Q(pk__in=self.first_orders) | Q(user__in=self.users)
-        return Order.objects.using(state_database()).filter(own, project=self.project)
+        sales = orders.filter(own).values("checkout_id")
+        return orders.filter(own | Q(user__isnull=True, checkout__in=sales))
 
     @property
     def checkouts(self) -> QuerySet[Checkout]:
-        """Sales to them: those that their orders pay, and those of an account whose key is their id in this shop."""
+        """Sales to them: those that their orders pay, and those to their id or account, of which no order may have come."""
         told = Q(pk__in=self.orders.values("checkout_id")) | Q(order_id__in=self.orders.values("order_id"))
-        theirs = told | Q(user_id__in=list(_accounts(self.external_ids)))
+        theirs = told | Q(identity__in=self.identities) | Q(user_id__in=list(_accounts(self.external_ids)))
         return Checkout.objects.using(state_database()).filter(theirs, project=self.project)
 
     @property
@@ -97,19 +102,20 @@ class Person:
     def unread(self) -> list[str]:
         """Keys of notifications that could not be read or made no order, and name the customer all the same."""
         rows = Notification.objects.using(state_database()).filter(project=self.project, body__isnull=False)
-        unread = rows.filter(Q(state__in=UNREAD) | Q(object_id="")).only("key", "body")
-        return [row.key for row in unread.iterator() if self._is_named(bytes(row.body or b"").lower())]
+        unread = rows.filter(Q(state__in=UNREAD) | Q(object_id="") | ~Q(event__in=list(Event)))
+        told = unread.only("key", "body").iterator()
+        return [row.key for row in told if self._is_named(_spelled_out(bytes(row.body or b"")))]
 
-    def _is_named(self, body: bytes) -> bool:
+    def _is_named(self, body: str) -> bool:
         return any(word in body for word in self._words)
 
     @cached_property
-    def _words(self) -> frozenset[bytes]:
+    def _words(self) -> frozenset[str]:
         """Ids and addresses as a JSON document writes them: quoted, hence never a part of another word."""
         held = PersonalData.objects.using(state_database()).filter(order__in=self.orders)
         words = {*self.external_ids, *self.user_ids, *held.values_list("email", flat=True)} - {""}
         words |= set(self.orders.values_list("order_id", flat=True))
-        return frozenset(strict_json.dumps(word).encode().lower() for word in words)
+        return frozenset(_spelled_out(strict_json.dumps(word).encode()) for word in words)
 
 
 def find_persons(
@@ -124,7 +130,8 @@ def find_persons(
 ) -> list[Person]:
     """The customers that a row, an id or an address names: at most one in each project, or in one project.
 
-    E-mail addresses are looked for in documents too: that reads all rows where the column does not tell.
+    Addresses, and ids of the service, are looked for in documents too: that reads all rows where no column tells. Many shops
+    know their customers by their addresses, so an address may be their id.
     """
     row = customer or order
     projects = [row.project] if row else [project] if project else list(app_settings().projects)
@@ -138,10 +145,12 @@ def find_persons(
         elif order or order_id:
             users, orders = users.none(), orders.filter(order_id=order.order_id if order else order_id)
         elif email:
-            users, orders = users.none(), orders.filter(_written_to(email))
+            users, orders = users.filter(_named(email, "")), orders.filter(_written_to(email))
         else:
-            users, orders = users.filter(_named(external_id, user_id)), orders.none()
-        found.append(_person(name, users, orders, {external_id} - {""}, {user_id} - {""}))
+            # The id of the service stands in a column only where it is all that a customer is known by.
+            told = Q(document__user__id=user_id) if user_id else Q(pk__in=[])
+            users, orders = users.filter(_named(external_id, user_id)), orders.filter(told)
+        found.append(_person(name, users, orders, {external_id, email} - {""}, {user_id} - {""}))
     return [person for person in found if person.known]
 
 
@@ -169,12 +178,15 @@ def _person(
     external_ids: set[str],
     user_ids: set[str],
 ) -> Person:
-    first_orders = frozenset(orders.values_list("pk", flat=True))
+    sales = orders.filter(user__isnull=True, checkout__isnull=False).values("checkout_id")
+    every_order = Order.objects.using(state_database()).filter(project=project)
+    first = every_order.filter(Q(pk__in=orders.values("pk")) | Q(checkout__in=sales))
+    first_orders = frozenset(first.values_list("pk", flat=True))
     everybody = CheckoutUser.objects.using(state_database()).filter(project=project)
     rows = {row.pk: row for row in everybody.filter(Q(pk__in=users) | Q(orders__in=first_orders))}
     external_ids |= {row.external_id for row in rows.values()} - {""}
     user_ids |= {row.user_id for row in rows.values()} - {""}
-    theirs = Order.objects.using(state_database()).filter(Q(pk__in=first_orders) | Q(user__in=list(rows)))
+    theirs = every_order.filter(Q(pk__in=first_orders) | Q(user__in=list(rows)))
     user_ids |= {told for order in theirs.only("document").iterator() if (told := _service_id(order))}
     nameless = everybody.filter(external_id="", user_id__in=user_ids)
     return Person(
@@ -184,6 +196,15 @@ def _person(
         external_ids=frozenset(external_ids),
         user_ids=frozenset(user_ids),
     )
+
+
+def _spelled_out(json: bytes) -> str:
+    """JSON text in small letters, with those written out that a sender may escape as it likes, such as ``&`` and ``/``."""
+    text = json.decode("utf-8", "replace").replace("\\/", "/")
+    told = ESCAPED.sub(lambda letter: chr(int(letter[1], 16)), text)
+    return (
+        told.encode("utf-16", "surrogatepass").decode("utf-16", "replace").lower()
+    )  # two escapes may be one letter
 
 
 def _service_id(order: Order) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from django.db.models import Min
 
-from checkout_integration.flows.claims import due
+from checkout_integration.flows.claims import ready
 from checkout_integration.flows.database import state_database
 from checkout_integration.models import Announcement, Delivery
 
@@ -34,15 +34,14 @@ def queue_state() -> QueueState:
     now = datetime.now(UTC)
     announced = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW)
     deliveries = Delivery.objects.using(state_database())
-    ready = due()
-    could_run = ready.count()
+    could_run = abandoned = 0
+    since = [announced.aggregate(oldest=Min("recorded_at"))["oldest"]]
+    for window in ready():
+        could_run += len(window)
+        abandoned += sum(each.state == Delivery.State.RUNNING for each in window)
+        since += [each.due_at for each in window[:1]]
     unfinished = deliveries.filter(state=Delivery.State.DUE).count()
-    abandoned = ready.filter(state=Delivery.State.RUNNING).count()
     running = deliveries.filter(state=Delivery.State.RUNNING).count() - abandoned
-    since = [
-        announced.aggregate(oldest=Min("recorded_at"))["oldest"],
-        ready.aggregate(oldest=Min("due_at"))["oldest"],
-    ]
     return QueueState(
         new=announced.count(),
         due=could_run,

@@ -13,23 +13,28 @@ from checkout_integration.flows.database import begin_afresh, state_database
 
 Result = TypeVar("Result")
 MOST_TRIES = 3
+MOST_DEADLOCKS = 10
+"""Tries of a transaction that the database ended to let another one pass. InnoDB may choose the same one again."""
 LONGEST_PAUSE = 0.05
+DEADLOCKS = frozenset({"40001", "40P01", 1213})
+"""Codes of PostgreSQL, and of MySQL and MariaDB."""
 DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 """Never our own rules failing. PostgreSQL says InternalError on a node that a failover has made read-only (A.7)."""
 
 
 class Unavailable(Exception):
-    """The database did not take the transaction, three times."""
+    """The database did not take the transaction, however often it was tried."""
 
 
 def repeated(work: Callable[[], Result]) -> Result:
     """The result of ``work``, which opens its own transaction and can be run again as a whole.
 
     An ``IntegrityError`` here means that another transaction inserted the same row first; an ``OperationalError`` a deadlock
-    or a lost connection (InnoDB rolls the whole transaction back). Raises `Unavailable` after three tries.
+    or a lost connection (InnoDB rolls the whole transaction back). Raises `Unavailable` after three tries, or ten deadlocks.
     """
     connection = connections[state_database()]
-    for tries in range(1, MOST_TRIES + 1):
+    deadlocks = failures = 0
+    while True:
         try:
             if not connection.in_atomic_block:
                 begin_afresh()
@@ -40,7 +45,17 @@ def repeated(work: Callable[[], Result]) -> Result:
             if isinstance(error, InternalError):
                 connection.close()  # it answers well enough to be taken for usable; another may reach the new primary
             connection.close_if_unusable_or_obsolete()
-            if tries == MOST_TRIES:
+            if _is_deadlock(error):
+                deadlocks += 1
+            else:
+                failures += 1
+            if deadlocks == MOST_DEADLOCKS or failures == MOST_TRIES:
                 raise Unavailable(type(error).__name__) from error
             time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
-    raise AssertionError("unreachable")
+
+
+def _is_deadlock(error: Exception) -> bool:
+    """Whether another transaction was let pass; each driver keeps the database's code in a place of its own."""
+    told = error.__cause__
+    codes = {getattr(told, "sqlstate", None), getattr(told, "pgcode", None), *error.args[:1]}
+    return not codes.isdisjoint(DEADLOCKS)

@@ -35,12 +35,10 @@ def retarget(project: Project, observations: Sequence[Observation]) -> list[Obse
     return told
 
 
-def waiting_for(project: Project, observations: Iterable[Observation]) -> QuerySet[Refund]:
+def waiting_for(project: str, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:
     """The reversals without an order that share a transaction with these orders, or are told to be one of them."""
-    told = [each.order for each in observations]
-    same = Q(transaction__in=sorted({order.transaction for order in told if order.transaction}))
-    own = Q(document_id__in=sorted({order.id for order in told if order.id}))
-    return Refund.objects.using(state_database()).filter(same | own, project=project.alias, order=None)
+    told = Q(transaction__in=list(transactions)) | Q(document_id__in=list(ids))
+    return Refund.objects.using(state_database()).filter(told, project=project, order=None)
 
 
 def absorb(project: Project, entries: Sequence[Entry]) -> None:
@@ -52,8 +50,9 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
                 orders[entry.order_id] = (entry, told)
     if not orders:
         return
-    told_first = [each for entry, _ in orders.values() for each in entry.observations]
-    for refund in list(waiting_for(project, told_first)):
+    told_first = [each.order for entry, _ in orders.values() for each in entry.observations]
+    transactions = {order.transaction for order in told_first if order.transaction}
+    for refund in list(waiting_for(project.alias, orders, transactions)):
         observation = Observation(
             source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
         )

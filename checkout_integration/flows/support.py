@@ -6,11 +6,12 @@ import logging
 from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import intake, ledger
 from checkout_integration.flows.answer import Answer
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.replaying import make_due_again
@@ -82,14 +83,26 @@ def _refresh(project: Project, query: TransactionFilter) -> bool:
         page = client.list_transactions(query)
     observations = observations_of(page)
     if observations:
-        repeated(lambda: ledger.record(project, observations, Cause(source=Source.LIST)))
+        repeated(lambda: _record(project, observations))
     return bool(observations)
+
+
+def _record(project: Project, observations: list[Observation]) -> None:
+    with transaction.atomic(using=state_database()):
+        write_first()
+        ledger.record(project, observations, Cause(source=Source.LIST))
+
+
+def read_at(page: TransactionPage) -> datetime | None:
+    """The service's clock at a page, but not far ahead of ours: one wrong answer must not outrank all later news."""
+    return min(page.date, datetime.now(UTC) + intake.QUARANTINE) if page.date else None
 
 
 def observations_of(page: TransactionPage) -> list[Observation]:
     """The rows of a page as news. Tests of the receiver are never orders, and a row without an id tells nothing."""
+    observed_at = read_at(page)
     return [
-        Observation(source=Source.LIST, order=order, observed_at=page.date)
+        Observation(source=Source.LIST, order=order, observed_at=observed_at)
         for order in page.items
         if order.id and not order.testing_case
     ]

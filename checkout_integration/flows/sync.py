@@ -12,14 +12,14 @@ from django.db.models import F
 
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.database import insert_once, key_of, state_database, write_first
 from checkout_integration.flows.entry import Cause, Entry
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.ledger import record
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.flows.service import client_for
-from checkout_integration.flows.support import observations_of
+from checkout_integration.flows.support import observations_of, read_at
 from checkout_integration.models import Incident, SyncCursor, SyncRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
@@ -65,7 +65,7 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
     try:
         with client_for(configured) as client:
             for page in client.iter_transaction_pages(_query(configured, chosen, run)):
-                first_answer = first_answer or page.date
+                first_answer = first_answer or read_at(page)
                 coverage.add(page)
                 _record_page(configured, page, run)
     except (ServiceUnreachable, DeadlineExceeded) as error:
@@ -137,8 +137,14 @@ def _record_page(project: Project, page: TransactionPage, run: SyncRun) -> None:
 
 def _recorded(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
     """Records a page as a whole; where our rules fail on it, row by row, so that one order never stops the others."""
+
+    def record_all() -> list[Entry]:
+        with transaction.atomic(using=state_database()):
+            write_first()
+            return record(project, observations, cause)
+
     try:
-        return repeated(lambda: record(project, observations, cause))
+        return repeated(record_all)
     except DATABASE_AWAY:
         raise
     except Exception as error:

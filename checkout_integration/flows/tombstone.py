@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
@@ -11,6 +10,7 @@ from django.utils.crypto import salted_hmac
 
 from checkout_integration.flows.database import key_of, state_database
 from checkout_integration.models import CheckoutUser, PersonalData
+from checkout_integration.protocol import strict_json
 
 SALT: Final = "checkout_integration.erased"
 IDS: Final = re.compile(rb'"(id|external_id)"\s*:\s*("(?:[^"\\]|\\.){1,255}")')
@@ -41,7 +41,8 @@ def names_erased(project: str, body: bytes) -> bool:
 
 
 def _text(quoted: bytes) -> str:
+    """A text as the loader gives it, hence as it was stored."""
     try:
-        return str(json.loads(quoted, strict=False)).replace("\0", "")
-    except ValueError:
+        return str(strict_json.loads(quoted))
+    except strict_json.StrictJsonError:
         return ""

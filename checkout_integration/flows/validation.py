@@ -9,7 +9,7 @@ from django.db import transaction
 
 from checkout_integration.flows import inbox
 from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
-from checkout_integration.flows.customers import named
+from checkout_integration.flows.customers import identity_of, named
 from checkout_integration.flows.database import key_of, state_database, write_first
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Verified
@@ -61,7 +61,7 @@ def _store(
     alias, project = state_database(), verified.project.alias
     with transaction.atomic(using=alias):
         write_first()
-        customer = named(verified.project, user)
+        customer = named(verified.project, identity_of(user))
         erased = customer is not None and customer.erased_at is not None
         if erased:
             row.body, row.object_id = None, ""

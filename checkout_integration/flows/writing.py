@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db.models import Exists
+
 from checkout_integration.conf import Project
+from checkout_integration.flows.customers import ErasedMeanwhile, any_erased, standing
 from checkout_integration.flows.database import insert_once, key_of, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
@@ -30,7 +33,7 @@ def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
     _write_personal(entries, columns)
     _write_items(entries)
     _write_refunds(entries)
-    _write_checkouts(entries)
+    _write_checkouts(project, entries)
     transitions = _write_transitions(entries, cause)
     insert_once([row for entry in entries for row in _incidents(project, entry, cause)], "key")
     insert_once(
@@ -99,11 +102,21 @@ def _write_refunds(entries: Sequence[Entry]) -> None:
     insert_once(rows, "key", update_fields=told)
 
 
-def _write_checkouts(entries: Sequence[Entry]) -> None:
-    """The sales that this batch moved. ``paid_order`` is set once: nobody else can set it, the row is locked."""
+def _write_checkouts(project: Project, entries: Sequence[Entry]) -> None:
+    """The sales that this batch moved. ``paid_order`` is set once: nobody else can set it, the row is locked.
+
+    Raises ``ErasedMeanwhile`` where a tombstone stands by now. The statement that moves the sale asks for it, if one does:
+    the first success of a new customer shall cost no more than any other.
+    """
     for entry in entries:
         if entry.checkout is not None and (moved := _moved(entry, entry.checkout)):
-            Checkout.objects.using(state_database()).filter(pk=entry.checkout.pk).update(**moved)
+            held = Checkout.objects.using(state_database()).filter(pk=entry.checkout.pk)
+            if entry.tombstones:
+                held = held.exclude(Exists(standing(project, entry.tombstones)))
+            if not held.update(**moved):
+                raise ErasedMeanwhile
+        elif any_erased(project, entry.tombstones):
+            raise ErasedMeanwhile
 
 
 def _moved(entry: Entry, checkout: Checkout) -> dict[str, Any]:
@@ -114,6 +127,9 @@ def _moved(entry: Entry, checkout: Checkout) -> dict[str, Any]:
         moved["order_id"] = checkout.order_id = entry.order_id
         if checkout.status in (Checkout.Status.NEW, Checkout.Status.UNKNOWN):
             moved["status"] = checkout.status = Checkout.Status.OPEN
+    if entry.erased and not checkout.erased_at:
+        # Its buyer was erased before any order told whose sale it is.
+        moved |= {"metadata": {}, "identity": "", "erased_at": datetime.now(UTC)}
     if entry.is_payer and not (entry.granted_before and entry.granted):
         moved |= {"status": checkout.status, "paid_order": entry.row, "paid_at": checkout.paid_at}
     return moved

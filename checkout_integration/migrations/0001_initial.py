@@ -46,6 +46,7 @@ class Migration(migrations.Migration):
                 ('metadata', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('test', models.BooleanField(default=False, help_text='Takes test payments, and nothing but test payments.')),
                 ('status', models.CharField(choices=[('new', 'new'), ('unknown', 'unknown'), ('open', 'open'), ('paid', 'paid'), ('reversed', 'reversed'), ('failed', 'failed')], default='new', max_length=16)),
+                ('identity', models.CharField(blank=True, default='', editable=False, help_text="By which the buyer's sales are found; empty for a guest.", max_length=64)),
                 ('subject_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=64)),
                 ('order_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The service's id of the order that was created.", max_length=255)),
                 ('payment_form_url', models.TextField(blank=True, default='')),
@@ -53,6 +54,7 @@ class Migration(migrations.Migration):
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('paid_at', models.DateTimeField(blank=True, null=True)),
                 ('asked_at', models.DateTimeField(blank=True, editable=False, help_text='When the return page asked the service for the order.', null=True)),
+                ('erased_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('subject_type', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to='contenttypes.contenttype')),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='checkouts', to=settings.AUTH_USER_MODEL)),
             ],
@@ -432,6 +434,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='checkout',
             index=models.Index(fields=['subject_type', 'subject_id'], name='ci_checkout_subject'),
+        ),
+        migrations.AddIndex(
+            model_name='checkout',
+            index=models.Index(fields=['identity'], name='ci_checkout_identity'),
         ),
         migrations.AddConstraint(
             model_name='orderitem',

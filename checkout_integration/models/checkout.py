@@ -36,6 +36,8 @@ class Checkout(Row):
 
     It is committed before the service is called, and its ``reference`` travels in the order's metadata: a payment is
     compared with this row before goods are granted (`policy.verdict`).
+
+    With ``erased_at`` its buyer was erased: no order that comes for it brings anything personal back.
     """
 
     class Status(models.TextChoices):
@@ -66,6 +68,13 @@ class Checkout(Row):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
     )
+    identity = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        editable=False,
+        help_text=_("By which the buyer's sales are found; empty for a guest."),
+    )
     subject_type = models.ForeignKey(ContentType, null=True, blank=True, on_delete=models.SET_NULL)
     subject_id = IdentifierField(max_length=64, blank=True, default="")
     subject = GenericForeignKey("subject_type", "subject_id")
@@ -92,6 +101,7 @@ class Checkout(Row):
         editable=False,
         help_text=_("When the return page asked the service for the order."),
     )
+    erased_at = InstantField(null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name = _("checkout")
@@ -100,6 +110,7 @@ class Checkout(Row):
             models.Index(fields=["project", "order_id"], name="ci_checkout_order"),
             models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
             models.Index(fields=["subject_type", "subject_id"], name="ci_checkout_subject"),
+            models.Index(fields=["identity"], name="ci_checkout_identity"),
         ]
 
     def __str__(self) -> str:

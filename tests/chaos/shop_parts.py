@@ -34,6 +34,7 @@ class Running:
     beat: Part
     worker: Part
     watchman: Watchman
+    celery_children: int
 
     @property
     def parts(self) -> list[Part]:
@@ -50,11 +51,13 @@ class Running:
 
 
 @contextmanager
-def running(places: Places, prepare: Callable[[Postgres], None]) -> Iterator[Running]:
+def running(
+    places: Places, prepare: Callable[[Postgres], None], celery_children: int = CELERY_CHILDREN
+) -> Iterator[Running]:
     """Start everything, `prepare` the database when it is up, and end everything."""
     places.fuses.mkdir()
     postgres = Postgres(places)
-    everything = _parts(places, postgres)
+    everything = _parts(places, postgres, celery_children)
     with ExitStack() as stack:
         stack.callback(postgres.stop)
         postgres.create()
@@ -73,7 +76,7 @@ def running(places: Places, prepare: Callable[[Postgres], None]) -> Iterator[Run
 def await_ready(everything: Running) -> None:
     """Return when each process of the shop has its children and answers. Raises TimeoutError."""
     await_true("the broker answers", everything.redis_answers, READY_WITHIN)
-    for part, count in ((everything.web, WEB_WORKERS), (everything.celery, CELERY_CHILDREN)):
+    for part, count in ((everything.web, WEB_WORKERS), (everything.celery, everything.celery_children)):
         await_true(f"{part.name} has {count} children", partial(_has, part, count), READY_WITHIN)
 
 
@@ -81,7 +84,7 @@ def _has(part: Part, count: int) -> bool:
     return len(part.children()) >= count
 
 
-def _parts(places: Places, postgres: Postgres) -> Running:
+def _parts(places: Places, postgres: Postgres, celery_children: int) -> Running:
     armed, plain = places.environment(armed=True), places.environment(armed=False)
     python = [sys.executable, "-m"]
 
@@ -91,7 +94,7 @@ def _parts(places: Places, postgres: Postgres) -> Running:
     redis = ("--port", str(places.redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
     gunicorn = ("gunicorn", "--config", "python:tests.chaos.shop.web_server", "tests.chaos.shop.wsgi")
     celery = ("celery", "--app", "tests.chaos.shop.celery")
-    prefork = ("worker", "--concurrency", str(CELERY_CHILDREN), "--without-gossip", "--without-mingle")
+    prefork = ("worker", "--concurrency", str(celery_children), "--without-gossip", "--without-mingle")
     parts = Running(
         places=places,
         postgres=postgres,
@@ -100,8 +103,9 @@ def _parts(places: Places, postgres: Postgres) -> Running:
         web=part("web", *gunicorn),
         celery=part("celery", *celery, *prefork, "--loglevel", "WARNING"),
         beat=part("beat", *celery, "beat", "--loglevel", "WARNING", environment=plain),
-        worker=part("checkout_work", "django", "checkout_work", "--interval", "0.3"),
+        worker=part("checkout_work", "django", "checkout_work", "--interval", "1", "--slots", "2"),
         watchman=Watchman(),
+        celery_children=celery_children,
     )
     parts.watchman.watch(parts.parts)
     return parts

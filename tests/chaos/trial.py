@@ -158,7 +158,7 @@ class _Trial:
                 self._traffic.tell(self._author.plain(reference))
             self._traffic.await_acknowledged(DRAINED_WITHIN)
             served = self._buyers.served(DRAINED_WITHIN)
-            await_true("everything is drained", lambda: not reading.left_undone(), DRAINED_WITHIN)
+            await_true("everything is drained", reading.all_done, DRAINED_WITHIN)
         except TimeoutError as error:
             self._problems.append(f"{name}: {error}")
             served = self._buyers.served(0.0, whatever=True)

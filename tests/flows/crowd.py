@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from threading import Barrier, Event, Thread
 from typing import Any, TypeVar
 
 import django
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
 Work = TypeVar("Work")
 Done = TypeVar("Done")
-WAITING = {
-    "postgresql": "SELECT count(*) FROM pg_stat_activity "
-    "WHERE wait_event_type = 'Lock' AND datname = current_database()",
-    "mysql": "SELECT count(*) FROM information_schema.innodb_trx JOIN information_schema.processlist "
-    "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND db = database()",
-}
+WAITING = re.compile(r"^LOCK WAIT .*\n\S+ thread id (\d+),", re.MULTILINE)
 
 
 def at_once(works: Sequence[Callable[[], int]]) -> list[int]:
@@ -69,17 +66,33 @@ def in_background(work: Callable[[], object]) -> Thread:
     return thread
 
 
-def await_a_waiting_lock() -> None:
-    """Return when some transaction of this database waits for another one."""
-    for _ in range(200):
-        with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                cursor.execute("SELECT pg_stat_clear_snapshot()")
-            cursor.execute(WAITING[connection.vendor])
-            if cursor.fetchone()[0]:
-                return
-        Event().wait(0.15)  # InnoDB tells the same again to whoever asks within a tenth of a second
-    raise AssertionError("nobody waits")
+def await_waiting_locks(count: int = 1) -> None:
+    """Return when so many transactions of this database wait for another one."""
+    waiting = {"postgresql": _waiting_in_postgres, "mysql": _waiting_in_mariadb}[connection.vendor]
+    for _ in range(600):
+        if waiting() >= count:
+            return
+        Event().wait(0.05)
+    raise AssertionError(f"there are no {count} that wait")
+
+
+def _waiting_in_postgres() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _waiting_in_mariadb() -> int:
+    """Not from INNODB_TRX: that tells the same again as long as anybody, of another database too, asks for it often."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM information_schema.processlist WHERE db = database()")
+        ours = {str(number) for (number,) in cursor.fetchall()}
+        cursor.execute("SHOW ENGINE INNODB STATUS")
+        told = cursor.fetchone()[2].partition("LIST OF TRANSACTIONS FOR EACH SESSION")[2]
+        return len(ours.intersection(WAITING.findall(told)))
 
 
 def deadlocks() -> int:
@@ -90,3 +103,47 @@ def deadlocks() -> int:
         cursor.execute("SELECT pg_stat_force_next_flush()")
         cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         return int(cursor.fetchone()[0])
+
+
+class Meeting:
+    """Transactions in threads of their own, which come while another one holds what they want."""
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+        self._threads: list[Thread] = []
+
+    def comes(self, work: Callable[[], object]) -> None:
+        """Begin the work, and return when it waits for a lock."""
+        self._threads.append(in_background(lambda: self._noting(work)))
+        await_waiting_locks(len(self._threads))
+
+    def _noting(self, work: Callable[[], object]) -> None:
+        """Note what the database refused; the repetition would hide it."""
+
+        def note(execute: Callable[..., Any], *asked: Any) -> Any:
+            try:
+                return execute(*asked)
+            except OperationalError as error:
+                self.refused.append(str(error))
+                raise
+
+        with connection.execute_wrapper(note):
+            work()
+
+    def end(self) -> None:
+        """Wait for all."""
+        for thread in self._threads:
+            thread.join()
+
+
+@contextmanager
+def meeting() -> Iterator[Meeting]:
+    """A transaction, during which others come; nobody is refused anything."""
+    before, others = deadlocks(), Meeting()
+    try:
+        with transaction.atomic():
+            yield others
+    finally:
+        others.end()
+    assert others.refused == []
+    assert deadlocks() == before

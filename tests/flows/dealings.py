@@ -1,7 +1,7 @@
 """A shop, its customers and the service, dealing with each other in any order: a state machine for Hypothesis.
 
 The service is the sandbox: its ledger is the truth. What it sends is really sent, to a post office that hands it on
-late, twice, in another order or never.
+late, twice, in another order or never. Who was erased must not come back, and the books must be the service's all the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.test import Client, TestCase
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -27,17 +27,25 @@ from hypothesis.stateful import (
 
 from checkout_integration import flows
 from checkout_integration.flows import installation
-from checkout_integration.models import Checkout, Delivery, Incident, Order
+from checkout_integration.flows.checkout import IssuedToken
+from checkout_integration.models import Checkout, Delivery, Incident, Notification, Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, OrderStatus
 from checkout_integration.sandbox import VirtualClock
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.methods import Wallet
 from checkout_integration.sandbox.order import Order as TrueOrder
 from checkout_integration.testing.service import running_sandbox
+from tests.flows.buyers import Buyer
+from tests.flows.passing_settings import Settings
+from tests.leaks.tables import columns_with
 from tests.sandbox.receiver import Received, Receiver
 
 BEGIN: Final = datetime.now(UTC) - timedelta(days=60)  # more than 25 steps of waiting
 PRICE: Final = Decimal("9.99")
 TAKEN_BACK: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
 NAME: Final = "goods of "
+WHOSE: Final = st.sampled_from([None, 0, 1])
+"""One of the customers of the shop; nobody, or a guest."""
 
 
 def grant(order: Order, checkout: Checkout | None, **arguments: Any) -> None:
@@ -52,58 +60,89 @@ def take_back(order: Order, checkout: Checkout, **arguments: Any) -> None:
 
 
 class Dealings(RuleBasedStateMachine):
-    """One run: a service of its own, whose clock stands in the past, and tables that are empty again afterwards.
-
-    `settings` are pytest-django's.
-    """
+    """One run: a service of its own, whose clock stands in the past, and tables that are empty again afterwards."""
 
     orders = Bundle("orders")
+    tokens = Bundle("tokens")
     letters = Bundle("letters")
 
-    def __init__(self, profile: str, post_office: Receiver, settings: Any) -> None:
+    def __init__(self, profile: str, post_office: Receiver) -> None:
         super().__init__()
         self._open = ExitStack()
+        self.post_office, self.settings = post_office, Settings(self._open)
         clock = VirtualClock(BEGIN, running=False)
-        self.sandbox = self._open.enter_context(running_sandbox(settings, profile=profile, clock=clock))
+        service = running_sandbox(self.settings, profile=profile, clock=clock)
+        self.sandbox = self._open.enter_context(service)
         # As a TestCase begins and ends: what was stored is forgotten, and sales may commit inside.
         begun = TestCase._enter_atomics()  # type: ignore[attr-defined]  # the stubs lack both
         self._open.callback(TestCase._rollback_atomics, begun)  # type: ignore[attr-defined]
         installation._known.clear()
-        self.post_office, self.settings = post_office, settings
         self.secrets = [f"{SANDBOX_SECRET_PREFIX}number_0"]
-        self.project_id = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]["PROJECT_ID"]
+        self.project_id = self.settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]["PROJECT_ID"]
         self._tell(webhook_url=post_office.url)
         self.sales: list[Checkout] = []
         self.truth: dict[str, str] = {}
+        self.customers = [
+            Buyer(number=101, address_is_id=True),
+            Buyer(number=102, account=User.objects.create_user("ben")),
+        ]
+        self.buyers: dict[str, Buyer] = {}
+        self.claims: dict[str, Buyer] = {}
         self.late_cancels: set[str] = set()
         self.was_reversed: set[str] = set()
 
     # What customers and staff do at the service.
 
-    @initialize(target=orders)
-    def open_the_shop(self) -> str:
+    @initialize(target=orders, whose=WHOSE)
+    def open_the_shop(self, whose: int | None) -> str:
         """Nothing happens without a first sale."""
-        return self._sold()
+        return self._sold(self._customer(whose))
 
-    @rule(target=orders)
-    def sell(self) -> str:
-        """The shop sells something: an order at the service."""
-        return self._sold()
+    @rule(target=orders, whose=WHOSE)
+    def sell(self, whose: int | None) -> str:
+        """The shop sells something, to a customer or a guest: an order at the service."""
+        return self._sold(self._customer(whose))
 
-    @rule(target=orders)
-    def be_a_stranger(self) -> str:
-        """Somebody makes an order with the public project id: signed notifications will follow, goods must not."""
+    @rule(target=tokens, whose=WHOSE)
+    def sell_by_token(self, whose: int | None) -> tuple[IssuedToken, Buyer | None]:
+        """The shop sells something of which there is no order yet, and may not say to whom."""
+        buyer = None if whose is None else self.customers[whose]
+        told = {} if buyer is None else buyer.told
+        issued = flows.create_token(amount=PRICE, currency="USD", **told)
+        self.sales.append(issued.checkout)
+        return issued, buyer
+
+    @rule(target=orders, token=tokens, whose=WHOSE)
+    def use_token(self, token: tuple[IssuedToken, Buyer | None], whose: int | None) -> Any:
+        """A browser makes an order, of which the shop learns later; a sale to nobody may be a customer's."""
+        issued, buyer = token
+        order = {"project": self.project_id, "token": issued.token}
+        if buyer is None and whose is not None:
+            buyer = self.claims.setdefault(issued.token, self.customers[whose])
+            order["account"] = buyer.external_id
+        try:
+            made = self.sandbox.creation.create_order(order, None)
+        except RefusedError:  # the token is too old by now
+            return multiple()
+        return self._known(made, issued.checkout.reference, buyer)
+
+    @rule(target=orders, whose=WHOSE)
+    def be_a_stranger(self, whose: int | None) -> str:
+        """Somebody makes an order with the public project id, perhaps as a customer of the shop.
+
+        Signed notifications will follow, goods must not.
+        """
         order = {"project": self.project_id, "type": "simple", "amount": PRICE, "currency": "USD"}
-        made = self.sandbox.creation.create_order({**order, "description": "?"}, None)
-        self.truth[made.id] = ""
-        return made.id
+        buyer = None if whose is None else self.customers[whose]
+        claimed = {"account": buyer.external_id} if buyer else {}
+        made = self.sandbox.creation.create_order({**order, **claimed, "description": "?"}, None)
+        return self._known(made, "", buyer)
 
     @rule(target=orders, order=orders)
     def try_again(self, order: str) -> str:
         """A new order with a new id and the same metadata."""
         again = self.sandbox.creation.order_again(self._true(order))
-        self.truth[again.id] = self.truth[order]
-        return again.id
+        return self._known(again, self.truth[order], self.buyers.get(order))
 
     @rule(
         target=letters,
@@ -120,12 +159,14 @@ class Dealings(RuleBasedStateMachine):
         self.sandbox.clock.advance(61)
         payments, true = self.sandbox.payments, self._true(order)
         if true.status == OrderStatus.CREATED and not payments.is_expired(true):
-            getattr(payments, payment)(order)
+            self._conclude(order, payment)
         elif true.status == OrderStatus.PROCESSED and undoing == "cancel":
             self.late_cancels.add(order)
             payments.cancel(order, after_payment=True)
+        elif true.status == OrderStatus.PROCESSED and undoing == "refund":
+            payments.refund(order, reason=f"{order in self.buyers and self.buyers[order].name} asked for it")
         elif true.status == OrderStatus.PROCESSED:
-            getattr(payments, undoing)(order)
+            payments.chargeback(order)
         return self._sent()
 
     @rule(target=letters, order=orders)
@@ -169,10 +210,36 @@ class Dealings(RuleBasedStateMachine):
         """The shop reads the list."""
         assert flows.sync_transactions(lane=lane).state == "complete"
 
+    @rule(order=orders)
+    def look_up(self, order: str) -> None:
+        """Staff ask the service for one order."""
+        known = Order.objects.filter(order_id=order).first()
+        assert known is None or flows.refresh_order(known)
+
+    @rule()
+    def apply_again(self) -> None:
+        """Staff apply again whatever is kept."""
+        for kept in Notification.objects.filter(body__isnull=False):
+            assert flows.replay_notification(kept).status == 200
+
     @rule()
     def run_receivers(self) -> None:
         """The shop grants and takes back."""
         flows.run_deliveries()
+
+    @rule(order=orders, by=st.sampled_from(["order_id", "external_id", "user_id", "email"]))
+    def erase(self, order: str, by: str) -> None:
+        """The customer of an order wants to be forgotten; whoever is not found by a word has it nowhere."""
+        if (buyer := self.buyers.get(order)) is None:
+            return
+        ids = {"order_id": order, "user_id": self._true(order).user["id"]}
+        word = {**ids, "external_id": buyer.external_id, "email": buyer.email}[by]
+        persons = flows.find_persons(**{by: word})
+        for person in persons:
+            flows.erase(person)
+        buyer.erased |= bool(persons)
+        # The key of an account is a short number, which stands in many places.
+        assert persons or len(word) < 5 or not columns_with([word])
 
     # What must hold, always and in the end.
 
@@ -183,6 +250,12 @@ class Dealings(RuleBasedStateMachine):
         assert all(known[order] in TAKEN_BACK for order in self.was_reversed)
         self.was_reversed |= {order for order, status in known.items() if status in TAKEN_BACK}
 
+    @invariant()
+    def nobody_comes_back(self) -> None:
+        """Once a customer is erased, nothing of theirs stands in any table (A.47)."""
+        gone = {buyer for buyer in self.buyers.values() if buyer.erased}
+        assert not {column for buyer in gone for column in buyer.traces}
+
     def teardown(self) -> None:
         """Whatever was lost, two passes of the sync bring the truth; goods are owned where a payment stands."""
         try:
@@ -191,16 +264,25 @@ class Dealings(RuleBasedStateMachine):
                 self.sync("all")
             flows.run_deliveries()
             self._compare()
+            self.nobody_comes_back()
         finally:
             self._open.close()
 
     def _compare(self) -> None:
-        known = dict(Order.objects.values_list("order_id", "status"))
+        known = {row.order_id: row for row in Order.objects.select_related("personal_data")}
         incidents = set(Incident.objects.values_list("order__order_id", flat=True))
         assert set(known) == set(self.truth)
-        for order, status in known.items():
+        for order, row in known.items():
+            true = self._true(order)
             excused = order in self.late_cancels and order in incidents
-            assert excused or status == self._true(order).status, (status, self._true(order).status)
+            assert excused or row.status == true.status, (row.status, true.status)
+            given_back = true.refund["amount"] if true.refund else None
+            assert (row.amount, row.currency, row.refund_amount) == (PRICE, true.currency, given_back)
+            assert row.transaction == true.transaction
+            if (buyer := self.buyers.get(order)) and not buyer.erased:
+                user = row.snapshot.user
+                assert user and (user.external_id or "") == buyer.external_id
+                assert (user.name or "") == true.user["name"]
         for sale in self.sales:
             self._compare_goods(sale)
         owned = Group.objects.filter(name__startswith=NAME).values_list("name", flat=True)
@@ -217,11 +299,28 @@ class Dealings(RuleBasedStateMachine):
         elif len(paid) == 1 and paid[0].id not in self.late_cancels:
             assert owned
 
-    def _sold(self) -> str:
-        sale = flows.create_checkout(amount=PRICE, currency="USD")
+    def _customer(self, whose: int | None) -> Buyer:
+        """One of the customers, or a guest who was never here."""
+        return Buyer(number=200 + len(self.truth)) if whose is None else self.customers[whose]
+
+    def _sold(self, buyer: Buyer) -> str:
+        sale = flows.create_checkout(amount=PRICE, currency="USD", **buyer.told)
         self.sales.append(sale)
-        self.truth[sale.order_id] = sale.reference
-        return sale.order_id
+        return self._known(self._true(sale.order_id), sale.reference, buyer)
+
+    def _known(self, order: TrueOrder, reference: str, buyer: Buyer | None) -> str:
+        self.truth[order.id] = reference
+        if buyer is not None:
+            self.buyers[order.id] = buyer
+            buyer.service_ids.add(order.user["id"])
+        return order.id
+
+    def _conclude(self, order: str, payment: str) -> None:
+        """The customer pays, and types their address where the form asks for it, or does not."""
+        if payment == "pay" and (buyer := self.buyers.get(order)):
+            self.sandbox.payments.pay(order, Wallet(account=buyer.email), receipt_email=buyer.email)
+        else:
+            getattr(self.sandbox.payments, payment)(order)
 
     def _true(self, order: str) -> TrueOrder:
         found = self.sandbox.ledger.find(order)

@@ -23,12 +23,12 @@ from checkout_integration.models import (
     PersonalData,
     Transition,
 )
-from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.signals import checkout_paid, checkout_reversed, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.crowd import at_once, await_a_waiting_lock, deadlocks, in_background
-from tests.flows.shop import Listening, ShopHooks, disown, notification, own, owned, record_listed
+from tests.flows.crowd import at_once, await_waiting_locks, deadlocks, in_background
+from tests.flows.shop import Listening, ShopHooks, disown, notification, own, owned, record_listed, sell_more
 from tests.scale import times
 
 pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(transaction=True)]
@@ -184,7 +184,7 @@ def meeting_at_the_order(
     assert entered.wait(20)
     try:
         threads.append(in_background(second))
-        await_a_waiting_lock()
+        await_waiting_locks()
         hooks.resolve = staticmethod(lambda order: None)
     finally:
         leave.set()
@@ -245,10 +245,70 @@ def test_erasure_meanwhile_wins(checkout_deliver: Deliver, bound: bool) -> None:
         held = Order.objects.select_for_update().get()
         waiting = in_background(lambda: checkout_deliver(notification("payment.refund", {**order, **news})))
         try:
-            await_a_waiting_lock()
+            await_waiting_locks()
             personal = PersonalData.objects.filter(order=held)
             personal.update(document={}, email="", last4="", erased_at=LONG_AGO)
         finally:
             transaction.on_commit(waiting.join)
     kept = PersonalData.objects.get()
     assert (Order.objects.get().status, kept.document, kept.email) == ("refunded", {}, "")
+
+
+def nameless(order_id: str) -> Mapping[str, Any]:
+    """A paid order of nobody in particular."""
+    made: Mapping[str, Any] = OrderDocumentFactory(id=order_id, user__id="", user__external_id="")
+    return made
+
+
+def test_announcement_that_is_committed_late_is_not_skipped(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Its number was taken before that of another one, which has been run meanwhile (A.22)."""
+    heard = listen(payment_success)
+    told, go_on = Event(), Event()
+
+    def tell_late() -> None:
+        with transaction.atomic():
+            checkout_deliver(order=nameless("late"))
+            told.set()
+            assert go_on.wait(60)
+
+    checkout_deliver(order=nameless("first"))
+    late = in_background(tell_late)
+    assert told.wait(60)
+    checkout_deliver(order=nameless("quick"))
+    flows.run_deliveries()
+    assert [each["order"].order_id for each in heard] == ["first", "quick"]
+    go_on.set()
+    late.join()
+    flows.run_deliveries()
+    assert [each["order"].order_id for each in heard] == ["first", "quick", "late"]
+    announced = Announcement.objects.filter(signal="payment_success").order_by("pk")
+    assert list(announced.values_list("order__order_id", flat=True)) == ["first", "late", "quick"]
+
+
+def test_sale_in_hand_holds_up_no_other(checkout_deliver: Deliver) -> None:
+    """A database that read the whole table would wait for each row that another notification has locked."""
+    busy, free = CheckoutFactory(), CheckoutFactory()
+    sell_more()
+    if connection.vendor == "mysql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET innodb_lock_wait_timeout = 1")
+    held, go_on = Event(), Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            Checkout.objects.select_for_update().get(pk=busy.pk)
+            held.set()
+            assert go_on.wait(60)
+
+    holding = in_background(hold)
+    assert held.wait(60)
+    try:
+        assert answered(checkout_deliver, order=order_document_for(free)) == 200
+    finally:
+        go_on.set()
+        holding.join()
+    connection.close()
+    free.refresh_from_db()
+    assert free.status == "paid"

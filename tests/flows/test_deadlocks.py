@@ -13,7 +13,7 @@ from checkout_integration import flows
 from checkout_integration.models import Delivery, Order
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
-from tests.flows.crowd import await_a_waiting_lock, in_background
+from tests.flows.crowd import await_waiting_locks, in_background
 from tests.flows.shop import Listening, make_due, own, owned
 
 
@@ -43,7 +43,7 @@ def test_receiver_that_hides_a_deadlock_is_run_again(listen: Listening) -> None:
         assert second_is_held.wait(60)
         Group.objects.select_for_update().get(name="first")
         first_is_held.set()
-        await_a_waiting_lock()
+        await_waiting_locks()
         with suppress(OperationalError):
             Group.objects.select_for_update().get(name="second")
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connections
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
 from checkout_integration.flows import ledger
-from checkout_integration.flows.customers import forget_erased
 from checkout_integration.models import (
     Announcement,
     Checkout,
@@ -27,6 +23,7 @@ from checkout_integration.models import (
     Transition,
     ValidationDecision,
 )
+from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.creation import Customer, CustomerAddress
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
@@ -206,6 +203,32 @@ def test_who_only_asked_can_be_erased(checkout_deliver: Deliver, hooks: type[Sho
     assert ValidationDecision.objects.count() == 3
 
 
+def test_events_that_nobody_knows_are_erased_too(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
+    """They tell of no order, and name the customer all the same."""
+    checkout_deliver(event="user.validate", user=told_user())
+    checkout_deliver(notification("subscription.created", {"id": "subscription-1", "user": told_user()}))
+    erase(external_id=EXTERNAL_ID)
+    assert columns_with(CANARIES) == set()
+
+
+@pytest.mark.parametrize(
+    ("told", "written"),
+    [("tom&jerry", "tom\\u0026Jerry"), ("a/b", "A\\/b"), ("\U0001f600", "\\ud83d\\ude00"), ("Ä", "ä")],
+)
+def test_unread_bodies_are_searched_however_they_are_written(
+    checkout_deliver: Deliver, told: str, written: str
+) -> None:
+    """Senders escape letters as they like; the signed bytes are the sent bytes."""
+    user = UserDocumentFactory(external_id=told, id="")
+    checkout_deliver(event="user.validate", user=user)
+    test = notification(
+        order=OrderDocumentFactory(testing_case="refund", user={**user, "external_id": "HERE"})
+    )
+    assert checkout_deliver(strict_json.dumps(test).replace("HERE", written).encode()).status_code == 200
+    erase(external_id=told)
+    assert [row.body for row in Notification.objects.all()] == [None, None]
+
+
 def test_nobody_is_found_who_is_not_here(customer: Deliver) -> None:
     """An empty answer, not everybody."""
     assert flows.find_persons(external_id="nobody") == []
@@ -268,38 +291,3 @@ def test_the_sync_brings_nobody_back(
     assert Checkout.objects.get(pk=sale.pk).status == "reversed"
     assert Order.objects.for_user(account).exists()
     assert shown(admin_client) == []
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_an_order_that_comes_in_the_middle_is_erased_too(
-    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """News that has just found the customer holds their row: erasing waits for it, and then finds its order."""
-    live(checkout_deliver, hooks)
-    found, go_on = threading.Event(), threading.Event()
-
-    def forget(*arguments: Any) -> None:
-        found.set()
-        assert go_on.wait(20)
-        forget_erased(*arguments)
-
-    monkeypatch.setattr(ledger, "forget_erased", forget)
-    with ThreadPoolExecutor(2) as pool:
-        news = pool.submit(alone, checkout_deliver, notification(order=told_order("order-between")))
-        assert found.wait(20)
-        erasing = pool.submit(alone, erase, external_id=EXTERNAL_ID)
-        assert not wait([erasing], timeout=1).done  # it would be done if it did not wait
-        go_on.set()
-        assert news.result(20).status_code == 200
-        erasing.result(20)
-    assert Order.objects.get(order_id="order-between").personal_data.erased_at
-    assert columns_with(CANARIES) == set()
-
-
-def alone(work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Works in a thread whose connections are closed at the end."""
-    try:
-        return work(*arguments, **named)
-    finally:
-        connections.close_all()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import connections
+from django.db import IntegrityError, connections
 from django.test import Client
 
 from checkout_integration import flows
@@ -114,6 +114,11 @@ def raising(error: Exception) -> Callable[[Any], Any]:
     return fail
 
 
+def raising_whatever(error: Exception) -> Callable[..., Any]:
+    """The same for a method."""
+    return lambda *_, **__: raising(error)(None)
+
+
 def test_our_own_failure_keeps_the_notification(
     checkout_deliver: Deliver, hooks: type[ShopHooks], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -167,6 +172,25 @@ def test_hook_that_breaks_a_constraint_is_our_own_failure(
         "failed",
         "IntegrityError",
     )
+
+
+def test_hook_that_breaks_a_constraint_inside_a_test(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """The same in the transaction of a shop's own TestCase."""
+    hooks.resolve = staticmethod(raising(IntegrityError("x")))
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
+    assert Notification.objects.get().state == "failed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refused_row_is_not_taken_for_a_repetition(
+    checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database refuses the row, and has no other one with its key: what is not stored is not acknowledged (G1)."""
+    monkeypatch.setattr(Notification, "save", raising_whatever(IntegrityError("x")))
+    assert checkout_deliver(order=OrderDocumentFactory()).status_code == 503
+    assert not Notification.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,8 +14,9 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
+from checkout_integration.flows import claims as claims_module
 from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import claim, due
+from checkout_integration.flows.claims import Claim, claim, ready
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import (
     checkout_paid,
@@ -82,8 +83,8 @@ def test_order_is_claimed_by_one_process(listen: Listening) -> None:
     listen(checkout_paid, name="b")
     paid(CheckoutFactory())
     fan_out()
-    found = list(due().select_related("announcement"))
-    assert [claim(each) for each in found] == [True, False]
+    (found,) = ready()
+    assert [claim(each) for each in found] == [Claim.WON, Claim.LOST]
 
 
 def test_delivery_is_claimed_by_one_process(
@@ -94,9 +95,28 @@ def test_delivery_is_claimed_by_one_process(
     listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
-    found = [due().select_related("announcement").get() for _ in range(2)]
-    assert [claim(each) for each in found] == [True, False]
+    found = [delivery for _ in range(2) for (delivery,) in ready()]
+    assert [claim(each) for each in found] == [Claim.WON, Claim.LOST]
     assert Delivery.objects.get().attempts == 1
+
+
+def test_delivery_that_ended_meanwhile_is_not_found(
+    listen: Listening, checkout_deliver: Deliver, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process ended it after the queue was read: it is not run once more."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    heard = listen(user_validated)
+    checkout_deliver(event="user.validate")
+    fan_out()
+    look_up = claims_module._not_held_back
+
+    def be_overtaken_and_look_up(*arguments: Any) -> Any:
+        Delivery.objects.update(state=Delivery.State.DONE)
+        return look_up(*arguments)
+
+    monkeypatch.setattr(claims_module, "_not_held_back", be_overtaken_and_look_up)
+    flows.run_deliveries()
+    assert heard == []
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:

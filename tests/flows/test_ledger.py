@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -29,7 +27,7 @@ from checkout_integration.models import (
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import ListedOrderDocumentFactory, OrderDocumentFactory
-from tests.flows.shop import ShopHooks, notification, record_listed, statements
+from tests.flows.shop import ShopHooks, notification, record_listed
 
 pytestmark = pytest.mark.django_db
 
@@ -269,28 +267,6 @@ def test_rows_do_not_depend_on_the_order_of_arrival(checkout_orderings: Any, aga
         return json.dumps(told, sort_keys=True, default=str)
 
     assert len(set(checkout_orderings(documents, outcome, limit=12).values())) == 1
-
-
-@pytest.mark.postgres
-def test_locks_are_taken_in_one_order(checkout_deliver: Deliver) -> None:
-    """Checkout before order: two transactions that meet wait for each other, and never in a circle (A.11)."""
-    checkout = CheckoutFactory()
-    order = order_document_for(checkout)
-    checkout_deliver(order=order)
-    back = {**order, "status": "refunded", "refunded": True}
-    ways: list[Callable[[], object]] = [
-        lambda: record_listed([order]),  # one after the other
-        lambda: checkout_deliver(notification("payment.refund", back)),  # by one statement
-    ]
-    for way in ways:
-        with statements() as seen:
-            way()
-        locks = [
-            table
-            for each in seen
-            for table in re.findall(r'"checkout_integration_(\w+)"', each.partition("FOR UPDATE OF")[2])
-        ]
-        assert locks[:3] == ["checkout", "order", "personaldata"]
 
 
 def test_listed_row_without_user_id_keeps_it(checkout_deliver: Deliver) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
@@ -24,7 +25,8 @@ from checkout_integration.models import (
 )
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.testing.delivery import Deliver
-from tests.flows.shop import told_by
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.shop import notification, told_by
 from tests.policy.histories import BEGIN, ORDERS, trial
 from tests.scale import times
 
@@ -47,6 +49,21 @@ def test_rows_end_alike_in_every_order_of_arrival(checkout_deliver: Deliver, set
             assert end["status"] in told.possible_ends, told
             assert end["contradictory"] is told.contradicts_itself, told
             assert end == ends[0], told
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", ["fee", "method"])
+def test_values_told_at_once_end_alike(checkout_deliver: Deliver, field: str) -> None:
+    """A database may give the keys of an object back in another order than they came in (PostgreSQL, personal parts)."""
+    one = {"wallet": {"account": "1", "brand": "visa"}, "currency": "USD", "amount": 2}
+    other = {"wallet": {"account": "0", "brand": "visa"}, "currency": "EUR", "amount": Decimal("-0.0")}
+    told = [("payment.success", one), ("payment.cancel", other)]
+    for order_id, arrivals in (("forwards", told), ("backwards", told[::-1])):
+        for event, value in arrivals:
+            order = OrderDocumentFactory(id=order_id, **{field: value})
+            assert checkout_deliver(notification(event, order, at=BEGIN)).status_code == 200
+    forwards, backwards = (row.whole_document[field] for row in Order.objects.order_by("order_id"))
+    assert forwards == backwards
 
 
 def end_of(deliver: Deliver, arrivals: Sequence[Observation]) -> dict[str, Any]:

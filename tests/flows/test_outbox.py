@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from io import BytesIO, StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from checkout_integration import flows
@@ -275,6 +277,25 @@ def test_async_receiver_runs(listen: Listening) -> None:
     order = paid(CheckoutFactory())
     flows.run_deliveries()
     assert (heard, states()) == ([order.order_id], ["done"])
+
+
+@in_threads
+@pytest.mark.parametrize("error", [ValueError("x"), OperationalError("the answer to COMMIT was lost")])
+def test_what_is_committed_is_not_run_again(listen: Listening, error: Exception) -> None:
+    """What fails after the commit, a callback of the receiver's, does not undo it; once more would be twice."""
+
+    def grant(order: Order, **arguments: Any) -> None:
+        own(order)
+        transaction.on_commit(partial(_raise, error))
+
+    listen(checkout_paid, grant)
+    paid(CheckoutFactory())
+    flows.run_deliveries()
+    assert (states(), owned()) == (["done"], 1)
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def test_failing_receiver_does_not_change_the_answer(listen: Listening, checkout_deliver: Deliver) -> None:

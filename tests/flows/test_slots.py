@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from threading import Event
 
 import pytest
@@ -11,11 +10,11 @@ import pytest
 from checkout_integration import flows
 from checkout_integration.flows import claims as claims_module
 from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import Worker, claim, claims, due
+from checkout_integration.flows.claims import Claim, Worker, claim, claims, ready
 from checkout_integration.models import Delivery, Order
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
-from tests.flows.shop import Failing, Listening
+from tests.flows.shop import Failing, Listening, statements
 from tests.flows.threads import Gate, at_work, await_true
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +37,11 @@ def sell(count: int) -> None:
     """Payments of so many sales, recorded; their receivers have not run."""
     for _ in range(count):
         OrderFactory(checkout=CheckoutFactory())
+
+
+def found() -> list[Delivery]:
+    """What may run now."""
+    return [delivery for window in ready() for delivery in window]
 
 
 def run_all(worker: Worker) -> None:
@@ -90,28 +94,50 @@ def test_claims_at_the_same_moment_keep_to_the_share(listen: Listening) -> None:
     listen(checkout_paid)
     sell(8)
     fan_out()
-    worker, found = Worker(slots=SLOTS), list(due().select_related("announcement"))
-    each, won = iter(found), []
-    with at_work(8, lambda: won.append(claim(next(each), worker))):
+    worker, each = Worker(slots=SLOTS), iter(found())
+    outcomes: list[Claim] = []
+    with at_work(8, lambda: outcomes.append(claim(next(each), worker))):
         pass
-    assert 1 <= sum(won) <= worker.share
+    won = outcomes.count(Claim.WON)
+    assert 1 <= won <= worker.share
     held = Delivery.objects.filter(state=Delivery.State.RUNNING)
-    assert held.exclude(slot=None).count() == held.count() == sum(won)
+    assert held.exclude(slot=None).count() == held.count() == won
+
+
+def look_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes windows of one delivery, or more than a hundred would have to be due."""
+    window = claims_module._places
+    monkeypatch.setattr(claims_module, "_places", lambda **place: window(**place)[:1])
 
 
 def test_full_receiver_is_left_due(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its deliveries are neither tried nor counted, and do not stand in the way of others behind them."""
-    monkeypatch.setattr(claims_module, "CANDIDATES", 1)  # or fifty of its deliveries would have to be due
+    look_one_by_one(monkeypatch)
     listen(payment_success, name="full")
     listen(checkout_paid, name="other")
     sell(4)
     fan_out()
     worker = Worker(slots=4)
-    first, second = due().filter(receiver="full").select_related("announcement")[:2]
-    assert claim(first, worker) and claim(second, worker)
-    found = [each.receiver for each in claims(worker)]
-    assert found == ["other", "other"]  # two wait for their orders, in which "full" is running
+    first, second, *_ = [each for each in found() if each.receiver == "full"]
+    assert (claim(first, worker), claim(second, worker)) == (Claim.WON, Claim.WON)
+    assert [each.receiver for each in claims(worker)] == [
+        "other",
+        "other",
+    ]  # two wait for their orders, in which "full" is running
     assert set(Delivery.objects.filter(receiver="full").values_list("attempts", flat=True)) == {0, 1}
+
+
+def test_full_receiver_is_asked_about_once(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of its deliveries are due: a long queue of a slow receiver costs the other slots next to nothing."""
+    look_one_by_one(monkeypatch)
+    listen(checkout_paid)
+    sell(20)
+    fan_out()
+    found = claims(Worker(slots=2))
+    assert next(found).state == Delivery.State.RUNNING
+    with statements() as seen:
+        assert list(found) == []
+    assert len(seen) < 19
 
 
 def test_another_worker_has_slots_of_its_own(listen: Listening) -> None:
@@ -119,9 +145,8 @@ def test_another_worker_has_slots_of_its_own(listen: Listening) -> None:
     listen(checkout_paid)
     sell(2)
     fan_out()
-    first, second = due().select_related("announcement")
-    assert claim(first, Worker(slots=2))
-    assert claim(second, Worker(slots=2))
+    for each in found():
+        assert claim(each, Worker(slots=2)) is Claim.WON
 
 
 @pytest.mark.parametrize("times", [0, 1, 10])
@@ -142,7 +167,7 @@ def test_slot_of_a_dead_process_is_taken_over_with_its_delivery(listen: Listenin
     sell(2)
     fan_out()
     worker = Worker(slots=2)
-    assert claim(due().select_related("announcement")[0], worker)
+    assert claim(found()[0], worker) is Claim.WON
     flows.run_deliveries(worker=worker)
     assert heard == []
     past = datetime.now(UTC) - timedelta(seconds=1)
@@ -157,5 +182,4 @@ def test_without_a_worker_there_is_no_share(listen: Listening) -> None:
     listen(checkout_paid)
     sell(3)
     fan_out()
-    won = map(partial(claim), due().select_related("announcement"))
-    assert list(won) == [True, True, True]
+    assert [claim(each) for each in found()] == [Claim.WON] * 3

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.models import Delivery
+from checkout_integration.flows import ledger
+from checkout_integration.models import Delivery, Order
+from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -42,3 +46,15 @@ def test_running_again_says_who_asked_for_it(caplog: pytest.LogCaptureFixture) -
     assert flows.run_again(delivery, staff=staff)
     (said,) = caplog.messages
     assert f"Delivery {delivery.pk}" in said and f"account {staff.pk}" in said and "grace" not in said
+
+
+def test_failure_leaves_the_callers_transaction_usable(
+    checkout_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking the service inside a transaction, as with ATOMIC_REQUESTS: what failed is undone, and the page can be shown."""
+    sale = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    checkout_sandbox.payments.pay(sale.order_id)
+    monkeypatch.delattr(ledger, "_judge")
+    with pytest.raises(NameError):
+        flows.refresh_order(Order.objects.get())
+    assert Order.objects.get().status == "created"

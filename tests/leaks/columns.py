@@ -6,7 +6,7 @@ from typing import Final
 
 ERASED: Final = frozenset(
     """
-    Checkout.metadata Checkout.payment_form_url
+    Checkout.metadata Checkout.payment_form_url Checkout.identity
     CheckoutUser.external_id CheckoutUser.user_id
     Notification.body
     PersonalData.document PersonalData.email PersonalData.last4

@@ -63,9 +63,8 @@ def test_sync_tells_machines(checkout_sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_failed_sync_says_so(checkout_sandbox: Sandbox, settings: Any, form: tuple[str, ...]) -> None:
+def test_failed_sync_says_so(checkout_sandbox: Sandbox, form: tuple[str, ...]) -> None:
     """Exit code 1, and the failure in words."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "TIMEOUT": 1}
     fault(checkout_sandbox, "api", "server_error")
     code, printed = run("checkout_sync", *form)
     assert code == 1

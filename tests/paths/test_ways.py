@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 WINDOW, FRAME = "In a new window", "In a frame on our page"
 PAGE, TOKEN = "On our page, by the form's script", "By the form's script, with a payment token"
 SERVER = "With a payment token that we redeem"
+BODY_HEIGHT = "document.body.offsetHeight"
 COMPLETED = {"name": "paymentCompleted", "data": {}}
 SHAPELESS: list[object] = [
     None,
@@ -56,10 +57,16 @@ def buy_in_page(page: Page, example: Example, product: str, way: str, name: str)
 
 @pytest.fixture
 def form_frame(buyer: Page, example: Example) -> Frame:
-    """Open the page with the framed form; gives the form's frame."""
+    """Open the page with the framed form; gives the form's frame, when it is as high as it asked to be."""
     choose(buyer, example, "500 gems", FRAME)
     buyer.frame_locator("#pay iframe").get_by_label("Card number").wait_for()
-    return buyer.frames[1]
+    form, element = buyer.frames[1], buyer.locator("#pay iframe")
+    element.scroll_into_view_if_needed()  # a frame that nobody sees is laid out late
+    for _ in range(600):
+        if element.evaluate("frame => frame.style.height") == f"{form.evaluate(BODY_HEIGHT)}px":
+            return form
+        buyer.evaluate("new Promise(requestAnimationFrame)")
+    raise AssertionError("the form did not ask for its height")
 
 
 @pytest.mark.spec("EP6-01")

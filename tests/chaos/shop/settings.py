@@ -30,7 +30,8 @@ DATABASES = {
         "HOST": "127.0.0.1",
         "PORT": os.environ["CHAOS_POSTGRES_PORT"],
         "CONN_MAX_AGE": None,
-        "OPTIONS": {"connect_timeout": 5},
+        # Statements are prepared by the server, and prepared again after each of its restarts.
+        "OPTIONS": {"connect_timeout": 5, "server_side_binding": True, "prepare_threshold": 5},
     },
 }
 
@@ -38,6 +39,7 @@ CELERY_BROKER_URL = f"redis://127.0.0.1:{os.environ['CHAOS_REDIS_PORT']}/0"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_DB_REUSE_MAX = 1_000_000  # here too
 CELERY_BEAT_SCHEDULE_FILENAME = f"{os.environ['CHAOS_FOLDER']}/beat"
 
 _SERVICE = os.environ["CHAOS_SERVICE"]

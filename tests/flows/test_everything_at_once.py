@@ -1,0 +1,135 @@
+"""All that moves orders, at the same time and about the same sales: nobody is refused, and all ends right (A.11, A.47)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.checkout import _record_created
+from checkout_integration.flows.repeating import repeated
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Incident,
+    Notification,
+    Order,
+    PersonalData,
+)
+from checkout_integration.protocol.creation import OrderRequest
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.flows.crowd import at_once, deadlocks
+from tests.flows.shop import Listening, disown, make_due, notification, own, owned, record_listed
+from tests.scale import times
+
+pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(transaction=True)]
+Document = dict[str, Any]
+ROUNDS = times(3, 100)
+SALES, DELIVERERS, READERS = 8, 3, 2
+
+
+class Sales:
+    """Some sales: all are paid, every other one is refunded, and one customer of two of them is erased meanwhile."""
+
+    def __init__(self, number: int, deliver: Deliver) -> None:
+        self.chance = random.Random(number)
+        self.deliver = deliver
+        self.customer = f"erased-{number}@example.com"
+        self.sales = CheckoutFactory.create_batch(SALES)
+        self.orders = [self._order(*each) for each in enumerate(self.sales)]
+        self.refunded = self.orders[1::2]
+        deliver(self._canceled(self.orders[0]))  # so that the customer is known
+
+    def _order(self, index: int, sale: Checkout) -> Document:
+        erased = {"user__external_id": self.customer, "receipt_email": self.customer}
+        return order_document_for(sale, **(erased if index < 2 else {}))
+
+    def _canceled(self, order: Document) -> Document:
+        return notification(
+            "payment.cancel", {**order, "status": "canceled"}, at=datetime.now(UTC) - timedelta(days=2)
+        )
+
+    def news(self) -> list[list[Document]]:
+        """All notifications, some of them twice, shuffled and in shares."""
+        now = datetime.now(UTC)
+        told = [self._canceled(each) for each in self.orders]
+        told += 2 * [notification(order=each, at=now - timedelta(hours=2)) for each in self.orders]
+        for each in self.refunded:
+            back = {**each, "status": "refunded", "refunded": True}
+            told += 2 * [notification("payment.refund", back, at=now - timedelta(hours=1))]
+        self.chance.shuffle(told)
+        return [told[share::DELIVERERS] for share in range(DELIVERERS)]
+
+    def hear(self, told: Iterable[Document]) -> int:
+        """Answer notifications: the worst status."""
+        return max(self.deliver(each).status_code for each in told)
+
+    def read(self, pages: Iterable[list[Document]]) -> int:
+        """Read pages of the list."""
+        for page in pages:
+            repeated(partial(record_listed, page))
+        return 200
+
+    def create(self) -> int:
+        """Record the service's answers to the creation of the orders."""
+        project = app_settings().project("default")
+        for sale, order in zip(self.sales, self.orders, strict=True):
+            asked = OrderRequest(metadata=order["metadata"])
+            repeated(partial(_record_created, project, sale, asked))
+        return 200
+
+    def run_receivers(self) -> int:
+        """Work through the queue, a few times."""
+        for _ in range(4):
+            flows.run_deliveries()
+        return 200
+
+    def erase(self) -> int:
+        """Erase the customer."""
+        for person in flows.find_persons(external_id=self.customer):
+            flows.erase(person)
+        return 200
+
+    def all_at_once(self) -> None:
+        """Each in a thread of its own."""
+        pages = [[self.chance.sample(self.orders, SALES // 2) for _ in range(3)] for _ in range(READERS)]
+        works: list[Callable[[], int]] = [
+            *(partial(self.hear, share) for share in self.news()),
+            *(partial(self.read, share) for share in pages),
+            self.create,
+            self.run_receivers,
+            self.erase,
+        ]
+        assert at_once(works) == [200] * len(works)
+
+
+def test_everything_at_once(checkout_deliver: Deliver, listen: Listening, settings: Any) -> None:
+    """Each order ends as it was told last, goods are owned for what stayed paid, and who was erased stays so."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    listen(checkout_paid, own)
+    listen(checkout_reversed, disown)
+    before = deadlocks()
+    for number in range(ROUNDS):
+        sales = Sales(number, checkout_deliver)
+        sales.all_at_once()
+        ends = dict(Order.objects.filter(checkout__in=sales.sales).values_list("order_id", "status"))
+        back = {each["id"] for each in sales.refunded}
+        assert ends == {
+            each["id"]: "refunded" if each["id"] in back else "processed" for each in sales.orders
+        }
+        assert not CheckoutUser.objects.filter(external_id=sales.customer).exists()
+        assert not PersonalData.objects.filter(email=sales.customer).exists()
+    assert deadlocks() == before
+    make_due()
+    flows.run_deliveries()
+    assert owned() == ROUNDS * SALES // 2
+    assert set(Notification.objects.values_list("state", flat=True)) == {"applied"}
+    assert not Incident.objects.filter(kind="not_applied").exists()

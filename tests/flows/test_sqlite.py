@@ -1,0 +1,76 @@
+"""SQLite as Django sets it up: a transaction that has read may not write any more once another one has written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import OperationalError, connection
+
+from checkout_integration import flows
+from checkout_integration.flows.locking import load_entries
+from checkout_integration.models import Checkout, Order
+from checkout_integration.sandbox import Sandbox
+from tests.flows.crowd import in_background
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def _deferred() -> Iterator[None]:
+    """Transactions that begin as reading ones."""
+    if connection.vendor != "sqlite":
+        pytest.skip("looks at SQLite only")
+    options: dict[str, Any] = connection.settings_dict["OPTIONS"]
+    connection.close()
+    mode = options.pop("transaction_mode")
+    yield
+    connection.close()
+    options["transaction_mode"] = mode
+
+
+@pytest.fixture
+def _others_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let another connection write, if it can, after the ledger has read and before it writes."""
+    numbers = count()
+
+    def write() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            Group.objects.create(name=f"written meanwhile, {next(numbers)}")
+        except OperationalError:
+            return  # it would wait for us
+
+    def load_later(*arguments: Any) -> Any:
+        in_background(write).join()
+        return load_entries(*arguments)
+
+    monkeypatch.setattr("checkout_integration.flows.ledger.load_entries", load_later)
+
+
+def paid(sandbox: Sandbox) -> Checkout:
+    """Return a sale that is paid at the service; no notification has come."""
+    sale = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    sandbox.payments.pay(sale.order_id)
+    return sale
+
+
+@pytest.mark.usefixtures("_deferred", "_others_write")
+@pytest.mark.parametrize(
+    "look",
+    [lambda sale: flows.sync_transactions(), flows.refresh_checkout],
+    ids=["sync", "refresh"],
+)
+def test_sale_is_recorded_while_others_write(
+    checkout_sandbox: Sandbox, look: Callable[[Checkout], object]
+) -> None:
+    """Created, and then found paid: each is written, whoever else writes."""
+    sale = paid(checkout_sandbox)
+    assert sale.status == "open"
+    look(sale)
+    assert Order.objects.get(checkout=sale).status == "processed"
