@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Notification, Order, ValidationDecision
+from checkout_integration.models import Checkout, Delivery, Notification, Order, ValidationDecision
 from checkout_integration.tasks import sync_transactions
 from example_project.check.pages import Page
 from example_project.check.steps import await_value, expect
@@ -45,6 +45,7 @@ class Journeys:
             "refund takes back": lambda: self.taken_back("refund", "refunded"),
             "chargeback takes back": lambda: self.taken_back("chargeback", "chargeback"),
             "staff see the order": self.staff_see,
+            "staff accept a payment without a sale": self.staff_accept,
         }
 
     def log_in(self) -> str:
@@ -92,7 +93,7 @@ class Journeys:
 
     def refused(self) -> str:
         """A customer whom the shop does not know is refused: nothing is paid."""
-        order_id = self._stranger_orders()
+        order_id = self._order_past_the_shop("a-stranger")
         told = self._operator.ask("POST", f"orders/{order_id}/pay")
         expect("the outcome of paying", told["outcome"], "refused")
         expect("the order at the service", told["status"], "created")
@@ -156,6 +157,19 @@ class Journeys:
             expect(f"the order's page tells {word}", word in page.text, True)
         return "list and timeline"
 
+    def staff_accept(self) -> str:
+        """What no sale is for is staff's to give: the receivers hear of it and of its refund, and have nothing to do."""
+        order_id = self._order_past_the_shop(str(self._account().pk))
+        self._operator.ask("POST", f"orders/{order_id}/pay")
+        in_review = Order.objects.filter(order_id=order_id, verdict="review")
+        order = await_value("the order in review", in_review.first)
+        page = self._staff.get(f"/admin/checkout_integration/order/{order.pk}/accept/")
+        self._staff.submit(page, "/accept/", reason="Paid by phone")
+        self._await_receiver(order, "checkout_paid")
+        self._operator.ask("POST", f"orders/{order_id}/refund")
+        self._await_receiver(order, "checkout_reversed")
+        return "accepted and refunded, nothing granted"
+
     def _bought(self, slug: str) -> Checkout:
         page: Page = self._buyer.come_back(self._buyer.pay(self._buyer.buy(slug)))
         self._buyer.read_until(page, "This is yours now")
@@ -166,17 +180,21 @@ class Journeys:
     def _await_item(self, checkout: Checkout) -> InventoryItem:
         return await_value("the item", InventoryItem.objects.filter(checkout=checkout).first)
 
+    def _await_receiver(self, order: Order, signal: str) -> None:
+        done = Delivery.objects.filter(order=order, announcement__signal=signal, state=Delivery.State.DONE)
+        await_value(f"the receiver of {signal}", done.first)
+
     def _account(self) -> User:
         return User.objects.get(username=BUYER.username)
 
-    def _stranger_orders(self) -> str:
-        """An order for a customer of whom the shop knows nothing, made past the shop; returns its id."""
+    def _order_past_the_shop(self, external_id: str) -> str:
+        """An order for this customer of which the shop knows nothing; returns its id."""
         asked = {
             "project": "brightwick",
             "type": "simple",
             "amount": 1,
             "currency": "USD",
-            "user": {"external_id": "a-stranger"},
+            "user": {"external_id": external_id},
         }
         project = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
         headers = {"X-API-SIGNATURE": project["SECRET_KEY"]}

@@ -32,7 +32,9 @@ class Page(HTMLParser):
         """Note links, forms and their fields."""
         told = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(PageForm(action=told.get("action", ""), method=told.get("method", "get")))
+            self.forms.append(
+                PageForm(action=told.get("action") or self.url, method=told.get("method", "get"))
+            )
         elif tag == "input" and self.forms and "name" in told:
             self.forms[-1].values[told["name"]] = told.get("value", "")
         elif tag == "a":

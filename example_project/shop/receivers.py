@@ -13,8 +13,10 @@ from example_project.shop.models import InventoryItem, Product
 
 
 @receiver(checkout_paid)
-def grant_goods(order: Order, checkout: Checkout, **kwargs: Any) -> None:
+def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
     """Give the buyer what was sold. The payment is verified: it pays for this sale, in full."""
+    if checkout is None:
+        return  # staff accepted an order that this shop did not make: what it is for, they know
     item = order.items.first()
     buyer, product = checkout.user, checkout.subject
     assert buyer is not None  # `views.buy` sells products to players, and nothing else
@@ -26,6 +28,8 @@ def grant_goods(order: Order, checkout: Checkout, **kwargs: Any) -> None:
 
 
 @receiver(checkout_reversed)
-def take_goods_back(checkout: Checkout, **kwargs: Any) -> None:
+def take_goods_back(checkout: Checkout | None, **kwargs: Any) -> None:
     """Take back what a refund or a chargeback has undone."""
+    if checkout is None:
+        return
     InventoryItem.objects.filter(checkout=checkout, taken_back_at=None).update(taken_back_at=timezone.now())

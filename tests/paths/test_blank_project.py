@@ -115,8 +115,9 @@ def test_many_at_once_are_all_delivered(merchant: Merchant) -> None:
 
 
 def test_an_unbound_order_grants_only_where_the_setting_says_so(merchant: Merchant) -> None:
-    """UNBOUND_ORDERS="accept" is for shops whose orders are made in the browser."""
+    """UNBOUND_ORDERS="accept" is for shops whose orders are made in the browser; receivers are given no checkout then."""
     told = OrderDocumentFactory()
     with merchant.project.served(DJANGO_SETTINGS_MODULE="blank.accepting") as shop:
         assert post_signed(shop, NotificationDocumentFactory(object=told)).status_code == 200
         await_note(merchant.project, f"checkout_paid {told['id']}")
+        assert merchant.project.manage("shell", "-c", UNDONE).split()[-1] == "0"

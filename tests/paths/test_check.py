@@ -24,6 +24,7 @@ JOURNEYS = {
     "refund takes back",
     "chargeback takes back",
     "staff see the order",
+    "staff accept a payment without a sale",
 }
 
 
