@@ -21,9 +21,11 @@ from checkout_integration.admin.display import (
 )
 from checkout_integration.admin.goods import goods_answer
 from checkout_integration.admin.page import Answer, Chapter, Page, Raw, Table, Value, chapter
+from checkout_integration.admin.payment import paid_answer, received_answer, verdict_answer
 from checkout_integration.admin.timeline import NEWEST, timeline_of
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ORDER, VERDICT, mode_of, reason_of, word
+from checkout_integration.admin.words import ORDER, VERDICT, mode_of, word
+from checkout_integration.flows.rows import state_of
 from checkout_integration.models import (
     Announcement,
     Checkout,
@@ -41,16 +43,17 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     deliveries = list(
         Delivery.objects.filter(order=order).select_related("announcement").order_by("-pk")[:NEWEST]
     )
+    state = state_of(order)
     items = list(order.items.order_by("position")[:NEWEST])
     return Page(
         badges=[badge(word(ORDER, order.status)), badge(mode_of(order)), badge(word(VERDICT, order.verdict))],
         note=_personal_note(order, viewer),
         answers=[
             _status(order),
-            _paid(order),
-            _received(order),
+            paid_answer(order, state),
+            received_answer(order, state),
             goods_answer(order, announcements, deliveries),
-            _verdict(order, viewer),
+            verdict_answer(order, state, viewer),
             _receipt(order, viewer),
         ],
         chapters=[_ours(order, viewer), *chapters_of(order, sees_personal_data=viewer.sees_personal_data)],
@@ -73,35 +76,6 @@ def _status(order: Order) -> Answer:
     status = word(ORDER, order.status)
     changed = format_html(_("last change here: {}"), moment(order.changed_at))
     return Answer(_("What is its state?"), badge(status), [status.meaning, changed])
-
-
-def _paid(order: Order) -> Answer:
-    charged = money(order.charge_amount, order.charge_currency)
-    price = money(order.amount, order.currency)
-    details = [_("for a price of %(price)s") % {"price": price}] if charged not in (NOTHING, price) else []
-    if order.tax_amount is not None:
-        details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
-    if order.refund_amount is not None:
-        details.append(_("given back: %(sum)s") % {"sum": money(order.refund_amount, order.refund_currency)})
-    return Answer(_("What did the buyer pay?"), price if charged == NOTHING else charged, details)
-
-
-def _received(order: Order) -> Answer:
-    net = money(order.net_revenue_amount, order.net_revenue_currency)
-    if net == NOTHING:
-        return Answer(_("What does the shop receive?"), NOTHING, [_("The service has not said.")])
-    fee = money(order.fee_amount, order.fee_currency)
-    return Answer(_("What does the shop receive?"), net, [_("after a fee of %(fee)s") % {"fee": fee}])
-
-
-def _verdict(order: Order, viewer: Viewer) -> Answer:
-    verdict = word(VERDICT, order.verdict)
-    details: list[Value] = [reason_of(order.verdict_reason), verdict.meaning]
-    if order.checkout:
-        details.append(
-            format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
-        )
-    return Answer(_("Does it pay for a sale?"), badge(verdict), [each for each in details if each])
 
 
 def _receipt(order: Order, viewer: Viewer) -> Answer:

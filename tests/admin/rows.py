@@ -100,11 +100,17 @@ def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **
         "transaction": f"tx-{number:04}",
         "receipt_number": f"R-{number:04}",
     }
-    order = Order.objects.create(
-        order_id=order_id, project="default", document=public, **{**given, **columns}
-    )
+    told = {**given, **columns}
+    told.setdefault("facts", _facts(str(told["status"])))
+    order = Order.objects.create(order_id=order_id, project="default", document=public, **told)
     PersonalData.objects.create(order=order, document=private, email="ada@buyers.example", last4="4242")
     return order
+
+
+def _facts(status: str) -> dict[str, Any]:
+    """The notifications after which an order shows this status: of what was taken back, the success too."""
+    known = {"processed", status} if status in {"refunded", "chargeback"} else {status}
+    return {"slots": {f"{each}/notification": {} for each in sorted(known)}}
 
 
 def make_customer(external_id: str = "player-1") -> CheckoutUser:

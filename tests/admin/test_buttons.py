@@ -129,7 +129,7 @@ def test_an_order_that_is_not_in_review_cannot_be_accepted(admin_client: Client)
 
 def test_a_payment_that_the_ledger_refuses_is_not_accepted(admin_client: Client) -> None:
     """The ledger's word stands: the row says review, but no payment is known."""
-    order = rows.make_order(verdict="review")
+    order = rows.make_order(verdict="review", facts={})
     answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
     assert "Only a paid order that is in review" in answer.content.decode()
 

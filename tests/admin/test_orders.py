@@ -75,6 +75,77 @@ def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("created", "nothing yet"),
+        ("pending", "nothing yet"),
+        ("rejected", "nothing"),
+        ("canceled", "nothing"),
+    ],
+)
+def test_what_is_not_paid_has_a_price_and_no_sums(admin_client: Client, status: str, words: str) -> None:
+    """Whatever the document of an order says that would be charged and received."""
+    html = page_of(admin_client, rows.make_order(status=status, verdict="pending"))
+    assert html.count(f'<dd class="ci-answer">{words}</dd>') == 2
+    assert f"the price is 9.99{SPACE}USD" in html
+    assert f"8.10{SPACE}EUR</dd>" not in html.partition("ci-chapters")[0]
+
+
+def test_money_of_which_two_things_were_told_is_not_certain(admin_client: Client) -> None:
+    """A payment and its cancellation: the page does not choose."""
+    facts: dict[str, Any] = {"slots": {"processed/notification": {}, "canceled/notification": {}}}
+    order = rows.make_order(status="canceled", verdict="verified", facts=facts)
+    html = page_of(admin_client, order)
+    assert html.count('<dd class="ci-answer">not certain</dd>') == 2
+    assert "Whether money moved is a question for the service." in html
+    assert "The order is cancelled: no goods are to be granted." in html
+
+
+@pytest.mark.parametrize(
+    ("status", "given_back", "words"),
+    [
+        ("refunded", {"refund_amount": "9.99", "refund_currency": "USD"}, f"the refund of 9.99{SPACE}USD"),
+        ("refunded", {}, "the refund of an unknown amount"),
+        (
+            "chargeback",
+            {"refund_amount": "9.20", "refund_currency": "EUR"},
+            f"the chargeback of 9.20{SPACE}EUR",
+        ),
+    ],
+)
+def test_what_went_back_is_told_beside_what_was_received(
+    admin_client: Client, status: str, given_back: dict[str, Any], words: str
+) -> None:
+    """Two currencies are not counted together; the buyer's payment stays what it was."""
+    html = page_of(admin_client, rows.make_order(status=status, **given_back))
+    assert f'<dd class="ci-answer">8.10{SPACE}EUR before {words}</dd>' in html
+    assert f'<dd class="ci-answer">9.20{SPACE}EUR</dd>' in html
+
+
+@pytest.mark.parametrize("verdict", ["verified", "accepted", "review"])
+@pytest.mark.parametrize(("status", "word"), [("refunded", "refunded"), ("chargeback", "charged back")])
+def test_no_verdict_grants_goods_for_money_that_went_back(
+    admin_client: Client, status: str, word: str, verdict: str
+) -> None:
+    """The verdict is about the payment, which was taken back since."""
+    html = page_of(admin_client, rows.make_order(status=status, verdict=verdict))
+    assert f"The order is {word}: no goods are to be granted." in html
+    assert "may be granted" not in html
+    assert "until a member of staff accepts" not in html
+
+
+def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
+    """As it leaves them with the buyer."""
+    part = {"amount": 2, "currency": "USD"}
+    order = rows.make_order(
+        status="refunded", document={"refund": part}, refund_amount="2", refund_currency="USD"
+    )
+    html = page_of(admin_client, order)
+    assert "goods may be granted" in html
+    assert f"8.10{SPACE}EUR before the refund of 2.00{SPACE}USD" in html
+
+
+@pytest.mark.parametrize(
     ("state", "words"),
     [("done", "granted"), ("due", "being granted"), ("parked", "not granted")],
 )
