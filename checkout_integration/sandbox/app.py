@@ -18,6 +18,7 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.operator_clock import OperatorClock
 from checkout_integration.sandbox.operator_details import OperatorDetails
 from checkout_integration.sandbox.operator_faults import OperatorFaults
 from checkout_integration.sandbox.operator_page import OperatorPage
@@ -48,6 +49,7 @@ class SandboxApp:
             Paying(sandbox),
             Control(sandbox),
             TestingDoor(sandbox),
+            OperatorClock(sandbox),
             OperatorFaults(sandbox),
             OperatorPage(sandbox),
             OperatorProject(sandbox),

@@ -1,4 +1,4 @@
-"""The sandbox's own time, which can be moved forward so that 48 hours of retries take no time at all."""
+"""The sandbox's own time, which can be moved forward so that 48 hours of retries take no time at all, and back again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class VirtualClock:
-    """A clock that runs with real time, or stands still, and that can be advanced.
-
-    Thread-safe. It never goes backwards by its own interface.
-    """
+    """A clock that runs with real time, or stands still, and that can be advanced and turned back; thread-safe."""
 
     def __init__(self, start: datetime | None = None, *, running: bool = True) -> None:
-        """Start at `start` (aware; now when None); a clock that is not `running` moves by `advance` only."""
+        """Start at `start` (aware; now when None); a clock that is not `running` moves by hand only."""
         self._lock = threading.Lock()
         self._anchor = start if start is not None else datetime.now(UTC)
         self._anchor_real = time.monotonic()
@@ -53,6 +51,24 @@ class VirtualClock:
             self._set(now + timedelta(seconds=max(0.0, seconds)))
         self._tell()
         return self.now()
+
+    def turn_back(self, seconds: float) -> datetime:
+        """Move the clock back, and return the new time; `Sandbox.turn_back` takes along what waits for a time.
+
+        Raises:
+            ValueError: it would go beyond what dates can tell.
+        """
+        with self._lock:
+            now = self._now()
+            if seconds > (now - _FIRST).total_seconds():
+                raise ValueError(f"the clock begins with the year {_FIRST.year}")
+            self._set(now - timedelta(seconds=max(0.0, seconds)))
+        self._tell()
+        return self.now()
+
+    def ahead(self) -> timedelta:
+        """Return how far the clock is ahead of real time; negative when it is behind."""
+        return self.now() - datetime.now(UTC)
 
     def set_running(self, running: bool) -> None:
         """Let the clock run with real time, or stop it where it stands."""

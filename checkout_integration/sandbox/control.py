@@ -11,7 +11,6 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.sandbox.asked import PAYING, Asked, payment_of
-from checkout_integration.sandbox.clock import VirtualClock
 from checkout_integration.sandbox.documents import Context
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.moments import write_moment
@@ -91,13 +90,16 @@ class Control:
         return json_answer({name: _plain(getattr(project, name)) for name in _TOLD})
 
     def clock(self, request: Request) -> Response:
-        """Tell the virtual time; POST {"advance": seconds} moves it, {"running": bool} lets it run or stand."""
+        """Tell the virtual time; POST {"advance": seconds} or {"back": seconds} moves it.
+
+        POST {"running": bool} lets it run with real time, or stand.
+        """
         clock = self._sandbox.clock
         if request.method == "POST":
-            asked = Asked(request, "advance", "running")
-            running, seconds = asked.boolean("running"), asked.decimal("advance")
+            asked = Asked(request, "advance", "back", "running")
+            running, seconds, back = asked.boolean("running"), asked.decimal("advance"), asked.decimal("back")
             asked.check()
-            advance(clock, float(seconds or 0))
+            self._move_clock(float(seconds or 0), float(back or 0))
             if running is not None:
                 clock.set_running(running)
         return json_answer({"now": write_moment(clock.now()), "running": clock.running})
@@ -122,6 +124,13 @@ class Control:
         asked.check()
         self._sandbox.deliveries.wake()
         return json_answer({"idle": self._sandbox.wait_idle(10.0 if timeout is None else float(timeout))})
+
+    def _move_clock(self, seconds: float, back: float) -> None:
+        try:
+            self._sandbox.clock.advance(seconds)
+            self._sandbox.turn_back(back)
+        except ValueError as error:
+            raise RefusedError(400, "sb000007", "the clock cannot be moved so far", str(error)) from None
 
     def _cancel(self, order_id: str, asked: Asked) -> None:
         after_payment = asked.boolean("after_payment") or False
@@ -169,14 +178,6 @@ def _changes(request: Request) -> dict[str, Any]:
     if any(name.startswith("unsafe_") for name in changes):
         raise ValueError("what is unsafe is allowed when the sandbox is started, not later")
     return changes
-
-
-def advance(clock: VirtualClock, seconds: float) -> None:
-    """Move the clock, or refuse a time that is out of range."""
-    try:
-        clock.advance(seconds)
-    except ValueError as error:
-        raise RefusedError(400, "sb000007", "the clock cannot be moved so far", str(error)) from None
 
 
 def _plain(value: Any) -> Any:

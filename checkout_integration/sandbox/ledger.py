@@ -192,12 +192,13 @@ class Ledger:
         return (row["created_at"], row["seq"]) if row else (_BEFORE_ALL, 0)
 
     def newest(self, limit: int) -> tuple[int, list[Order]]:
-        """Return the number of all orders, and the newest ones first, for the operator."""
+        """Return the number of all orders, and those made last first, for the operator.
+
+        WHY not by their times: the clock may have been turned back in between.
+        """
         with self._store.transaction() as connection:
             (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
-            rows = connection.execute(
-                "SELECT * FROM orders ORDER BY created_at DESC, seq DESC LIMIT ?", (limit,)
-            ).fetchall()
+            rows = connection.execute("SELECT * FROM orders ORDER BY seq DESC LIMIT ?", (limit,)).fetchall()
         return count, [_order_of(row) for row in rows]
 
 

@@ -12,9 +12,10 @@ from werkzeug.wrappers import Request, Response
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
 from checkout_integration.sandbox.moments import write_moment
+from checkout_integration.sandbox.operator_clock import clock_part
 from checkout_integration.sandbox.operator_faults import faults_part
 from checkout_integration.sandbox.operator_parts import log_part, orders_part, project_part
-from checkout_integration.sandbox.pages import choices, fill, joined, page
+from checkout_integration.sandbox.pages import fill, joined, page
 from checkout_integration.sandbox.testing_door import testing_part
 from checkout_integration.sandbox.wire import page_answer, read_decimal
 
@@ -45,7 +46,6 @@ class OperatorPage:
         """Return the routes; each endpoint is a callable of the request."""
         return [
             Rule("/_sandbox/", methods=["GET"], endpoint=self.show),
-            Rule("/_sandbox/operator/clock", methods=["POST"], endpoint=self.advance),
             Rule("/_sandbox/operator/orders/<order_id>/<action>", methods=["POST"], endpoint=self.act),
         ]
 
@@ -56,9 +56,7 @@ class OperatorPage:
         content = fill(
             "operator",
             profile=sandbox.profile.name,
-            running=choices(
-                {"yes": "runs with real time", "no": "stands still"}, "yes" if sandbox.clock.running else "no"
-            ),
+            clock=clock_part(sandbox.clock),
             now=write_moment(sandbox.clock.now().replace(microsecond=0)),
             projects=joined([project_part(project) for project in sandbox.projects.all()]),
             testing=testing_part(sandbox.projects.all(), sandbox.testing.trials()),
@@ -67,18 +65,6 @@ class OperatorPage:
             log=log_part(sandbox.log.entries()[-_SHOWN:][::-1]),
         )
         return page_answer(page("Operator", content, width="wide"))
-
-    def advance(self, request: Request) -> Response:
-        """Move the clock, or let it run or stand."""
-        if request.form.get("running") in {"yes", "no"}:
-            self._sandbox.clock.set_running(request.form["running"] == "yes")
-        seconds = request.form.get("advance", "")
-        known = seconds.isascii() and seconds.isdigit() and len(seconds) < 10
-        try:
-            self._sandbox.clock.advance(float(seconds) if known else 0)
-        except ValueError as error:
-            return page_answer(message_page("Not possible", f"{error}.", TO_OPERATOR), 400)
-        return self._back()
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
         """Press one of an order's buttons."""

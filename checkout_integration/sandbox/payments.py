@@ -129,7 +129,7 @@ class Payments:
                 order,
                 status=OrderStatus.CANCELED,
                 canceled=True,
-                canceled_at=self._now(),
+                canceled_at=self._end_of(order),
                 cancellation={"code": "01", "reason": "Canceled by the customer"},
             )
             self._change(canceled, Event.PAYMENT_CANCEL)
@@ -181,7 +181,7 @@ class Payments:
                     replace(
                         reversed_order,
                         id=str(uuid.uuid4()),
-                        created_at=self._now(),
+                        created_at=self._end_of(order),
                         reversal=True,
                         webhook_url="",
                     )
@@ -198,7 +198,7 @@ class Payments:
             "receipt_number": number,
             "receipt_url": order.receipt_url,
         }
-        return replace(order, status=status, refunded=True, refunded_at=self._now(), refund=refund)
+        return replace(order, status=status, refunded=True, refunded_at=self._end_of(order), refund=refund)
 
     def _processed(self, order: Order) -> Order:
         receipt_id = uuid.uuid4().hex
@@ -239,6 +239,10 @@ class Payments:
         if self.is_expired(order) and not may_be_expired:
             raise RefusedError(410, "fm000022", "the form of the order has expired")
         return order
+
+    def _end_of(self, order: Order) -> datetime:
+        """Return the time at which an order ends: never before it was made, wherever the clock was turned back to."""
+        return max(self._now(), order.created_at)
 
     def _now(self) -> datetime:
         now = self._clock.now()

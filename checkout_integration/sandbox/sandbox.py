@@ -38,7 +38,7 @@ class Sandbox:
         projects: the merchant's projects; `projects.update(...)` changes settings.
         payments: what happens to orders: `pay`, `decline`, `cancel`, `refund`, `chargeback`, `expire`, `resend`.
         ledger: the orders themselves.
-        clock: virtual time; `clock.advance(seconds)`.
+        clock: virtual time; `clock.advance(seconds)`, and `turn_back(seconds)` of the sandbox itself.
         faults: the fault switchboard.
         testing: the four testing cases.
         log: every exchange.
@@ -133,6 +133,18 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def turn_back(self, seconds: float) -> None:
+        """Move the clock back; what waits to be sent waits as long as before. Orders keep their times.
+
+        Raises:
+            ValueError: it would go beyond what dates can tell.
+        """
+        distance = max(0.0, seconds)
+        # RACE: the clock first, or what waits would be due at the old time for a moment.
+        self.clock.turn_back(distance)
+        self.outgoing.bring_forward(distance)
+        self.deliveries.wake()
 
     def wait_idle(self, timeout: float = 10.0) -> bool:
         """Wait until no notification is due now or being sent; False when `timeout` passed first."""

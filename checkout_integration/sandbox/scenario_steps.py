@@ -57,6 +57,7 @@ class Steps:
         self._scenario = scenario
         self._current_secret = service.secret_key
         self._before: dict[str, Any] = {}
+        self._advanced = 0.0
         self._verbs: Mapping[str, Callable[[Step], str]] = {
             **dict.fromkeys(_ACTIONS, self._act),
             **dict.fromkeys(_SHORT, self._short_fault),
@@ -83,8 +84,9 @@ class Steps:
         self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": []})
 
     def end(self) -> None:
-        """Leave the project as it was, and no fault switched on."""
+        """Leave project and clock as they were, and no fault switched on."""
         self.service.control("PUT", "faults", {"rules": []})
+        self.service.control("POST", "clock", {"back": self._advanced})
         self.service.secret_key = self._current_secret
         changed = {*self._scenario.project, *SETTINGS}
         kept = {name: self._before[name] for name in changed if name in self._before}
@@ -122,9 +124,10 @@ class Steps:
         return f"{name} is order {self.orders[name]}"
 
     def _advance(self, step: Step) -> str:
-        times = int(step.settings.get("times", 1))
+        times, seconds = int(step.settings.get("times", 1)), span_of(step.settings["by"])
         for _ in range(times):
-            self.service.control("POST", "clock", {"advance": span_of(step.settings["by"])})
+            self.service.control("POST", "clock", {"advance": seconds})
+            self._advanced += seconds
             self.service.control("POST", "deliver", {"timeout": 60})
         return f"it is {self.service.control('GET', 'clock')['now']}"
 

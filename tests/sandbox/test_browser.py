@@ -66,6 +66,10 @@ def test_the_pages_are_accessible(service: Service, page: Page, scheme: str) -> 
         page.goto(service.url + path)
         assert axe.run(page).response["violations"] == [], path
         assert page.locator(".banner").inner_text() == "Sandbox. No real money moves here."
+    service.sandbox.clock.advance(10**8)
+    page.goto(f"{service.url}/_sandbox/")
+    assert page.get_by_role("button", name="Back to real time").is_visible()
+    assert axe.run(page).response["violations"] == []
 
 
 def test_a_buyer_pays_in_the_browser(service: Service, page: Page) -> None:

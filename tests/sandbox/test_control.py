@@ -85,6 +85,8 @@ def test_a_refund_can_be_partial(service: Service) -> None:
         ("/_sandbox/clock", {"advance": "soon"}, 400),
         ("/_sandbox/clock", {"advance": -5}, 400),
         ("/_sandbox/clock", {"advance": 1e18}, 400),
+        ("/_sandbox/clock", {"back": -5}, 400),
+        ("/_sandbox/clock", {"back": "soon"}, 400),
         ("/_sandbox/clock", [], 400),
         ("/_sandbox/clock", {"running": "no"}, 400),
         ("/_sandbox/clock", {"advanec": 60}, 400),
@@ -203,6 +205,48 @@ def test_the_clock_moves(service: Service) -> None:
     """The clock is told, and moves by what is asked."""
     assert get(service, "/_sandbox/clock") == {"now": "2026-03-04T12:00:00Z", "running": False}
     assert service.post("/_sandbox/clock", {"advance": 90}).json()["now"] == "2026-03-04T12:01:30Z"
+
+
+def test_the_clock_is_turned_back(service: Service) -> None:
+    """What waits for its next attempt waits as long as before, and orders keep their times."""
+    service.receiver.answers = [500]
+    service.paid()
+    service.advance(540)
+    assert service.post("/_sandbox/clock", {"back": 3600}).json()["now"] == "2026-03-04T11:09:00Z"
+    (order,) = get(service, "/_sandbox/orders")["orders"]
+    (waiting,) = order["notifications"]
+    assert (order["created_at"], waiting["due_at"]) == ("2026-03-04T12:00:00Z", "2026-03-04T11:10:00Z")
+    service.advance(60)
+    assert service.receiver.events == ["payment.success"] * 2
+
+
+@pytest.mark.spec("ORD-08", "ORD-11")
+@pytest.mark.parametrize("action", ["refund", "chargeback", "cancel"])
+def test_nothing_ends_before_it_began(service: Service, action: str) -> None:
+    """An order made before the clock was turned back ends at the time of its creation at the earliest."""
+    order_id = service.paid()
+    service.sandbox.turn_back(86400)
+    service.act(order_id, action, **({"after_payment": True} if action == "cancel" else {}))
+    document = service.receiver.received[-1].document["object"]
+    ended_at = document["canceled_at" if action == "cancel" else "refunded_at"]
+    assert ended_at == document["created_at"]
+    assert {item["created_at"] for item in service.listed().json()["items"]} == {document["created_at"]}
+
+
+def test_the_newest_order_is_the_one_made_last(service: Service) -> None:
+    """Although the clock was turned back in between."""
+    orders = [service.order_id()]
+    service.sandbox.turn_back(86400)
+    orders.append(service.order_id())
+    assert [each["id"] for each in get(service, "/_sandbox/orders")["orders"]] == orders[::-1]
+
+
+def test_the_clock_begins_where_dates_do(service: Service) -> None:
+    """Too far back is refused, and time stays as it was."""
+    assert service.post("/_sandbox/clock", {"back": 10**9}).status_code == 200
+    now = get(service, "/_sandbox/clock")
+    assert service.post("/_sandbox/clock", {"back": 10**9}).status_code == 400
+    assert get(service, "/_sandbox/clock") == now
 
 
 def test_deliver_answers_when_all_is_told(service: Service) -> None:

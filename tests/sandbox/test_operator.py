@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 import requests
 
-from tests.sandbox.service import Service
+from checkout_integration.sandbox.operator_clock import span_in_words
+from tests.sandbox.service import Service, running
 
 
 def press(service: Service, path: str, **fields: str) -> requests.Response:
@@ -26,6 +30,45 @@ def test_the_clock_runs_or_stands(service: Service) -> None:
     assert service.sandbox.clock.running
     press(service, "clock", running="no", advance="60")
     assert not service.sandbox.clock.running
+
+
+def test_a_clock_that_is_ahead_is_turned_back(tmp_path: Path) -> None:
+    """The page says how far it is ahead, after a restart too, what comes of it, and has a button for the way back."""
+    state = tmp_path / "state"
+    with running(state=state, moment=datetime.now(UTC)) as before:
+        assert "ahead of real time" not in look(before).text
+        press(before, "clock", advance="172800")
+        press(before, "clock", advance="172800", running="yes")
+    with running(state=state, moment=datetime.now(UTC)) as after:
+        page = look(after).text
+        assert "<strong>4 days ahead of real time.</strong>" in page
+        assert "refuse notifications from more than two days ahead" in page
+        assert "ahead of real time" not in press(after, "clock/real").text
+        assert abs(after.sandbox.clock.ahead()) < timedelta(minutes=1)
+
+
+def test_a_clock_that_is_behind_stays(service: Service) -> None:
+    """The way back leads to no later time."""
+    before = service.sandbox.clock.now()
+    press(service, "clock/real")
+    assert service.sandbox.clock.now() == before
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-86400, ""),
+        (29, ""),
+        (600.4, "10 minutes"),
+        (3599.9, "1 hour"),
+        (172799.9, "2 days"),
+        (90061, "1 day 1 hour"),
+        (604800 + 60, "7 days 1 minute"),
+    ],
+)
+def test_a_length_of_time_in_words(seconds: float, words: str) -> None:
+    """In its two largest units."""
+    assert span_in_words(timedelta(seconds=seconds)) == words
 
 
 def test_the_bare_address_leads_to_the_page(service: Service) -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -147,6 +148,7 @@ def test_every_shipped_scenario_ends_as_expected(
     assert PREVIOUS not in log and checkout_sandbox.projects.all()[0].secret_key not in log
     assert checkout_sandbox.projects.all()[0].mode == "default"
     assert checkout_sandbox.faults.document()["rules"] == []
+    assert abs(checkout_sandbox.clock.ahead()) < timedelta(minutes=1)
 
 
 def test_the_field_notes_are_shown() -> None:
