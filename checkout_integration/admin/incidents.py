@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from checkout_integration import flows
+from checkout_integration.admin.buttons import Button, Refused
 from checkout_integration.admin.display import NOTHING, badge, moment, short, visible
 from checkout_integration.admin.filters import ProjectFilter, empty_filter
 from checkout_integration.admin.page import Page, Value, chapter
-from checkout_integration.admin.screen import Screen
+from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import Word, brief_incident, incident_meaning
 from checkout_integration.models import Incident, Notification, Order
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 OPEN = Word(gettext_lazy("open"), "bad", sign="!")
 RESOLVED = Word(gettext_lazy("resolved"), "good")
 
 
+def _resolve(incident: Incident, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    if not flows.resolve_incident(incident, staff=staff):
+        raise Refused(_("Somebody has resolved it already."))
+    return _("The incident is resolved.")
+
+
+RESOLVE = Button(
+    name="resolve",
+    label=gettext_lazy("Resolve this incident"),
+    # The screen is read-only, so Django's own permission to change an incident means this and nothing else.
+    permission="change_incident",
+    question=gettext_lazy(
+        "The incident is marked as looked at, with your name, and leaves the list of open ones. Nothing else changes: no "
+        "payment is accepted by it, and no goods are granted."
+    ),
+    offered=lambda incident: incident.resolved_at is None,
+    act=_resolve,
+)
+
+
 @admin.register(Incident)
-class IncidentScreen(Screen):
+class IncidentScreen(ButtonScreen):
     """Contradictions, unknown content, payments for nothing sold here."""
 
     list_display = ("what", "state", "of_order", "about", "recorded")
@@ -34,6 +62,7 @@ class IncidentScreen(Screen):
     search_help_text = gettext_lazy("Kind of incident, or order id.")
     unlisted = ("order__document", "order__facts", "order__stamps", "order__conflicts")
     related = ("order", "notification", "resolved_by")
+    buttons = (RESOLVE,)
     when_empty = gettext_lazy("No incident: everything that the service told of fits together.")
 
     def search_conditions(self, text: str) -> list[Q]:

@@ -26,6 +26,7 @@ from checkout_integration.flows.support import (
     refresh_checkout,
     refresh_order,
     replay_notification,
+    resolve_incident,
     run_again,
 )
 from checkout_integration.flows.sync import sync_transactions
@@ -50,6 +51,7 @@ __all__ = [
     "refresh_order",
     "replay",
     "replay_notification",
+    "resolve_incident",
     "run_again",
     "run_deliveries",
     "run_parked_again",

@@ -1,4 +1,4 @@
-"""What staff and operators do: accept a payment, run a receiver again, apply a notification again, ask the service now."""
+"""What staff and operators do: accept a payment, resolve an incident, run a receiver again, ask the service now."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import intake, ledger
@@ -29,10 +30,11 @@ NOT_DONE = (Delivery.State.PARKED, Delivery.State.SUPERSEDED)
 def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
     """Accepts a payment that is in review, so that its goods are granted. ``reason`` is kept in the order's history.
 
-    Raises ``ValueError`` when the order is not in review, or its payment was taken back.
+    The incidents that asked for this review are resolved by it. Raises ``ValueError`` when the order is not in review, or its
+    payment was taken back.
     """
     project = app_settings().project(order.project)
-    repeated(lambda: ledger.accept(order, project, staff, reason))
+    repeated(lambda: _accept(order, project, staff, reason))
 
 
 def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
@@ -72,10 +74,21 @@ def refresh_checkout(checkout: Checkout) -> bool:
     return _refresh(project, TransactionFilter(invoice_id=checkout.reference, projects=[project.project_id]))
 
 
-def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> None:
-    """Marks an incident as looked at."""
-    open_ones = Incident.objects.using(state_database()).filter(pk=incident.pk, resolved_at=None)
-    open_ones.update(resolved_at=datetime.now(UTC), resolved_by=staff)
+def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
+    """Marks an incident as looked at; False when somebody has done so already."""
+    return _resolve(Q(pk=incident.pk), staff)
+
+
+def _accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
+    with transaction.atomic(using=state_database()):
+        write_first()
+        ledger.accept(order, project, staff, reason)  # and has locked the order
+        _resolve(Q(order=order.pk, kind__startswith="review:"), staff)
+
+
+def _resolve(which: Q, staff: AbstractBaseUser) -> bool:
+    open_ones = Incident.objects.using(state_database()).filter(which, resolved_at=None)
+    return bool(open_ones.update(resolved_at=datetime.now(UTC), resolved_by=staff.pk))
 
 
 def _refresh(project: Project, query: TransactionFilter) -> bool:

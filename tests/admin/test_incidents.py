@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
 from django.test import Client
 
 from checkout_integration.admin.words import INCIDENT, REASONS, brief_incident, incident_meaning
+from checkout_integration.models import Incident
 from checkout_integration.policy import consequences, state
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy.verdict import Reason
 from tests.admin import rows
+from tests.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/incident/"
@@ -62,3 +66,69 @@ def test_an_unknown_kind_stands_for_itself() -> None:
     """One of an older version."""
     assert brief_incident("of old: 7") == "of old: 7"
     assert incident_meaning("of old: 7") == ""
+
+
+def resolve_address(incident: Incident) -> str:
+    """The address of the button."""
+    return page_address("incident", incident).replace("/change/", "/resolve/")
+
+
+def test_staff_resolve_an_incident(client: Client) -> None:
+    """It leaves the list of open ones; its page, the order's timeline and the log name who did it."""
+    incident = rows.make_incident(rows.make_order(), "review:amount")
+    client.force_login(rows.make_staff("view_incident", "change_incident", "view_order", name="grace"))
+    page = client.get(page_address("incident", incident)).content.decode()
+    assert resolve_address(incident) in page
+    html = client.post(resolve_address(incident), follow=True).content.decode()
+    assert "The incident is resolved." in html and "grace" in html
+    assert resolve_address(incident) not in html
+    assert not client.get(f"{LIST}?resolved_at_known=no").context["cl"].result_list
+    assert LogEntry.objects.get().get_change_message() == "Resolve this incident"
+    timeline = client.get(page_address("order", incident.order)).content.decode()
+    assert "Resolve this incident" in timeline and "by grace" in timeline
+
+
+def test_an_incident_without_an_order_is_resolved_too(admin_client: Client) -> None:
+    """The log is its own then."""
+    incident = rows.make_incident(None, "refused_content")
+    admin_client.post(resolve_address(incident))
+    assert Incident.objects.exclude(resolved_at=None).get().resolved_by == User.objects.get()
+    assert LogEntry.objects.get().object_id == str(incident.pk)
+
+
+def test_resolving_asks_first(admin_client: Client) -> None:
+    """A GET shows the question and changes nothing."""
+    incident = rows.make_incident(None)
+    assert "marked as looked at" in admin_client.get(resolve_address(incident)).content.decode()
+    assert Incident.objects.get().resolved_at is None
+
+
+@pytest.mark.parametrize("held", [["view_incident"], ["view_incident", "accept_payment"], ["view_order"]])
+def test_resolving_needs_its_permission(client: Client, held: list[str]) -> None:
+    """To view incidents is not enough, nor is another button's."""
+    incident = rows.make_incident(rows.make_order())
+    client.force_login(rows.make_staff(*held))
+    assert client.post(resolve_address(incident)).status_code == 403
+    if "view_incident" in held:
+        assert (
+            resolve_address(incident) not in client.get(page_address("incident", incident)).content.decode()
+        )
+    assert Incident.objects.get().resolved_at is None
+
+
+def test_resolving_needs_the_csrf_token(admin_user: User) -> None:
+    """Another site cannot press the button."""
+    incident, client = rows.make_incident(None), Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    assert client.post(resolve_address(incident)).status_code == 403
+    assert Incident.objects.get().resolved_at is None
+
+
+def test_a_second_click_says_so(admin_client: Client) -> None:
+    """And the first one stands."""
+    incident = rows.make_incident(None)
+    admin_client.post(resolve_address(incident))
+    held = Incident.objects.get().resolved_at
+    answer = admin_client.post(resolve_address(incident), follow=True)
+    assert "This cannot be done now" in answer.content.decode()
+    assert Incident.objects.get().resolved_at == held

@@ -1,4 +1,4 @@
-"""What staff may do with a delivery: only what has not done its work is run again."""
+"""What staff may do: run again only what has not done its work, and resolve what they have looked at."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.flows import ledger
-from checkout_integration.models import Delivery, Order
+from checkout_integration.models import Delivery, Incident, Order
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.admin.rows import make_delivery, make_order
+from tests.admin.rows import make_delivery, make_incident, make_order
 from tests.flows.shop import Failing, Listening
 
 pytestmark = pytest.mark.django_db
@@ -58,3 +58,42 @@ def test_failure_leaves_the_callers_transaction_usable(
     with pytest.raises(NameError):
         flows.refresh_order(Order.objects.get())
     assert Order.objects.get().status == "created"
+
+
+def in_review(deliver: Deliver) -> Order:
+    """A payment of another amount than was asked for."""
+    told = order_document_for(CheckoutFactory(), amount=Decimal("5"))
+    deliver(order=told)
+    return Order.objects.get(order_id=told["id"])
+
+
+def test_accepting_resolves_the_incidents_that_asked_for_it(checkout_deliver: Deliver) -> None:
+    """Those of the order's review, and no others."""
+    order, other = in_review(checkout_deliver), in_review(checkout_deliver)
+    make_incident(order, "unknown_status")
+    staff = User.objects.create_user("grace")
+    flows.accept_payment(order, staff=staff, reason="The rest came by post")
+    told = [(each.kind, each.order, each.resolved_by) for each in Incident.objects.order_by("pk")]
+    assert told == [
+        ("review:amount", order, staff),
+        ("review:amount", other, None),
+        ("unknown_status", order, None),
+    ]
+    assert Incident.objects.exclude(resolved_at=None).count() == 1
+
+
+def test_what_is_not_accepted_resolves_nothing(checkout_deliver: Deliver) -> None:
+    """The acceptance and the word on its incidents are one transaction."""
+    order = in_review(checkout_deliver)
+    Order.objects.update(verdict="verified")
+    with pytest.raises(ValueError, match="in review"):
+        flows.accept_payment(order, staff=User.objects.create_user("grace"), reason="")
+    assert Incident.objects.get().resolved_at is None
+
+
+def test_an_incident_is_resolved_once() -> None:
+    """Whoever comes second does not take its place."""
+    incident, first = make_incident(make_order()), User.objects.create_user("grace")
+    assert flows.resolve_incident(incident, staff=first)
+    assert not flows.resolve_incident(incident, staff=User.objects.create_user("ada"))
+    assert Incident.objects.get().resolved_by == first
