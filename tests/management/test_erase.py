@@ -87,6 +87,29 @@ def test_mistakes_are_told_apart(order: Order, words: list[str], code: int) -> N
     assert columns_with(CANARIES)
 
 
+@pytest.mark.parametrize("way", ["--external-id", "--user-id", "--email", "--order-id"])
+def test_an_empty_name_is_nobodys(order: Order, way: str) -> None:
+    """A variable of a script that is not set is a mistake, and is told as one."""
+    with pytest.raises(CommandError, match=f"argument {way}: it is empty"):
+        run(f"{way}=", "--no-input")
+
+
+def test_an_empty_project_is_not_all_of_them(order: Order) -> None:
+    """The same mistake would erase more than was meant."""
+    with pytest.raises(CommandError, match="argument --project: it is empty"):
+        run(WAYS[0], "--project=", "--no-input")
+    assert columns_with(CANARIES)
+
+
+def test_nobody_to_ask_is_told_what_to_add(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As from cron; nothing is erased."""
+    monkeypatch.setattr("sys.stdin", StringIO())
+    with pytest.raises(CommandError, match="Add --no-input") as caught:
+        run(WAYS[0])
+    assert caught.value.returncode == 2
+    assert columns_with(CANARIES)
+
+
 @pytest.mark.parametrize("words", [[], [WAYS[0], WAYS[1]]])
 def test_one_way_of_naming_the_customer_is_needed(words: list[Any]) -> None:
     """Not two, and not none."""

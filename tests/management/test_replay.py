@@ -133,6 +133,17 @@ def test_mistakes_are_told(listen: Listening, words: tuple[str, str]) -> None:
     assert caught.value.returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "said"), [("--since", "--since is no date"), ("--project", "no project ''")]
+)
+def test_an_empty_value_is_a_mistake(listen: Listening, option: str, said: str) -> None:
+    """A variable of a script that is not set does not stand for all of the past."""
+    listen(checkout_paid, name="late")
+    with pytest.raises(CommandError, match=said) as caught:
+        run("checkout_replay", "--receiver", "late", option, "")
+    assert caught.value.returncode == 2
+
+
 def test_receivers_run_at_once_in_request_mode(listen: Listening, settings: Any) -> None:
     """The command hands over, as every door does."""
     sold(1)

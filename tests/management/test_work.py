@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections
 
 from checkout_integration.flows.announcement import fan_out
@@ -99,6 +99,22 @@ def test_all_slots_end_and_give_their_connections_back(listen: Listening) -> Non
     assert (len(heard), printed.getvalue()) == (1, "1 run, 0 failed\n")
     assert not [each for each in threading.enumerate() if each.name.startswith("checkout-slot")]
     connections.close_all()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--interval", value) for value in ("1e300", "-1", "0", "nan", "soon", "")),
+        *(("--slots", value) for value in ("-3", "0", "1.5", "1000000")),
+        *(("--max-age", value) for value in ("nan", "-1", "inf", "old")),
+    ],
+)
+def test_impossible_numbers_are_refused(option: str, value: str) -> None:
+    """Before anything is run; what would be possible is told."""
+    with pytest.raises(
+        CommandError, match=rf"argument {option}: '{value}' is not a .*number from \S+ to \d+$"
+    ):
+        run("checkout_work", "--once", f"{option}={value}")
 
 
 def test_status_of_an_empty_queue() -> None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
+from checkout_integration.management.options import filled
 from checkout_integration.models import CheckoutUser
 
 
@@ -26,11 +27,11 @@ class Command(BaseCommand):
         """Whom, where, and whether to ask."""
         whom = parser.add_mutually_exclusive_group(required=True)
         whom.add_argument("--customer", type=int, help="primary key of the customer's row")
-        whom.add_argument("--external-id", default="", help="the customer's id in this shop")
-        whom.add_argument("--user-id", default="", help="the customer's id at the service")
-        whom.add_argument("--email", default="", help="an address that an order was made with")
-        whom.add_argument("--order-id", default="", help="the service's id of one of their orders")
-        parser.add_argument("--project", default="", help="alias of a project; all projects when not given")
+        whom.add_argument("--external-id", type=filled, help="the customer's id in this shop")
+        whom.add_argument("--user-id", type=filled, help="the customer's id at the service")
+        whom.add_argument("--email", type=filled, help="an address that an order was made with")
+        whom.add_argument("--order-id", type=filled, help="the service's id of one of their orders")
+        parser.add_argument("--project", type=filled, help="alias of a project; all projects when not given")
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would be erased, and erase nothing"
         )
@@ -56,12 +57,21 @@ class Command(BaseCommand):
         for person in persons:
             self.stderr.write(f"{person.project}: {_counted(flows.survey(person))}")
         self.stderr.write("This cannot be undone. Erase them? [y/N] ", ending="")
-        if input().strip().lower() not in ("y", "yes"):
+        if _answer() not in ("y", "yes"):
             raise CommandError("Nothing was erased.")
 
 
+def _answer() -> str:
+    try:
+        return input().strip().lower()
+    except EOFError:
+        raise CommandError(
+            "Nobody can answer here, so nothing was erased. Add --no-input.", returncode=2
+        ) from None
+
+
 def _find(options: dict[str, Any]) -> list[flows.Person]:
-    project = options["project"]
+    project = options["project"] or ""
     if project and project not in app_settings().projects:
         raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
     customer = None
@@ -70,8 +80,8 @@ def _find(options: dict[str, Any]) -> list[flows.Person]:
         customer = (rows.filter(project=project) if project else rows).first()
         if customer is None:
             return []
-    names = ("external_id", "user_id", "email", "order_id")
-    return flows.find_persons(project=project, customer=customer, **{name: options[name] for name in names})
+    named = {name: options[name] or "" for name in ("external_id", "user_id", "email", "order_id")}
+    return flows.find_persons(project=project, customer=customer, order=None, **named)
 
 
 def _step(person: flows.Person, *, dry_run: bool) -> dict[str, Any]:

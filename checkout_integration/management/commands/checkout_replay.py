@@ -74,7 +74,7 @@ def _chosen(options: dict[str, Any]) -> Chosen:
     project = options["project"]
     if project is not None and project not in app_settings().projects:
         raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
-    since = _moment(options["since"]) if options["since"] else None
+    since = _moment(options["since"]) if options["since"] is not None else None
     return Chosen(receiver=options["receiver"], signal=options["signal"], since=since, project=project)
 
 

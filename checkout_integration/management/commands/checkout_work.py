@@ -20,8 +20,12 @@ from checkout_integration.flows.announcement import Ran
 from checkout_integration.flows.claims import Worker
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable
+from checkout_integration.management.options import between
 
 SLOTS = 4
+MOST_SLOTS = 1000
+HOUR = 3600
+YEAR = 366 * 24 * HOUR
 
 
 class Command(BaseCommand):
@@ -37,17 +41,20 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="run what is due and stop, for cron")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.add_argument(
-            "--interval", type=float, default=1.0, help="seconds between looks when nothing is due"
+            "--interval",
+            type=between(float, 0.01, HOUR),
+            default=1.0,
+            help="seconds between looks when nothing is due",
         )
         parser.add_argument(
             "--slots",
-            type=int,
+            type=between(int, 1, MOST_SLOTS),
             help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); each may hold half of them",
         )
         parser.add_argument("--status", action="store_true", help="tell how far behind the receivers are")
         parser.add_argument(
             "--max-age",
-            type=float,
+            type=between(float, 0, YEAR),
             default=300.0,
             help="with --status: seconds that the oldest of what could run may have been left (300)",
         )
@@ -119,7 +126,7 @@ def _slots(asked: int | None, *, once: bool) -> int:
     """How many slots. On SQLite one: a receiver holds the only write lock there."""
     if not connections[state_database()].features.has_select_for_update or (asked is None and once):
         return 1
-    return max(1, asked or SLOTS)
+    return asked or SLOTS
 
 
 def _in_threads(work: partial[Ran], slots: int) -> Ran:
