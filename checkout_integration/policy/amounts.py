@@ -7,19 +7,18 @@ from decimal import Decimal
 from typing import Final
 
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.values import fits_places
+from checkout_integration.protocol.values import fits_places, has_places
 
 MONEY_DIGITS: Final = 19
 MONEY_PLACES: Final = 4
 """Of a column. No ISO 4217 currency has more than four decimal places."""
 
-_SMALLEST: Final = Decimal(1).scaleb(-MONEY_PLACES)
 _BOUND: Final = Decimal(10) ** (MONEY_DIGITS - MONEY_PLACES)
 
 
 def fits_column(amount: Decimal) -> bool:
     """Whether a column of money holds the amount exactly."""
-    return amount.is_finite() and abs(amount) < _BOUND and amount == amount.quantize(_SMALLEST)
+    return amount.is_finite() and amount.copy_abs() < _BOUND and has_places(amount, MONEY_PLACES)
 
 
 def inexact_amounts(order: Order) -> frozenset[str]:

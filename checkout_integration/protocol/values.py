@@ -113,7 +113,12 @@ def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> 
 def fits_places(amount: Decimal, currency: str | None) -> bool:
     """Whether the amount has no more decimal places than its currency; true for an unknown currency."""
     places = minor_units(currency or "")
-    return places is None or amount == _rounded(amount, Decimal(1).scaleb(-places))
+    return places is None or has_places(amount, places)
+
+
+def has_places(amount: Decimal, places: int) -> bool:
+    """Whether the amount can be written with so many decimal places, whatever the precision of the caller's context."""
+    return amount == _rounded(amount, Decimal(1).scaleb(-places))
 
 
 def _rounded(amount: Decimal, smallest: Decimal) -> Decimal:

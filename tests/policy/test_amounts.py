@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -28,6 +28,15 @@ def test_a_column_holds_nineteen_digits_of_which_four_are_places(amount: Decimal
 def test_a_column_never_rounds(amount: Decimal) -> None:
     """One digit more does not fit, nor does what is no number."""
     assert not fits_column(amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "fits"), [(LARGEST, True), (LARGEST + 1, False), (Decimal("1.00001"), False)]
+)
+def test_a_host_that_reckons_with_few_digits_decides_nothing(amount: Decimal, fits: bool) -> None:
+    """The precision of decimals is the host's own setting, for its own sums."""
+    with localcontext(prec=3):
+        assert fits_column(amount) == fits
 
 
 def inexact(**told: Any) -> set[str]:
