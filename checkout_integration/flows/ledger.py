@@ -20,7 +20,7 @@ from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.locking import load_entries, lock
-from checkout_integration.flows.reversals import absorb, retarget
+from checkout_integration.flows.reversals import absorb, keep_waiting, retarget
 from checkout_integration.flows.writing import write
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
@@ -42,8 +42,9 @@ def record(
     transaction.
     """
     with transaction.atomic(using=state_database(), savepoint=False):
-        observations = retarget(project, observations)
+        observations, waiting = retarget(project, observations)
         held = lock(project, observations, likely_bound=likely_bound)
+        keep_waiting(project, waiting)
         entries = load_entries(project, observations, held)
         if held.awaited:
             absorb(project, entries)

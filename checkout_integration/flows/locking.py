@@ -1,9 +1,9 @@
 """Locking and loading what a batch of observations touches.
 
-Lock order, everywhere: notification → order → checkout → user → refund, rows sorted by primary key (A.11). The order comes
-first since it tells which checkout it is bound to, and since MariaDB, which locks all tables of a join, reads the named order
-before what hangs on it. A row that is inserted is locked by that; an order is inserted under its checkout's lock. Child rows
-are written only under their order's lock.
+Lock order, everywhere: notification → order → checkout → reversal without an order → user, rows sorted by primary key (A.11).
+The order comes before the checkout since it tells which one it is bound to, and since MariaDB, which locks all tables of a
+join, reads the named order before what hangs on it. A row that is inserted is locked by that; an order is inserted under its
+checkout's lock. Child rows are written only under their order's lock.
 
 A statement that waited for its lock brings the locked rows up to date, but not what it joins or asks beside them (PostgreSQL,
 READ COMMITTED). So a row is joined only where it is locked too, and what else the statement tells is used only where an

@@ -18,21 +18,32 @@ from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
 
 
-def retarget(project: Project, observations: Sequence[Observation]) -> list[Observation]:
-    """The batch with reversal documents told as news of their orders; those without an order wait as `Refund` rows.
+def retarget(
+    project: Project, observations: Sequence[Observation]
+) -> tuple[list[Observation], list[Observation]]:
+    """The batch with reversal documents told as news of their orders, and apart from it those that have no order yet.
 
     A sync and a notification that meet here may miss each other's row: the next pass reads the reversal again.
     """
     candidates = [each for each in observations if may_be_reversal_document(each)]
     owners = _owners(project, candidates, observations) if candidates else {}
-    told = [each for each in observations if each not in candidates]
+    told, waiting = [each for each in observations if each not in candidates], []
     for candidate in candidates:
         owner = owners.get(candidate.order.id or "")
         if owner is None:
-            _keep_waiting(project, candidate)
+            waiting.append(candidate)
         else:
             told.append(candidate if owner == candidate.order.id else reversal_of(owner, candidate))
-    return told
+    return told, waiting
+
+
+def keep_waiting(project: Project, reversals: Sequence[Observation]) -> None:
+    """Keeps reversals as `Refund` rows until their orders come. Called in its place of the lock order (`locking`)."""
+    rows: dict[str, Refund] = {}
+    for each in reversals:
+        row = _waiting_row(project, each)
+        rows.setdefault(row.key, row)
+    insert_once([rows[key] for key in sorted(rows)], "key")
 
 
 def waiting_for(project: str, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:
@@ -52,7 +63,7 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
         return
     told_first = [each.order for entry, _ in orders.values() for each in entry.observations]
     transactions = {order.transaction for order in told_first if order.transaction}
-    for refund in list(waiting_for(project.alias, orders, transactions)):
+    for refund in list(waiting_for(project.alias, orders, transactions).order_by("pk")):
         observation = Observation(
             source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
         )
@@ -111,11 +122,11 @@ def _has_younger(order: documents.Order, others: Sequence[documents.Order]) -> b
     return any(each.transaction == order.transaction and is_older(order, each) for each in others)
 
 
-def _keep_waiting(project: Project, observation: Observation) -> None:
+def _waiting_row(project: Project, observation: Observation) -> Refund:
     told = observation.order
     # Nobody knows yet whose it is, so nothing that tells of a customer is kept: the order will tell it.
     document, _personal = split(observation.document, lasting(project.reference_key))
-    waiting = Refund(
+    return Refund(
         key=key_of("document", project.alias, told.id),
         project=project.alias,
         document_id=as_column_text(told.id),
@@ -127,4 +138,3 @@ def _keep_waiting(project: Project, observation: Observation) -> None:
         document=document,
         observed_at=observation.observed_at,
     )
-    insert_once([waiting], "key")

@@ -12,7 +12,7 @@ import pytest
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _record_created
 from checkout_integration.flows.erasing import _erase_sales
-from checkout_integration.models import Checkout, Order, PersonalData
+from checkout_integration.models import Checkout, Order, PersonalData, Refund
 from checkout_integration.protocol.creation import OrderRequest
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -107,6 +107,37 @@ def test_page_takes_an_order_that_was_inserted_while_it_waited(checkout_deliver:
         others.comes(lambda: record_listed(page))
         checkout_deliver(order=page[0])
     assert Order.objects.filter(checkout__in=sales, status="processed").count() == len(sales)
+
+
+def reversal(number: int) -> Document:
+    """Return the document of a refund whose order is not known, as the list tells of it."""
+    told = {"id": f"reversal-{number}", "transaction": f"transaction-{number}", "status": "refunded"}
+    return {**told, "created_at": datetime.now(UTC).isoformat(), "amount": 1, "currency": "USD"}
+
+
+def test_reversal_that_waits_for_its_order_comes_after_the_sale(
+    checkout_deliver: Deliver, order: Document
+) -> None:
+    """The order that it reverses is just being paid: its success takes the reversal up under the sale's lock."""
+    page = [order | {"status": "canceled"}, reversal(1)]
+    record_listed(page)
+    with meeting() as others:
+        Checkout.objects.select_for_update().get()
+        others.comes(lambda: checkout_deliver(order={**order, "id": "again", "transaction": "transaction-1"}))
+        others.comes(lambda: record_listed(page))
+    record_listed(page)
+    assert Order.objects.get(order_id="again").status == "refunded"
+
+
+def test_pages_with_the_same_waiting_reversals_in_another_order() -> None:
+    """Each page takes them in the same order, whatever its own."""
+    page = [reversal(number) for number in range(3)]
+    record_listed(page)
+    with meeting() as others:
+        Refund.objects.select_for_update().get(document_id=page[1]["id"])
+        others.comes(lambda: record_listed(page))
+        others.comes(lambda: record_listed(page[::-1]))
+    assert Refund.objects.filter(order=None).count() == len(page)
 
 
 def test_erasing_meets_a_refund_at_its_end(checkout_deliver: Deliver, order: Document) -> None:
