@@ -279,18 +279,23 @@ def _commit(project: Project, sale: Checkout, buyer: Customer | None) -> None:
     """Commits the sale, on its own: inside an open transaction it could vanish after the customer has paid."""
     sale.identity = identity_here(buyer.external_id if buyer else None)
     try:
-        with transaction.atomic(using=state_database(), durable=True):
-            sale.save(using=state_database())
-            known = named(project, sale.identity)
-            if known is not None and known.erased_at:
-                sale.metadata, sale.identity, sale.erased_at = {}, "", known.erased_at
-                sale.save(using=state_database(), update_fields=["metadata", "identity", "erased_at"])
+        repeated(lambda: _insert(project, sale))
     except RuntimeError as error:
         raise TransactionOpen(
             "create_checkout needs a transaction of its own, and one is open here. Call it outside of transaction.atomic(); "
             "with ATOMIC_REQUESTS, decorate the view with transaction.non_atomic_requests."
         ) from error
     ensure_installed(project)
+
+
+def _insert(project: Project, sale: Checkout) -> None:
+    sale.pk = None  # which a try that was rolled back may have given away
+    with transaction.atomic(using=state_database(), durable=True):
+        write_first()
+        known = named(project, sale.identity)
+        if known is not None and known.erased_at:
+            sale.metadata, sale.identity, sale.erased_at = {}, "", known.erased_at
+        sale.save(using=state_database(), force_insert=True)
 
 
 def _record_failure(sale: Checkout, error: CheckoutError) -> None:

@@ -38,8 +38,27 @@ def identity_here(external_id: str | None) -> str:
 
 
 def named(project: Project, identity: str) -> CheckoutUser | None:
-    """The customer's row, locked, or the tombstone of one who was erased; None for one who is not known."""
-    return _locked_users(project, [identity]).get(identity) if identity else None
+    """The customer's row, locked, or the tombstone of one who was erased; None for one who is not known.
+
+    Whoever begins to erase them now waits until the transaction ends. Raises ``IntegrityError`` when another transaction has
+    inserted or erased one who was not known: the caller repeats its whole transaction.
+    """
+    if not identity:
+        return None
+    known = _locked_users(project, [identity]).get(identity)
+    if known is None:
+        _hold_place(project, identity)
+    return known
+
+
+def _hold_place(project: Project, identity: str) -> None:
+    """Locks the place where a customer has no row: one that was inserted and deleted keeps all others from inserting it."""
+    place = CheckoutUser(project=project.alias, identity=identity)
+    place.save(using=state_database(), force_insert=True)
+    if any_erased(project, tombstones_of(identity)):
+        raise ErasedMeanwhile
+    # Not by `delete`, which looks for what refers to the row: nothing can yet.
+    CheckoutUser.objects.filter(pk=place.pk)._raw_delete(state_database())  # noqa: SLF001
 
 
 def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, CheckoutUser]:

@@ -83,6 +83,11 @@ class Entry:
         return any(each and each.erased_at for each in (held, self.user, sale))
 
     @property
+    def turns_out_erased(self) -> bool:
+        """Whether the order was known and kept with its customer until now."""
+        return self.erased and not self.is_new and not self.row.personal_data.erased_at
+
+    @property
     def granted_before(self) -> bool:
         """Whether goods were granted for this order before this batch, and not taken back."""
         return self.before.paid and self.verdict_before.pays

@@ -17,6 +17,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.customers import ErasedMeanwhile, any_erased
 from checkout_integration.flows.database import insert_once, locked, state_database, write_first
 from checkout_integration.flows.person import Person
 from checkout_integration.flows.repeating import repeated
@@ -69,7 +70,7 @@ def erase(person: Person) -> Erasure:
     """
     project = app_settings().project(person.project)
     found = survey(person)  # and remembers what can only be found as long as addresses are known
-    repeated(lambda: _make_rows(person))
+    repeated(lambda: _make_rows(project, person))
     met = repeated(lambda: _leave_tombstones(person))
     if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
         person = replace(person, users=person.users | met)  # with orders that nobody could find before
@@ -86,11 +87,11 @@ def erase(person: Person) -> Erasure:
     return found
 
 
-def _make_rows(person: Person) -> None:
+def _make_rows(project: Project, person: Person) -> None:
     """A row under each identity that news of the customer may come with, so that there is one to be locked.
 
     News that is just inserting it is waited for. Committed before it becomes a tombstone, so that news which comes in between
-    finds it.
+    finds it. Raises ``IntegrityError`` when another erasing has made one a tombstone meanwhile.
     """
     rows = CheckoutUser.objects.using(state_database()).filter(project=person.project)
     with transaction.atomic(using=state_database()):
@@ -101,6 +102,9 @@ def _make_rows(person: Person) -> None:
             if not rows.filter(identity__in=tombstones_of(identity)).exists()
         ]
         insert_once(missing, "project", "identity")
+        # An erasing that was waited for has freed the identity, and left its tombstone beside the new row.
+        if any_erased(project, [each for row in missing for each in tombstones_of(row.identity)]):
+            raise ErasedMeanwhile
 
 
 def _leave_tombstones(person: Person) -> frozenset[int]:

@@ -98,9 +98,12 @@ class Person:
             key__in=list(keys.values_list("key", flat=True))
         )
 
-    @cached_property
+    @property
     def unread(self) -> list[str]:
-        """Keys of notifications that could not be read or made no order, and name the customer all the same."""
+        """Keys of notifications that could not be read or made no order, and name the customer all the same.
+
+        Read anew each time, by the words that were known at the first.
+        """
         rows = Notification.objects.using(state_database()).filter(project=self.project, body__isnull=False)
         unread = rows.filter(Q(state__in=UNREAD) | Q(object_id="") | ~Q(event__in=list(Event)))
         told = unread.only("key", "body").iterator()
@@ -218,6 +221,8 @@ def _accounts(external_ids: Iterable[str]) -> Iterable[object]:
     key = get_user_model()._meta.pk
     for each in external_ids:
         try:
-            yield key.to_python(each)
+            told = key.to_python(each)
         except ValidationError:
             continue
+        if str(told) == each:  # not what only reads like a key, such as " 1"
+            yield told

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import connections
 from django.db.models import Exists
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.customers import ErasedMeanwhile, any_erased, standing
-from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.database import insert_once, key_of, locked, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
 from checkout_integration.models import (
     Announcement,
     Checkout,
     Incident,
+    Notification,
     Order,
     OrderItem,
     Transition,
@@ -29,6 +31,7 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
     """Writes the entries of a batch, in the lock order's tables from order to outbox."""
     columns = [columns_of(entry.after) for entry in entries]
+    _drop_bodies(project, [entry.order_id for entry in entries if entry.turns_out_erased])
     _write_orders(entries, columns)
     _write_personal(entries, columns)
     _write_items(entries)
@@ -40,6 +43,20 @@ def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
         [row for entry in entries for row in _announcements(project, entry, transitions, cause)],
         "idempotency_key",
     )
+
+
+def _drop_bodies(project: Project, order_ids: Sequence[str]) -> None:
+    """What was told of orders before it turned out that they are an erased customer's.
+
+    Against the lock order, hence without waiting where the database can: whoever has locked such a row takes the same order
+    up next, and then drops its body (`intake`).
+    """
+    if not order_ids:
+        return
+    told = Notification.objects.using(state_database()).filter(project=project.alias, object_id__in=order_ids)
+    free = connections[told.db].features.has_select_for_update_skip_locked
+    keys = [row.key for row in locked(told.only("key"), wait=not free).order_by("pk")]
+    told.filter(key__in=keys).update(body=None)
 
 
 def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
@@ -129,7 +146,7 @@ def _moved(entry: Entry, checkout: Checkout) -> dict[str, Any]:
             moved["status"] = checkout.status = Checkout.Status.OPEN
     if entry.erased and not checkout.erased_at:
         # Its buyer was erased before any order told whose sale it is.
-        moved |= {"metadata": {}, "identity": "", "erased_at": datetime.now(UTC)}
+        moved |= {"metadata": {}, "payment_form_url": "", "identity": "", "erased_at": datetime.now(UTC)}
     if entry.is_payer and not (entry.granted_before and entry.granted):
         moved |= {"status": checkout.status, "paid_order": entry.row, "paid_at": checkout.paid_at}
     return moved

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 from threading import Event
+from types import ModuleType
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows import customers, intake, ledger
-from checkout_integration.flows.customers import forget_erased
+from checkout_integration.flows import customers, erasing, inbox, intake, ledger
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
+from checkout_integration.protocol.creation import Customer
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -199,6 +202,48 @@ def test_a_customer_who_is_erased_before_their_row_is_there(
     assert columns_with(CANARIES) == set()
 
 
+def test_two_erasings_at_once_leave_one_tombstone(
+    checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second waits for the row that the first makes a tombstone, and so frees its identity."""
+    sale = CheckoutFactory()
+    checkout_deliver(order=order_of(sale))
+    (person,) = flows.find_persons(external_id=EXTERNAL_ID)
+    with transaction.atomic():
+        erasing._leave_tombstones(person)
+        second = in_background(lambda: flows.erase(person))
+        try:
+            await_waiting_locks()
+        finally:
+            transaction.on_commit(second.join)
+    check_erased(sale)
+    assert CheckoutUser.objects.count() == len(person.identities)
+
+
+def test_question_in_the_middle_is_found(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A customer who has never bought has no row: a question about them holds the place of one."""
+    known_by_a_question(checkout_deliver, hooks)
+    another = notification("user.validate", USER, id="another")
+    meet(lambda: checkout_deliver(another), {"external_id": EXTERNAL_ID}, monkeypatch, (inbox, "keep"))
+    assert Notification.objects.count() == 2
+    assert columns_with(CANARIES) == set()
+
+
+@pytest.mark.usefixtures("checkout_sandbox")
+def test_sale_in_the_middle_is_found(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does a sale to them."""
+    known_by_a_question(checkout_deliver, hooks)
+    asked: dict[str, Any] = {"amount": Decimal("9.99"), "currency": "USD", "metadata": {"buyer": NAME}}
+    sell = partial(flows.create_token, customer=Customer(external_id=EXTERNAL_ID), **asked)
+    meet(sell, {"external_id": EXTERNAL_ID}, monkeypatch, (customers, "any_erased"))
+    assert Checkout.objects.get().erased_at
+    assert columns_with(CANARIES) == set()
+
+
 def test_erasing_and_a_repetition_do_not_block_each_other(
     checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,10 +268,15 @@ def test_erasing_and_a_repetition_do_not_block_each_other(
     assert columns_with(CANARIES) == set()
 
 
-def meet(news: Callable[[], object], whom: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def meet(
+    news: Callable[[], object],
+    whom: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    at: tuple[ModuleType, str] = (ledger, "forget_erased"),
+) -> None:
     """The news stands inside its transaction, its customer found, until the erasing waits for it."""
-    stop = Stop(forget_erased)
-    monkeypatch.setattr(ledger, "forget_erased", stop)
+    stop = Stop(getattr(*at))
+    monkeypatch.setattr(*at, stop)
     threads = [in_background(news)]
     stop.await_inside()
     try:

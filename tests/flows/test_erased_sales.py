@@ -80,6 +80,18 @@ def test_sale_to_an_account_under_another_id_is_erased(checkout_sandbox: Sandbox
     assert columns_with(CANARIES) == set()
 
 
+@pytest.mark.parametrize(("stranger", "key"), [(" 1", 1), ("1_0", 10), ("\u0661", 1)])
+def test_account_whose_key_only_looks_alike_keeps_its_sales(
+    checkout_deliver: Deliver, stranger: str, key: int
+) -> None:
+    """An account's key is told as it is written; Python reads more texts than that as the same number."""
+    sale = CheckoutFactory(user=User.objects.create_user("ada", pk=key), metadata={"note": "ada's"})
+    checkout_deliver(order=order_document_for(CheckoutFactory(), user__external_id=stranger))
+    erase(external_id=stranger)
+    sale.refresh_from_db()
+    assert (sale.metadata, sale.erased_at) == ({"note": "ada's"}, None)
+
+
 @pytest.mark.parametrize("sell", [by_order, by_token])
 def test_sale_to_who_was_erased_keeps_nothing_of_them(checkout_sandbox: Sandbox, sell: Sell) -> None:
     """They buy again under the same id: they can pay, and the shop's words about them are sent and not kept."""
@@ -97,11 +109,11 @@ def test_sale_that_turns_out_to_be_theirs_keeps_nothing(checkout_deliver: Delive
     named = order_document_for(CheckoutFactory(), user__external_id=EXTERNAL_ID, user__name=NAME)
     checkout_deliver(order=named)
     erase(external_id=EXTERNAL_ID)
-    sale = CheckoutFactory(metadata={"buyer": NOTE})
+    sale = CheckoutFactory(metadata={"buyer": NOTE}, payment_form_url="https://checkout.example/form?token=1")
     checkout_deliver(order=order_document_for(sale, user__external_id=EXTERNAL_ID, user__name=NAME))
     assert columns_with(CANARIES) == set()
     sale.refresh_from_db()
-    assert (sale.status, sale.metadata) == ("paid", {})
+    assert (sale.status, sale.metadata, sale.payment_form_url) == ("paid", {}, "")
     assert sale.erased_at
 
 
