@@ -182,6 +182,15 @@ def test_callables_pass_without_being_asked(check: Check) -> None:
     assert "canary" not in str(message)
 
 
+def test_what_a_callable_returns_is_checked_before_deployment(check: Check) -> None:
+    """By the rules for a secret that is written down."""
+    raw = {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": lambda: "canary-short"}}}
+    assert check(raw) == []
+    (message,) = check(raw, deploy=True)
+    assert message.id == "checkout_integration.E005" and "SECRET_KEY" in message.msg
+    assert "canary" not in str(message)
+
+
 def outer() -> Callable[..., None]:
     """Return a receiver that is defined inside a function."""
 

@@ -15,10 +15,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 
-from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems
+from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems, secret_problems
 from checkout_integration.conf.project import AppSettings, Project
 
-__all__ = ["SETTING", "AppSettings", "Problem", "Project", "app_settings", "problems"]
+__all__ = ["SETTING", "AppSettings", "Problem", "Project", "app_settings", "problems", "secret_problems"]
 
 
 @cache

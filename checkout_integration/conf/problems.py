@@ -133,20 +133,39 @@ def _secrets(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
         previous = ()
     named = [("SECRET_KEY", values["SECRET_KEY"])] if "SECRET_KEY" in values else []
     for name, source in [*named, *(("PREVIOUS_SECRET_KEYS", each) for each in previous)]:
-        if callable(source):
-            continue  # asked at each use; the verification itself refuses an empty secret
-        if not isinstance(source, str) or len(source.strip()) < SHORTEST_SECRET:
-            yield Problem(
-                id="checkout_integration.E005",
-                message=f"{name} of {place} is empty, blank or shorter than {SHORTEST_SECRET} characters.",
-                hint=f"Set {name} to the Secret key from the project's webhooks page, or to a callable that returns it.",
-            )
-        elif not (source.isascii() and source.isprintable()):
-            yield Problem(
-                id="checkout_integration.E005",
-                message=f"{name} of {place} has characters that a header cannot carry.",
-                hint=f"Set {name} to the Secret key as shown on the webhooks page: printable ASCII.",
-            )
+        if not callable(source):  # one that is callable is asked at each use, and judged by `secret_problems`
+            yield from _secret(name, source, place)
+
+
+def _secret(name: str, source: object, place: str) -> Iterator[Problem]:
+    """What is wrong with a secret, which is not shown."""
+    if not isinstance(source, str) or len(source.strip()) < SHORTEST_SECRET:
+        yield Problem(
+            id="checkout_integration.E005",
+            message=f"{name} of {place} is empty, blank or shorter than {SHORTEST_SECRET} characters.",
+            hint=f"Set {name} to the Secret key from the project's webhooks page, or to a callable that returns it.",
+        )
+    elif not (source.isascii() and source.isprintable()):
+        yield Problem(
+            id="checkout_integration.E005",
+            message=f"{name} of {place} has characters that a header cannot carry.",
+            hint=f"Set {name} to the Secret key as shown on the webhooks page: printable ASCII.",
+        )
+
+
+def secret_problems(project: Project) -> Iterator[Problem]:
+    """What is wrong with the secrets of a project as they are now: what callables return is known only by asking them."""
+    place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
+    names = ("SECRET_KEY", *("PREVIOUS_SECRET_KEYS" for _ in project.previous_secret_keys))
+    try:
+        for name, secret in zip(names, project.secrets, strict=True):
+            yield from _secret(name, secret.reveal(), place)
+    except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
+        yield Problem(
+            id="checkout_integration.E005",
+            message=f"A secret of {place} could not be asked for: {type(error).__name__}.",
+            hint="Make the callables in SECRET_KEY and PREVIOUS_SECRET_KEYS return text where this runs, too.",
+        )
 
 
 def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout_integration.conf.problems import PROJECT_NAMES, problems
+from checkout_integration.conf import app_settings
+from checkout_integration.conf.problems import PROJECT_NAMES, problems, secret_problems
 from tests.conf.written import CANARY, GOOD, MISSING, OWN, found, with_own, with_shared
 
 
@@ -134,6 +135,29 @@ def test_previous_secrets_are_a_list(value: object) -> None:
 def test_a_callable_is_a_secret() -> None:
     """It is asked at each use; the verification refuses an empty answer by itself."""
     assert found(with_own(SECRET_KEY=lambda: "", PREVIOUS_SECRET_KEYS=[lambda: ""])) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("", "is empty, blank or shorter than 16 characters"),
+        (" " * 40, "is empty, blank or shorter"),
+        ("canary-short", "is empty, blank or shorter"),
+        ("canary-line-break-0123456789\n", "has characters that a header cannot carry"),
+        (None, "could not be asked for: TypeError"),
+    ],
+)
+@pytest.mark.parametrize("name", ["SECRET_KEY", "PREVIOUS_SECRET_KEYS"])
+def test_what_a_callable_returns_is_judged_when_it_is_asked(
+    settings: Any, name: str, answer: Any, why: str
+) -> None:
+    """By the same rules as a secret that is written down, and without showing it."""
+    source = (lambda: answer) if name == "SECRET_KEY" else [lambda: answer]
+    settings.CHECKOUT_INTEGRATION = with_own(**{name: source})
+    (problem,) = secret_problems(app_settings().project())
+    assert problem.id == "checkout_integration.E005"
+    assert why in problem.message and name in problem.message + problem.hint
+    assert "canary" not in problem.message + problem.hint
 
 
 @pytest.mark.parametrize("previous", [True, False])

@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from checkout_integration import flows
 from checkout_integration.flows.repeating import Unavailable
-from checkout_integration.models import Announcement, Order
+from checkout_integration.models import Announcement, Order, SyncRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -87,6 +87,24 @@ def test_sync_of_an_unknown_project_is_a_mistake(checkout_sandbox: Sandbox) -> N
     with pytest.raises(CommandError, match="nobody") as caught:
         run("checkout_sync", "--project", "nobody")
     assert caught.value.returncode == 2
+
+
+@pytest.mark.parametrize("answer", ["", "canary-short", None])
+def test_sync_without_a_secret_says_what_to_set(
+    checkout_sandbox: Sandbox, settings: Any, answer: Any
+) -> None:
+    """Exit code 2, before anything is asked; that no previous secret is left is no mistake here."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"] | {"PREVIOUS_SECRET_KEYS": [lambda: ""]}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": own}}
+    assert run("checkout_sync")[0] == 0
+    SyncRun.objects.all().delete()
+    own |= {"SECRET_KEY": lambda: answer}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": own}}
+    with pytest.raises(CommandError, match=r"\['default'\].* SECRET_KEY") as caught:
+        run("checkout_sync")
+    assert caught.value.returncode == 2
+    assert "canary" not in str(caught.value)
+    assert not SyncRun.objects.exists()
 
 
 def test_sync_takes_chosen_projects(checkout_sandbox: Sandbox, settings: Any) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration import dispatch, flows
-from checkout_integration.conf import app_settings
+from checkout_integration.conf import app_settings, secret_problems
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import SyncRun
 
@@ -33,6 +34,8 @@ class Command(BaseCommand):
         unknown = sorted(set(projects) - set(app_settings().projects))
         if unknown:
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
+        for project in projects:
+            _require_secret(project)
         runs = [flows.sync_transactions(project, options["lane"]) for project in projects]
         dispatch.hand_over()
         states = {run.state for run in runs}
@@ -44,6 +47,13 @@ class Command(BaseCommand):
                 self.stdout.write(f"{run.project} {run.lane}: {run.state}, {_detail(run)}")
         if not ok:
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
+
+
+def _require_secret(alias: str) -> None:
+    """Raises ``CommandError`` where the service cannot be asked: of the secrets, the current one is sent."""
+    project = replace(app_settings().project(alias), previous_secret_keys=())
+    for problem in secret_problems(project):
+        raise CommandError(f"{problem.message} {problem.hint}", returncode=2)
 
 
 def _step(run: SyncRun) -> dict[str, Any]:
