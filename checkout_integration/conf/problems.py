@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 
 from checkout_integration.conf.project import Project
 from checkout_integration.conf.shapes import SHAPES
-from checkout_integration.protocol.address import is_secure
+from checkout_integration.protocol.address import insecurity
 
 SETTING = "CHECKOUT_INTEGRATION"
 SHORTEST_SECRET = 16
@@ -191,17 +191,16 @@ def _texts(own: object) -> set[str]:
 def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
     loopback_allowed = values.get("ALLOW_HTTP_LOOPBACK", False)
     for name in URLS:
-        address = values.get(name)
-        if not address and name not in REQUIRED_URLS:
+        optional = name not in REQUIRED_URLS
+        if name not in values or (optional and values[name] == ""):
             continue
-        if name not in values:
-            continue
-        if not is_secure(address, loopback=loopback_allowed is True):
+        address = values[name]
+        if why := insecurity(address, loopback=loopback_allowed is True):
             yield Problem(
                 id="checkout_integration.E007",
-                message=f"{name} of {place} is not an https:// address.",
-                hint=f"Set {name} to an https:// address. (http:// is for a sandbox on this machine only, "
-                "with ALLOW_HTTP_LOOPBACK = True.)",
+                message=f"{name} of {place} cannot be used: {why}.",
+                hint=f"Set {name} to an https:// address{', or to an empty text' if optional else ''}. "
+                "(http:// is for a sandbox on this machine only, with ALLOW_HTTP_LOOPBACK = True.)",
             )
         elif name in EXTENDED_URLS and not {"?", "#"}.isdisjoint(str(address)):
             yield Problem(

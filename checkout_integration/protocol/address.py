@@ -12,6 +12,7 @@ _NEVER: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029]")
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 """A name in ASCII: browsers decode percent signs in a host and turn other letters into these."""
+_NO_HOST: Final = "its host is neither a name in ASCII nor an IP address in its usual form"
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
@@ -20,24 +21,52 @@ def is_secure(address: object, *, loopback: bool) -> bool:
 
     Never ``javascript:``, never with a user name or password, never with characters that are read in two ways.
     """
+    return not insecurity(address, loopback=loopback)
+
+
+def insecurity(address: object, *, loopback: bool) -> str:
+    """Why `is_secure` refuses an address, in words that show nothing of it; "" where it does not."""
     parts = split(address)
     if parts is None:
-        return False
-    return parts.scheme == "https" or (
-        loopback and parts.scheme == "http" and _is_loopback(parts.hostname or "")
-    )
+        return flaw(address)
+    allowed = loopback and parts.scheme == "http" and _is_loopback(parts.hostname or "")
+    return "" if allowed or parts.scheme == "https" else "it does not begin with https://"
 
 
 def split(address: object) -> SplitResult | None:
     """The parts of an address that everyone reads in the same way, None for any other."""
-    if not isinstance(address, str) or _NEVER.search(address):
-        return None
+    return None if flaw(address) else urlsplit(str(address))
+
+
+def flaw(address: object) -> str:
+    """Why not everyone reads an address in the same way, in words that show nothing of it; "" where everyone does."""
+    if not isinstance(address, str):
+        return "it is not text"
+    if not address:
+        return "it is empty"
+    if _NEVER.search(address):
+        return "it has a blank, a backslash or a control character"
     try:
-        parts = urlsplit(address)
-        plain = parts.port != 0 and "@" not in parts.netloc  # the port is read late
+        return _flaw_of(urlsplit(address))
     except ValueError:
-        return None
-    return parts if plain and _is_one_host(parts.hostname or "") else None
+        return _NO_HOST
+
+
+def _flaw_of(parts: SplitResult) -> str:
+    if "@" in parts.netloc:
+        return "it has a user name or a password"
+    if not parts.netloc:
+        return "it does not begin with https:// and the name of a host"
+    if not _is_one_host(parts.hostname or ""):
+        return _NO_HOST
+    return "" if _has_port_or_none(parts) else "its port is not a number from 1 to 65535"
+
+
+def _has_port_or_none(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:  # the port is read late
+        return False
 
 
 def _is_one_host(host: str) -> bool:

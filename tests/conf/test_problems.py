@@ -212,13 +212,46 @@ def test_an_address_is_https(name: str, address: object) -> None:
     assert "canary" not in problem.message + problem.hint
 
 
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("https://...", "its host is neither a name in ASCII nor an IP address"),
+        ("https://sch\xf6n.invalid", "its host is neither"),
+        ("https://[canary", "its host is neither"),
+        ("https://service.invalid:99999", "its port is not a number from 1 to 65535"),
+        ("https://service.invalid:canary", "its port is not"),
+        ("https://user:canary@service.invalid", "it has a user name or a password"),
+        ("https://user:canary@...:99999", "it has a user name or a password"),
+        (" https://service.invalid", "it has a blank"),
+        ("https://service.invalid\n", "it has a blank"),
+        ("http://service.invalid", "it does not begin with https://"),
+        ("canary.invalid", "it does not begin with https:// and the name of a host"),
+        ("https://", "it does not begin with https:// and the name of a host"),
+        ("", "it is empty"),
+        (None, "it is not text"),
+    ],
+)
+def test_a_refused_address_is_told_why(address: object, why: str) -> None:
+    """Without showing any of it."""
+    (problem,) = found(with_shared(BASE_URL=address))
+    assert problem.message.startswith("BASE_URL of") and f"cannot be used: {why}" in problem.message
+    assert "canary" not in problem.message + problem.hint
+
+
 @pytest.mark.parametrize("name", ["ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"])
 def test_other_addresses_may_be_left_out_and_are_https_else(name: str) -> None:
     """They are needed for some journeys only."""
-    assert found(with_shared(**{name: ""})) == found(with_shared(**{name: None})) == []
+    assert found(with_shared(**{name: ""})) == []
     assert found(with_shared(**{name: "https://service.invalid/x"})) == []
     (problem,) = found(with_shared(**{name: "http://service.invalid/x"}))
     assert problem.id == "checkout_integration.E007" and name in problem.message
+
+
+@pytest.mark.parametrize("name", sorted(PROJECT_NAMES))
+def test_no_setting_takes_none(name: str) -> None:
+    """What is not set is left out; None would break the first page or call that needs it."""
+    (problem,) = found(with_own(**{name: None}))
+    assert name in problem.message
 
 
 @pytest.mark.parametrize("name", ["BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL"])
