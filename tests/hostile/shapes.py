@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+TEXTS = frozenset({"value", "title"})
+"""Attributes that are shown and never followed."""
 _DANGEROUS = re.compile(r"\s*(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
 
 
@@ -22,7 +24,9 @@ class Shape(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements[tag, *sorted(name for name, _ in attrs)] += 1
-        self.dangerous += [value for _, value in attrs if value and _DANGEROUS.match(value)]
+        self.dangerous += [
+            value for name, value in attrs if name not in TEXTS and value and _DANGEROUS.match(value)
+        ]
 
     def handle_comment(self, data: str) -> None:
         self.elements["comment",] += 1

@@ -20,6 +20,7 @@ from tests.scale import times
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ADMIN = "/admin/checkout_integration"
+ADDRESS = "https://receipts.example/1"
 ORDERS = 8
 """An order has about 75 texts: so many orders hold every string once, in one field each."""
 
@@ -60,10 +61,12 @@ def details(client: Client, orders: list[Order]) -> list[str]:
 
 
 def test_pages_of_the_admin_and_of_the_shop_show_text(admin_client: Client) -> None:
-    """Details, the return page and the template tags, compared with those of a harmless string."""
-    harmless = told(repeat(HARMLESS))
-    expected = "".join(details(admin_client, harmless))
-    shop = shop_pages(admin_client, harmless[0])
+    """Details, the return page and the template tags, compared with those of a harmless word and of an address."""
+    expected = shop = ""
+    for text in (HARMLESS, ADDRESS):
+        harmless = told(repeat(text))
+        expected += "".join(details(admin_client, harmless))
+        shop += shop_pages(admin_client, harmless[0])
     for turn in range(times(1, 75)):
         orders = told(in_turn(all_strings(), start=turn))
         for html in details(admin_client, orders):
@@ -92,7 +95,7 @@ def shop_pages(client: Client, order: Order) -> str:
 def test_searches_and_filters_find_nothing_and_break_nothing(admin_client: Client) -> None:
     """Whatever is typed into a box or an address: a page without a new element, or a bad request."""
     strings = [text for text in all_strings() if text][:: times(25, 1)]
-    for number, text in enumerate(["a\x00b", *strings]):
+    for number, text in enumerate(each.encode("utf-8", "surrogatepass") for each in ["a\x00b", *strings]):
         screen = SCREENS[number % len(SCREENS)]
         plain = page(admin_client, f"{ADMIN}/{screen}/?q={HARMLESS}")
         for asked in ({"q": text}, {"status": text}, {"project": text, "created_at__gte": text}):
