@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from example_project.ports import PortInUse, free_or_raise
-from example_project.processes import Places, ProcessDied, Running, running
+from example_project.processes import FolderUnusable, Places, ProcessDied, Running, running
 
 
 def run(folder: Path, port: int, profile: str = "field") -> int:
@@ -25,7 +25,7 @@ def run(folder: Path, port: int, profile: str = "field") -> int:
             _welcome(places, time.monotonic() - started_at)
             _watch(started, ended)
             print("\nStopping ...", file=sys.stderr)
-    except (PortInUse, ProcessDied) as failed:
+    except (PortInUse, FolderUnusable, ProcessDied) as failed:
         print(failed, file=sys.stderr)
         return 1
     return 0

@@ -22,6 +22,10 @@ class ProcessDied(Exception):
     """A process ended by itself, or did not become ready; the text holds the end of its log."""
 
 
+class FolderUnusable(Exception):
+    """Nothing can be kept there; the text says what to do."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Places:
     """Where everything is, and how the service behaves. Shop and service have different host names, as in the world."""
@@ -110,8 +114,11 @@ class Running:
 
 @contextmanager
 def running(places: Places) -> Iterator[Running]:
-    """Start everything, yield when shop and service answer, stop everything. Sets Django up in this process too."""
-    (places.folder / "queue").mkdir(parents=True, exist_ok=True)
+    """Start everything, yield when shop and service answer, stop everything. Sets Django up in this process too.
+
+    Raises FolderUnusable before anything is started, and ProcessDied.
+    """
+    _make(places.folder)
     os.environ.update(places.environment())
     started = Running(places=places)
     try:
@@ -130,6 +137,15 @@ def running(places: Places) -> Iterator[Running]:
         yield started
     finally:
         started.stop()
+
+
+def _make(folder: Path) -> None:
+    try:
+        (folder / "queue").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderUnusable(
+            f"The folder {folder} cannot be made ({error.strerror}). Name another one with --folder."
+        ) from None
 
 
 def _prepare_database() -> None:

@@ -46,6 +46,7 @@ class Journeys:
             "chargeback takes back": lambda: self.taken_back("chargeback", "chargeback"),
             "staff see the order": self.staff_see,
             "staff accept a payment without a sale": self.staff_accept,
+            "staff erase the customer": self.staff_erase,
         }
 
     def log_in(self) -> str:
@@ -169,6 +170,16 @@ class Journeys:
         self._operator.ask("POST", f"orders/{order_id}/refund")
         self._await_receiver(order, "checkout_reversed")
         return "accepted and refunded, nothing granted"
+
+    def staff_erase(self) -> str:
+        """A form that the erased customer had open is nowhere to be found; their sales stay, without them."""
+        self._buyer.buy("moss-and-iron")
+        expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, True)
+        order = _order(Checkout.objects.latest("pk"))
+        page = self._staff.get(f"/admin/checkout_integration/order/{order.pk}/erase/")
+        self._staff.submit(page, "/erase/")
+        expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, False)
+        return "no way to the form, the sales are kept"
 
     def _bought(self, slug: str) -> Checkout:
         page: Page = self._buyer.come_back(self._buyer.pay(self._buyer.buy(slug)))

@@ -25,6 +25,7 @@ JOURNEYS = {
     "chargeback takes back",
     "staff see the order",
     "staff accept a payment without a sale",
+    "staff erase the customer",
 }
 
 

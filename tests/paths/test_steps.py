@@ -1,15 +1,19 @@
-"""How the check of the example tells what it saw."""
+"""How the example's commands tell what they saw, and what is in their way."""
 
 from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from example_project.check import steps
 from example_project.check.steps import Failed, Report, await_value, expect
 from example_project.ports import PortInUse, free_or_raise, free_pair
+from tests.paths.example import ROOT, START, environment
 
 
 def test_a_failed_step_fails_the_report_and_stops_nothing() -> None:
@@ -46,3 +50,26 @@ def test_a_port_in_use_is_named_with_a_way_out() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(PortInUse, match=rf"Port {port} cannot be used.*--port \d+"):
             free_or_raise(free_pair(), port)
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python, which looks for modules in that folder or beside its script, and nowhere else."""
+    kept = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=cwd, env=kept, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_a_way_out(tmp_path: Path) -> None:
+    """In one line, and with the exit code 1."""
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "folder"
+    done = run("-c", START, str(folder), str(free_pair()), cwd=ROOT)
+    assert done.returncode == 1
+    said = f"The folder {folder} cannot be made (Not a directory). Name another one with --folder.\n"
+    assert done.stderr == said
+
+
+def test_the_shop_can_be_managed_by_its_path(tmp_path: Path) -> None:
+    """As every project of Django can, from any folder."""
+    done = run(str(ROOT / "example_project" / "manage.py"), "check", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
