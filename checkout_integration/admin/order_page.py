@@ -24,7 +24,7 @@ from checkout_integration.admin.page import Answer, Chapter, Page, Raw, Table, V
 from checkout_integration.admin.payment import paid_answer, received_answer, verdict_answer
 from checkout_integration.admin.timeline import NEWEST, timeline_of
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ORDER, VERDICT, mode_of, word
+from checkout_integration.admin.words import ORDER, VERDICT, is_sandboxed, mode_of, word
 from checkout_integration.flows.rows import state_of
 from checkout_integration.models import (
     Announcement,
@@ -82,7 +82,8 @@ def _receipt(order: Order, viewer: Viewer) -> Answer:
     number = visible(order.receipt_number) or NOTHING
     if not order.receipt_url:
         return Answer(_("Where is the receipt?"), number, [_("The service gave no address of a receipt.")])
-    return Answer(_("Where is the receipt?"), number, [viewer.personal_link(order.receipt_url)])
+    address = viewer.personal_link(order.receipt_url, loopback=is_sandboxed(order))
+    return Answer(_("Where is the receipt?"), number, [address])
 
 
 def _ours(order: Order, viewer: Viewer) -> Chapter:

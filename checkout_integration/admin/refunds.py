@@ -13,7 +13,7 @@ from checkout_integration.admin.page import Page, Raw, Value, chapter
 from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.search import of_our_projects
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ORDER, Word, word
+from checkout_integration.admin.words import ORDER, Word, is_sandboxed, word
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -59,7 +59,10 @@ class RefundScreen(Screen):
                         (_("code"), visible(row.code)),
                         (_("refunded at"), moment(row.refunded_at)),
                         (_("receipt number"), visible(row.receipt_number)),
-                        (_("receipt"), viewer.personal_link(row.receipt_url)),
+                        (
+                            _("receipt"),
+                            viewer.personal_link(row.receipt_url, loopback=is_sandboxed(row.order)),
+                        ),
                         (_("document id"), visible(row.document_id)),
                         (_("transaction"), visible(row.transaction)),
                         (_("project"), visible(row.project)),

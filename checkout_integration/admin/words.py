@@ -217,6 +217,11 @@ def mode_of(order: Order) -> Word:
     return LIVE if order.is_production else UNKNOWN_MODE
 
 
+def is_sandboxed(order: Order | None) -> bool:
+    """Whether its links may lead to a sandbox on this machine: nothing of a real payment does."""
+    return order is not None and mode_of(order) is TEST
+
+
 def brief_reason(code: str) -> StrOrPromise:
     """The reason of a verdict in two words."""
     return REASONS.get(code, (code, code))[0]

@@ -111,6 +111,21 @@ def test_a_form_on_this_machine_is_a_link_where_it_is_allowed() -> None:
     assert "<a " not in link("http://service.example/form", loopback=True)
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(("real", "links"), [(False, 1), (True, 0)])
+def test_a_receipt_on_this_machine_is_a_link_for_a_test_payment(
+    admin_client: Client, real: bool, links: int
+) -> None:
+    """As the form is. That of a real payment is never on this machine."""
+    receipt = "http://127.0.0.1:8001/receipt"
+    told = {"receipt_url": receipt, "refund": {"receipt_url": receipt}}
+    order = rows.make_order(document=told, is_production=real, live=real)
+    shown = [page_address("order", order), page_address("refund", rows.make_refund(order))]
+    pages = [admin_client.get(address).content.decode() for address in shown]
+    assert [page.count(f'<a href="{receipt}"') for page in pages] == [links, links]
+    assert all(receipt in page for page in pages)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
