@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration import flows
 from checkout_integration.admin.buttons import Button, Refused
+from checkout_integration.flows.rows import state_of
 from checkout_integration.models import Order
 from checkout_integration.policy.verdict import VerdictStatus
 
@@ -46,7 +47,7 @@ ACCEPT: Final = Button(
     ),
     needs_reason=True,
     keeps_own_row=True,
-    offered=lambda order: order.verdict == VerdictStatus.REVIEW,
+    offered=lambda order: order.verdict == VerdictStatus.REVIEW and state_of(order).paid,
     act=_accept,
 )
 CHECK: Final = Button(

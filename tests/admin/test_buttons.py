@@ -14,6 +14,8 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
+from checkout_integration.admin.buttons import Refused
+from checkout_integration.admin.order_buttons import ACCEPT
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.ledger import record
@@ -127,11 +129,20 @@ def test_an_order_that_is_not_in_review_cannot_be_accepted(admin_client: Client)
     assert verdict_of(order) == "verified"
 
 
-def test_a_payment_that_the_ledger_refuses_is_not_accepted(admin_client: Client) -> None:
-    """The ledger's word stands: the row says review, but no payment is known."""
-    order = rows.make_order(verdict="review", facts={})
+def test_a_payment_that_was_taken_back_cannot_be_accepted(admin_client: Client) -> None:
+    """The button is not offered, and an old page of it changes nothing."""
+    order = rows.make_order(status="refunded", verdict="review")
+    assert address(order, "accept") not in admin_client.get(page_address("order", order)).content.decode()
     answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
-    assert "Only a paid order that is in review" in answer.content.decode()
+    assert "This cannot be done now" in answer.content.decode()
+    assert verdict_of(order) == "review"
+
+
+def test_a_payment_that_the_ledger_refuses_is_not_accepted() -> None:
+    """The ledger's word stands: what the button was offered for may be gone when the order is locked."""
+    order = rows.make_order(status="refunded", verdict="review")
+    with pytest.raises(Refused, match="Only a paid order that is in review"):
+        ACCEPT.act(order, rows.make_staff(), "x")
 
 
 class _List(BaseHTTPRequestHandler):
