@@ -13,16 +13,21 @@ import pytest
 from django.db import connection, transaction
 
 from checkout_integration import flows
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.checkout import _commit
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.models import (
     Announcement,
     Checkout,
+    CheckoutUser,
     Incident,
     Notification,
     Order,
     PersonalData,
     Transition,
+    ValidationDecision,
 )
+from checkout_integration.protocol.creation import Customer
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -58,6 +63,12 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
 def answered(deliver: Deliver, document: Mapping[str, Any] | None = None, **arguments: Any) -> int:
     """The status of one delivery."""
     return deliver(document, **arguments).status_code
+
+
+def sold(sale: Checkout, external_id: str) -> int:
+    """Commit a sale to a customer; 201 is its status."""
+    _commit(app_settings().project("default"), sale, Customer(external_id=external_id))
+    return 201
 
 
 @pytest.mark.parametrize("same_attempt", [True, False])
@@ -105,6 +116,22 @@ def test_orders_of_one_new_customer_at_once(checkout_deliver: Deliver) -> None:
         assert answers == [200] * THREADS
     assert Order.objects.filter(user=None).count() == 0
     assert Order.objects.values("user").distinct().count() == 10
+
+
+@pytest.mark.usefixtures("isolation")
+def test_questions_and_sales_of_one_new_customer_at_once(checkout_deliver: Deliver) -> None:
+    """Each holds the place where the customer has no row, beside a first order that inserts it."""
+    half = THREADS // 2
+    for number in range(10):
+        name = f"player-of-round-{number}"
+        works = [partial(sold, CheckoutFactory.build(user=None), name) for _ in range(half)]
+        asked = [notification("user.validate", {"external_id": name}, id=f"{name}-{n}") for n in range(half)]
+        works += [partial(answered, checkout_deliver, each) for each in asked]
+        works.append(partial(answered, checkout_deliver, order=OrderDocumentFactory(user__external_id=name)))
+        assert at_once(works) == [201] * half + [403] * half + [200]
+    assert Checkout.objects.count() == ValidationDecision.objects.count() == 10 * half
+    known = set(CheckoutUser.objects.values_list("external_id", flat=True))
+    assert known == {f"player-of-round-{number}" for number in range(10)}
 
 
 def test_mixed_events_and_list_pages_end_right(checkout_deliver: Deliver, listen: Listening) -> None:
