@@ -59,7 +59,7 @@ def find_product(
     return None
 
 
-def read_catalogue(text: str) -> tuple[Product, ...]:
+def read_catalogue(text: bytes | str) -> tuple[Product, ...]:
     """Read products from a JSON array of objects, named as the attributes of `Product`.
 
     Raises:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
-from checkout_integration.sandbox.catalogue import Product, read_catalogue
-from checkout_integration.sandbox.json_text import read_json
+from checkout_integration.sandbox.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
 from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.projects_file import catalogue_at, read_projects
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.server import SandboxServer
-
-_EXAMPLE_SECRET: Final = "sandbox_secret_key"
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -27,32 +24,30 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         epilog="With run as the first word it plays scenarios to a shop's receiver: see run --help.",
     )
 
-    def option(name: str, default: str, text: str, **more: object) -> None:
-        variable = "SANDBOX_" + name.strip("-").replace("-", "_").upper()
-        kept = environment.get(variable, default)
-        parser.add_argument(name, default=kept, help=text, **more)  # type: ignore[arg-type]
-
-    option("--host", "127.0.0.1", "address to listen on")
-    option("--port", "8090", "port to listen on; 0 picks a free one", type=int)
-    option("--public-url", "", "address that buyers see, when it is not the one listened on")
-    option(
+    options = Options(parser, environment)
+    options.add("--host", "127.0.0.1", "address to listen on")
+    options.add("--port", "8090", "port to listen on; 0 picks a free one", read=port)
+    options.add(
+        "--public-url", "", "address that buyers see, when it is not the one listened on", read=web_address
+    )
+    options.add(
         "--state",
         "",
         "SQLite file that keeps orders and changed settings over restarts; none keeps them in memory",
     )
-    option("--profile", "field", "behaviour", choices=["field", "spec"])
-    option("--project-id", "sandbox-project", "identifier of the project")
-    option("--secret-key", _EXAMPLE_SECRET, "its secret; must begin with sandbox_")
-    option("--webhook-url", "", "where notifications go; none sends none")
-    option("--mode", WebhookMode.DEFAULT, "webhook mode", choices=list(WebhookMode))
-    option("--projects", "", "JSON file with an array of projects, named as SandboxProject's settings")
-    option("--success-url", "", "where the form leads after success")
-    option("--fail-url", "", "where the form leads after failure")
-    option("--vat-payer", VatPayer.NOBODY, "who pays VAT", choices=list(VatPayer))
-    option("--catalogue", "", "JSON file of the products for sale; none sells whatever is asked for")
-    option("--title", "Sandbox Games", "the seller's name on the form")
-    parser.add_argument("--ask-billing-address", action="store_true", help="the form asks for the country")
-    parser.add_argument("--live", action="store_true", help="pretend that payments are live")
+    options.add("--profile", "field", "behaviour", choices=PROFILES)
+    options.add("--project-id", "sandbox-project", "identifier of the project")
+    options.add("--secret-key", EXAMPLE_SECRET, "its secret; must begin with sandbox_")
+    options.add("--webhook-url", "", "where notifications go; none sends none")
+    options.add("--mode", WebhookMode.DEFAULT, "webhook mode", choices=WebhookMode)
+    options.add("--projects", "", "JSON file with an array of projects, named as SandboxProject's settings")
+    options.add("--success-url", "", "where the form leads after success")
+    options.add("--fail-url", "", "where the form leads after failure")
+    options.add("--vat-payer", VatPayer.NOBODY, "who pays VAT", choices=VatPayer)
+    options.add("--catalogue", "", "JSON file of the products for sale; none sells whatever is asked for")
+    options.add("--title", "Sandbox Games", "the seller's name on the form")
+    options.flag("--ask-billing-address", "the form asks for the country")
+    options.flag("--live", "pretend that payments are live")
     return parser
 
 
@@ -61,17 +56,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser(os.environ)
     chosen = parser.parse_args(arguments)
     try:
-        projects = _read_projects(chosen.projects) if chosen.projects else [_project_of(chosen)]
-    except (ValueError, TypeError, OSError) as error:
+        _serve(chosen)
+    except sqlite3.Error as error:
+        parser.error(
+            f"--state {chosen.state} cannot be used ({error}): name a sandbox's own file, or a new one in a folder"
+        )
+    except (ValueError, OSError) as error:
         parser.error(str(error))
-    sandbox = Sandbox(projects, state=chosen.state or None, profile=chosen.profile)
-    with SandboxServer(sandbox, chosen.host, chosen.port, public_url=chosen.public_url or None) as server:
+    return 0
+
+
+def _serve(chosen: argparse.Namespace) -> None:
+    projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen)]
+    with (
+        Sandbox(projects, state=chosen.state or None, profile=chosen.profile) as sandbox,
+        SandboxServer(sandbox, chosen.host, chosen.port, public_url=chosen.public_url or None) as server,
+    ):
         # WHY first: whoever reads the addresses may send the signal at once.
         ended = _end_by_signal()
         _print_addresses(server, projects)
         ended.wait()
-    sandbox.close()
-    return 0
 
 
 def _project_of(chosen: argparse.Namespace) -> SandboxProject:
@@ -86,25 +90,8 @@ def _project_of(chosen: argparse.Namespace) -> SandboxProject:
         vat_payer=chosen.vat_payer,
         ask_billing_address=chosen.ask_billing_address,
         title=chosen.title,
-        catalogue=_catalogue(chosen.catalogue),
+        catalogue=catalogue_at(chosen.catalogue),
     )
-
-
-def _read_projects(path: str) -> list[SandboxProject]:
-    """Read projects from a JSON array; `catalogue` in one of them is the path of its own JSON file."""
-    entries = read_json(Path(path).read_bytes())
-    if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
-        raise ValueError("a file of projects is a JSON array of objects")
-    projects = [
-        SandboxProject(**{**each, "catalogue": _catalogue(each.get("catalogue") or "")}) for each in entries
-    ]
-    if len({project.project_id for project in projects}) < len(projects):
-        raise ValueError("two projects have the same project_id")
-    return projects
-
-
-def _catalogue(path: str) -> tuple[Product, ...] | None:
-    return read_catalogue(Path(path).read_text("utf-8")) if path else None
 
 
 def _print_addresses(server: SandboxServer, projects: Sequence[SandboxProject]) -> None:

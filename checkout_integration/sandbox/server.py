@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from checkout_integration.sandbox.app import SandboxApp
 from checkout_integration.sandbox.sandbox import Sandbox
+
+_QUEUE: Final = 128
 
 
 class _QuietHandler(WSGIRequestHandler):
@@ -23,6 +26,18 @@ class _QuietHandler(WSGIRequestHandler):
         """Say nothing."""
 
 
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; WHY our own: werkzeug's ends the process where it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_QUEUE)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(
+            f"the sandbox cannot listen: {reason}; give an address of this machine and a free port"
+        ) from None
+
+
 class SandboxServer:
     """Serves a sandbox while its `with` block runs.
 
@@ -34,13 +49,23 @@ class SandboxServer:
     def __init__(
         self, sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0, *, public_url: str | None = None
     ) -> None:
-        """Bind `host` and `port` (0 picks a free one); `public_url` is told to buyers instead of the bound one."""
+        """Bind `host` and `port` (0 picks a free one); `public_url` is told to buyers instead of the bound one.
+
+        Raises:
+            OSError: nobody can listen there; the text says why.
+        """
         self.sandbox = sandbox
-        self._server = make_server(
-            host, port, SandboxApp(sandbox), threaded=True, request_handler=_QuietHandler
-        )
+        with _listening(host, port) as listening:
+            self._server = make_server(
+                host,
+                port,
+                SandboxApp(sandbox),
+                threaded=True,
+                request_handler=_QuietHandler,
+                fd=listening.fileno(),
+            )
         named = f"[{host}]" if ":" in host else host
-        self.url = f"http://{named}:{self._server.server_port}"
+        self.url = f"http://{named}:{self._server.port}"
         sandbox.public_url = public_url or self.url
         self._thread = threading.Thread(target=self._serve, name="sandbox-server", daemon=True)
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from checkout_integration import sandbox
+from checkout_integration.sandbox.projects_file import read_projects
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -50,6 +53,99 @@ def test_it_refuses_what_is_dangerous(option: list[str]) -> None:
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 2
     assert any(word in errors for word in ("sandbox secret_key", "loopback", "No such file"))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (
+            ["--state", "/nowhere/state"],
+            "--state /nowhere/state cannot be used (unable to open database file)",
+        ),
+        (["--state", __file__], "cannot be used (file is not a database)"),
+        (["--port", "-1"], "a port is a number from 0 to 65535"),
+        (["--port", "99999"], "a port is a number from 0 to 65535"),
+        (["--host", "nowhere.invalid"], "the sandbox cannot listen: "),
+        (["--public-url", "nonsense"], "an address begins with http:// or https://"),
+        (["--projects", __file__], "test_process.py: this cannot be read as JSON"),
+        (["--catalogue", __file__], "test_process.py: this cannot be read as JSON"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_sentence(option: list[str], words: str) -> None:
+    """Exit code 2 and what to do, not where in the program it happened."""
+    with run(*option) as process:
+        _, errors = process.communicate(timeout=20)
+    assert (process.returncode, "Traceback" in errors) == (2, False)
+    assert words in errors
+
+
+@pytest.mark.parametrize(
+    ("projects", "words"),
+    [
+        ("{}", "a file of projects is a JSON array of objects"),
+        ('[{"project_id": "p"}]', "each project needs secret_key"),
+        (
+            '[{"project_id": "p", "secret_key": "sandbox_s", "colour": 1}]',
+            "a project has no colour; activated",
+        ),
+        ('[{"project_id": "p", "secret_key": "sandbox_s", "mode": "often"}]', "often"),
+        (
+            '[{"project_id": "p", "secret_key": "sandbox_s", "catalogue": 5}]',
+            "catalogue is the path of a file",
+        ),
+    ],
+)
+def test_a_file_of_projects_that_is_none(tmp_path: Path, projects: str, words: str) -> None:
+    """The file is named with what is wrong in it."""
+    file = tmp_path / "projects.json"
+    file.write_text(projects)
+    with pytest.raises(ValueError, match=words) as refused:
+        read_projects(str(file))
+    assert str(refused.value).startswith(f"{file}: ")
+
+
+@pytest.mark.parametrize(
+    ("word", "on"), [("1", True), ("Yes", True), ("true", True), ("0", False), ("", False)]
+)
+def test_a_flag_is_given_by_the_environment(word: str, on: bool) -> None:
+    """As every other option."""
+    with run(SANDBOX_LIVE=word, SANDBOX_ASK_BILLING_ADDRESS=word) as process:
+        assert process.stdout
+        url = process.stdout.readline().split()[1]
+        project = requests.get(f"{url}/_sandbox/project", timeout=10).json()
+        process.terminate()
+        process.communicate(timeout=20)
+    assert (project["live"], project["ask_billing_address"]) == (on, on)
+
+
+@pytest.mark.parametrize("variable", ["SANDBOX_LIVE", "SANDBOX_PROFILE", "SANDBOX_MODE", "SANDBOX_VAT_PAYER"])
+def test_a_word_of_the_environment_that_means_nothing(variable: str) -> None:
+    """The variable is named, with the words that it knows."""
+    with run(**{variable: "perhaps"}) as process:
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert f"error: {variable} must be " in errors and "'perhaps'" in errors
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    """In one line."""
+    code = (
+        "import runpy, sys\n"
+        "sys.modules['werkzeug'] = None\n"
+        "runpy.run_module('checkout_integration.sandbox', run_name='__main__')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == "The sandbox needs werkzeug: pip install 'checkout-integration[sandbox]'.\n"
+
+
+def test_every_public_name_is_there() -> None:
+    """And no other."""
+    assert all(getattr(sandbox, name).__name__ == name for name in sandbox.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Tandbox'"):
+        _ = sandbox.Tandbox
 
 
 def test_it_needs_neither_django_nor_celery() -> None:
