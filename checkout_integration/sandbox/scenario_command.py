@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
+from checkout_integration.sandbox.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
 from checkout_integration.sandbox.project import SandboxProject
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.scenario_file import (
@@ -23,7 +24,7 @@ from checkout_integration.sandbox.scenario_file import (
     find_scenarios,
     shipped_scenarios,
 )
-from checkout_integration.sandbox.scenario_run import ScenarioEnd, run_scenario
+from checkout_integration.sandbox.scenario_run import ScenarioEnd, missing_options, run_scenario
 from checkout_integration.sandbox.scenario_service import Refused, ScenarioService, Unreachable
 from checkout_integration.sandbox.scenario_steps import Given
 from checkout_integration.sandbox.server import SandboxServer
@@ -32,14 +33,14 @@ AS_EXPECTED: Final = 0
 NOT_AS_EXPECTED: Final = 1
 WRONG_USAGE: Final = 2
 UNREACHABLE: Final = 3
-_EXAMPLE_SECRET: Final = "sandbox_secret_key"
+INTERRUPTED: Final = 130
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox run",
         description="Play scenarios to a shop's receiver. Exit code: 0 all went as expected, 1 not, 2 wrong usage,"
-        " 3 the shop or the service does not answer.",
+        " or nothing was played, 3 the shop or the service does not answer, 130 interrupted.",
     )
     parser.add_argument("scenarios", nargs="*", help="files, folders, or names of shipped scenarios")
     parser.add_argument("--list", action="store_true", help="list the shipped scenarios")
@@ -47,20 +48,22 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         "--json", action="store_true", help="print the result as JSON; the log goes to stderr"
     )
 
-    def option(name: str, default: str, text: str) -> None:
-        variable = "SANDBOX_" + name.strip("-").replace("-", "_").upper()
-        parser.add_argument(name, default=environment.get(variable, default), help=text)
-
-    option("--host", "127.0.0.1", "address of the sandbox")
-    option("--port", "8090", "its port; 0 starts one on a free port")
-    option("--profile", "field", "behaviour of a sandbox that is started")
-    option("--project-id", "sandbox-project", "identifier of the project")
-    option("--secret-key", _EXAMPLE_SECRET, "its secret; must begin with sandbox_")
-    option("--webhook-url", "", "the shop's receiver")
-    option("--previous-secret-key", "", "a secret from before, which the shop still accepts")
-    option("--known-user", "", "external_id of a customer whom the shop approves")
-    option("--status-url", "", "tells as JSON what the shop made of an order: http://…/{order_id}")
-    option("--sync-url", "", "POST makes the shop read the list")
+    options = Options(parser, environment)
+    options.add("--host", "127.0.0.1", "address of the sandbox")
+    options.add("--port", "8090", "its port; 0 starts one on a free port", read=port)
+    options.add("--profile", "field", "behaviour of a sandbox that is started", choices=PROFILES)
+    options.add("--project-id", "sandbox-project", "identifier of the project")
+    options.add("--secret-key", EXAMPLE_SECRET, "its secret; must begin with sandbox_")
+    options.add("--webhook-url", "", "the shop's receiver")
+    options.add("--previous-secret-key", "", "a secret from before, which the shop still accepts")
+    options.add("--known-user", "", "external_id of a customer whom the shop approves")
+    options.add(
+        "--status-url",
+        "",
+        "tells as JSON what the shop made of an order: http://…/{order_id}",
+        read=web_address,
+    )
+    options.add("--sync-url", "", "POST makes the shop read the list", read=web_address)
     return parser
 
 
@@ -83,6 +86,9 @@ def main(arguments: Sequence[str]) -> int:
     except (Unreachable, Refused) as error:
         print(error, file=sys.stderr)
         return UNREACHABLE
+    except KeyboardInterrupt:
+        print("Interrupted: the story was not played to its end.", file=sys.stderr)
+        return INTERRUPTED
 
 
 def _play(chosen: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
@@ -94,13 +100,24 @@ def _play(chosen: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
             ends.append(
                 run_scenario(scenario, service, _given(chosen), lambda line: print(line, file=stream))
             )
-    ok = all(end.ok for end in ends)
+    played = [end for end in ends if not end.left_out]
+    ok = bool(played) and all(end.ok for end in played)
+    missing = sorted({each for scenario in scenarios for each in missing_options(scenario, _given(chosen))})
+    print(_in_words(played, len(ends) - len(played), missing), file=stream)
     if chosen.json:
-        print(json.dumps({"ok": ok, "scenarios": [end.document() for end in ends]}))
-    else:
-        failed = [end.name for end in ends if not end.ok]
-        print(f"{len(ends)} played, {'all as expected' if ok else 'NOT AS EXPECTED: ' + ', '.join(failed)}.")
+        counts = {"played": len(played), "left_out": len(ends) - len(played)}
+        print(json.dumps({"ok": ok, **counts, "scenarios": [end.document() for end in ends]}))
+    if not played:
+        return WRONG_USAGE
     return AS_EXPECTED if ok else NOT_AS_EXPECTED
+
+
+def _in_words(played: Sequence[ScenarioEnd], left_out: int, missing: Sequence[str]) -> str:
+    counts = f"{len(played)} played" + (f", {left_out} left out" if left_out else "")
+    if not played:
+        return f"{counts}: give {', '.join(missing)}."
+    failed = [end.name for end in played if not end.ok]
+    return f"{counts}, {'NOT AS EXPECTED: ' + ', '.join(failed) if failed else 'all as expected'}."
 
 
 def _given(chosen: argparse.Namespace) -> Given:
@@ -125,15 +142,17 @@ def require_listening(webhook_url: str) -> None:
 @contextmanager
 def _service(chosen: argparse.Namespace, scenario: Scenario) -> Iterator[ScenarioService]:
     """Give the sandbox at the address, or one that lasts as long as the scenario."""
-    port = int(chosen.port)
-    if port and _listens(chosen.host, port):
-        yield ScenarioService(f"http://{chosen.host}:{port}", chosen.project_id, chosen.secret_key)
+    if chosen.port and _listens(chosen.host, chosen.port):
+        yield ScenarioService(f"http://{chosen.host}:{chosen.port}", chosen.project_id, chosen.secret_key)
         return
     project = SandboxProject(
         project_id=chosen.project_id, secret_key=chosen.secret_key, webhook_url=chosen.webhook_url
     )
     profile = scenario.profile or chosen.profile
-    with Sandbox([project], profile=profile) as sandbox, SandboxServer(sandbox, chosen.host, port) as server:
+    with (
+        Sandbox([project], profile=profile) as sandbox,
+        SandboxServer(sandbox, chosen.host, chosen.port) as server,
+    ):
         yield ScenarioService(server.url, chosen.project_id, chosen.secret_key)
 
 

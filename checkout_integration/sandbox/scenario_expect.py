@@ -17,7 +17,9 @@ def expect(steps: Steps, step: Step) -> str:
         Refused: something is not as expected; the text says what it is.
     """
     if "asked" in step.settings:
-        return _same("user.validate answered", _asked(steps), step.settings["asked"])
+        return _same(
+            "user.validate answered", steps.service.asked(steps.started_after), step.settings["asked"]
+        )
     order_id = steps.order_id(step)
     order = steps.service.control("GET", f"orders/{order_id}")
     sent = [each for each in steps.service.sent(steps.started_after) if _order_of(each) == order_id]
@@ -78,11 +80,6 @@ def _at(document: Any, path: str) -> Any:
     for name in path.split("."):
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
-
-
-def _asked(steps: Steps) -> list[int]:
-    sent = steps.service.sent(steps.started_after)
-    return [each["status"] for each in sent if each["message"].get("event") == "user.validate"]
 
 
 def _shop(steps: Steps, order_id: str, wanted: Mapping[str, Any]) -> str:

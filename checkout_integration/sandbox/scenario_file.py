@@ -47,6 +47,11 @@ VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     )
 }
 """Verb → the setting that a plain value stands for, and all its settings."""
+_NEEDED: Final = {"order", "by", "kind", "case"}
+_KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(("with", "told", "shop"), (dict, "names with their values")),
+    "times": (int, "a whole number"),
+}
 _KEYS: Final = {"title", "about", "seed", "profile", "project", "needs", "steps"}
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?) ?([smhd]?)")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -95,15 +100,22 @@ def find_scenarios(asked: str) -> list[Scenario]:
     """
     path = Path(asked)
     if path.is_file():
-        return [read_scenario(path.read_text("utf-8"), path.name)]
+        return [_read_file(path)]
     if path.is_dir():
-        return [read_scenario(each.read_text("utf-8"), each.name) for each in sorted(path.glob("*.yaml"))]
+        return [_read_file(each) for each in sorted(path.glob("*.yaml"))]
     if path.name == "scenarios":
         return shipped_scenarios()
     found = [each for each in shipped_scenarios() if each.name == path.name.removesuffix(".yaml")]
     if not found:
         raise ScenarioError(f"{asked}: no such file, and no shipped scenario of that name; see --list")
     return found
+
+
+def _read_file(path: Path) -> Scenario:
+    try:
+        return read_scenario(path.read_text("utf-8"), path.name)
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: a scenario is a text in UTF-8") from None
 
 
 def read_scenario(text: str, name: str) -> Scenario:
@@ -119,20 +131,25 @@ def read_scenario(text: str, name: str) -> Scenario:
         or not isinstance(document.get("steps"), list)
     ):
         raise ScenarioError(f"{name}: a scenario has a title and a list of steps")
-    needs = frozenset(document.get("needs") or ())
-    if set(document) - _KEYS or needs - NEEDS:
-        raise ScenarioError(
-            f"{name}: unknown: {', '.join(sorted((set(document) - _KEYS) | (needs - NEEDS)))}"
-        )
+    seed, needs, project = (
+        document.get("seed") or 0,
+        document.get("needs") or [],
+        document.get("project") or {},
+    )
+    if not isinstance(seed, int) or not isinstance(needs, list) or not isinstance(project, dict):
+        raise ScenarioError(f"{name}: seed is a whole number, needs a list, project names with their values")
+    unknown = {*map(str, set(document) - _KEYS), *(set(map(str, needs)) - NEEDS)}
+    if unknown:
+        raise ScenarioError(f"{name}: unknown: {', '.join(sorted(unknown))}")
     return Scenario(
         name=name.removesuffix(".yaml"),
         title=str(document["title"]),
         about=" ".join(str(document.get("about") or "").split()),
         steps=tuple(_step(name, number, each) for number, each in enumerate(document["steps"], 1)),
-        seed=int(document.get("seed") or 0),
+        seed=seed,
         profile=str(document.get("profile") or ""),
-        project=document.get("project") or {},
-        needs=needs,
+        project=project,
+        needs=frozenset(needs),
     )
 
 
@@ -155,7 +172,7 @@ def _load(text: str, name: str) -> Any:
         raise ScenarioError("scenarios need PyYAML: pip install 'checkout-integration[sandbox]'") from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none is a ValueError
         raise ScenarioError(f"{name}: {error}") from None
 
 
@@ -171,7 +188,24 @@ def _step(name: str, number: int, written: Any) -> Step:
     main, known = VERBS[verb]
     settings = value if isinstance(value, dict) else {main: value}
     if set(settings) - known:
-        raise ScenarioError(
-            f"{place}: {verb} has no {', '.join(sorted(set(settings) - known))}; {', '.join(sorted(known))}"
-        )
+        unknown = ", ".join(sorted(map(str, set(settings) - known)))
+        raise ScenarioError(f"{place}: {verb} has no {unknown}; {', '.join(sorted(known))}")
+    if main in _NEEDED and settings.get(main) in (None, "") and "asked" not in settings:
+        raise ScenarioError(f"{place}: {verb} needs {main}")
+    _check_kinds(place, verb, settings)
     return Step(number=number, verb=verb, settings=settings)
+
+
+def _check_kinds(place: str, verb: str, settings: Mapping[str, Any]) -> None:
+    """Refuse values that no step can work with; the service looks at the others itself."""
+    for name, (kind, words) in _KINDS.items():
+        if name in settings and not isinstance(settings[name], kind):
+            raise ScenarioError(f"{place}: {name} of {verb} is {words}")
+    sent = settings.get("with") or {}
+    if not all(isinstance(sent.get(name) or {}, dict) for name in ("user", "metadata")):
+        raise ScenarioError(f"{place}: user and metadata of {verb} are names with their values")
+    if verb == "advance":
+        try:
+            span_of(settings["by"])
+        except ValueError as error:
+            raise ScenarioError(f"{place}: {error}") from None

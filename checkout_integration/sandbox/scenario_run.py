@@ -45,22 +45,29 @@ def run_scenario(scenario: Scenario, service: ScenarioService, given: Given, tel
 
     Raises:
         Unreachable: nobody answers at the service or at an address of the shop.
+        ScenarioError: the project refuses the story's settings.
     """
     tell(f"{scenario.name}: {scenario.title}")
-    missing = [need for need in sorted(scenario.needs) if not given.has(need)]
+    missing = missing_options(scenario, given)
     if missing:
-        left_out = "needs " + ", ".join("--" + need.replace("_", "-") for need in missing)
+        left_out = "needs " + ", ".join(missing)
         tell(f"  left out: {left_out}\n")
         return ScenarioEnd(name=scenario.name, title=scenario.title, ok=True, left_out=left_out)
     steps = Steps(service, scenario, given)
     steps.begin()
     try:
+        steps.set_up()
         ends = _run(scenario, steps, tell)
     finally:
         steps.end()
     ok = all(end.ok for end in ends)
     tell(f"  {'as expected' if ok else 'NOT AS EXPECTED'}\n")
     return ScenarioEnd(name=scenario.name, title=scenario.title, ok=ok, steps=tuple(ends))
+
+
+def missing_options(scenario: Scenario, given: Given) -> list[str]:
+    """Return the options that a story needs and did not get."""
+    return ["--" + need.replace("_", "-") for need in sorted(scenario.needs) if not given.has(need)]
 
 
 def _run(scenario: Scenario, steps: Steps, tell: Tell) -> list[StepEnd]:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from checkout_integration.protocol import vocabulary
+from checkout_integration.protocol.vocabulary import Event
 
 _PATIENCE: Final = 120.0
 
@@ -87,6 +88,11 @@ class ScenarioService:
         entries = self.control("GET", "log")["entries"]
         sent = [entry for entry in entries if entry["direction"] == "out" and entry["number"] > since]
         return [{**entry, "message": _document_of(entry["request"])} for entry in sent]
+
+    def asked(self, since: int) -> list[int]:
+        """Return the shop's answers to user.validate after the log entry of that number; 0 is none."""
+        sent = [each for each in self.sent(since) if each["message"].get("event") == Event.USER_VALIDATE]
+        return [int(each["status"]) for each in sent]
 
     def last_number(self) -> int:
         """Return the number of the newest entry of the log."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checkout_integration.protocol.vocabulary import TestingCase
-from checkout_integration.sandbox.scenario_file import SETTINGS, Scenario, Step, span_of
+from checkout_integration.protocol.vocabulary import TestingCase, WebhookMode
+from checkout_integration.sandbox.payments import Outcome
+from checkout_integration.sandbox.scenario_file import SETTINGS, Scenario, ScenarioError, Step, span_of
 from checkout_integration.sandbox.scenario_service import Refused, ScenarioService
 
 _REFERENCE: Final = "scenario_reference"
@@ -73,14 +74,23 @@ class Steps:
         }
 
     def begin(self) -> None:
-        """Set the project up as the story wants it."""
+        """Take note of how the project is, for `end`."""
         self._before = self.service.project()
         self.started_after = self.service.last_number()
-        settings = dict(self._scenario.project)
+
+    def set_up(self) -> None:
+        """Set the project up as the story wants it; one that names no mode is about the default one.
+
+        Raises:
+            ScenarioError: the project refuses this.
+        """
+        settings = {"mode": WebhookMode.DEFAULT, **self._scenario.project}
         if "previous_secret_key" in self._scenario.needs:
             self.service.secret_key = settings["secret_key"] = self.given.previous_secret_key
-        if settings:
+        try:
             self.service.project("PATCH", settings)
+        except Refused as error:
+            raise ScenarioError(f"{self._scenario.name}: {error}") from None
         self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": []})
 
     def end(self) -> None:
@@ -110,12 +120,20 @@ class Steps:
         return f"{name} is order {self.orders[name]}"
 
     def _act(self, step: Step) -> str:
+        before = self.service.last_number()
         settings = {name: value for name, value in step.settings.items() if name not in {"order", "outcome"}}
         told = self.service.control("POST", f"orders/{self.order_id(step)}/{step.verb}", settings)
         wanted, outcome = step.settings.get("outcome"), told.get("outcome", "")
         if wanted and outcome != wanted:
-            raise Refused(f"the outcome is {outcome}, not {wanted}")
+            raise Refused(f"the outcome is {outcome}, not {wanted}{self._refusal(outcome, before)}")
         return f"{step.settings['order']}: {outcome or told['status']}"
+
+    def _refusal(self, outcome: str, since: int) -> str:
+        """Say how the shop answered user.validate, where that refused the payment."""
+        if outcome != Outcome.REFUSED:
+            return ""
+        status = next(reversed(self.service.asked(since)), 0)
+        return f": user.validate was answered {status}" if status else ": user.validate was not answered"
 
     def _try_again(self, step: Step) -> str:
         name = str(step.settings.get("as") or f"{step.settings['order']} again")
@@ -124,8 +142,8 @@ class Steps:
         return f"{name} is order {self.orders[name]}"
 
     def _advance(self, step: Step) -> str:
-        times, seconds = int(step.settings.get("times", 1)), span_of(step.settings["by"])
-        for _ in range(times):
+        seconds = span_of(step.settings["by"])
+        for _ in range(step.settings.get("times", 1)):
             self.service.control("POST", "clock", {"advance": seconds})
             self._advanced += seconds
             self.service.control("POST", "deliver", {"timeout": 60})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -26,28 +27,28 @@ from checkout_integration.protocol.user import User
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.sandbox.scenario_command import (
     AS_EXPECTED,
+    INTERRUPTED,
     NOT_AS_EXPECTED,
     UNREACHABLE,
     WRONG_USAGE,
     main,
 )
 from checkout_integration.sandbox.scenario_file import (
-    VERBS,
-    ScenarioError,
-    find_scenarios,
-    read_scenario,
     shipped_scenarios,
-    span_of,
 )
 from checkout_integration.testing.service import running_sandbox
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.service import PROJECT, SECRET, running
 
 SCENARIOS = shipped_scenarios()
-FIELD_NOTES = set(
-    "success_with_status_created refund_before_success late_retry_after_refund decline_and_try_again cancel_after_success"
-    " refund_is_a_second_item chargeback_says_refunded duplicate_with_new_delivery_try rotated_secret testing_cases"
-    " refused_for_48_hours zero_times_and_odd_shapes order_by_a_stranger".split()
-)
 PREVIOUS = "sandbox_secret_from_before"
+# Whatever is started in the background by a script is deaf to interrupts.
+AS_IN_A_TERMINAL = (
+    "import signal, sys\n"
+    "from checkout_integration.sandbox.scenario_command import main\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "sys.exit(main(sys.argv[1:]))\n"
+)
 SMALLEST = "title: A payment\nsteps:\n  - create: first\n  - pay: first\n"
 
 
@@ -151,11 +152,6 @@ def test_every_shipped_scenario_ends_as_expected(
     assert abs(checkout_sandbox.clock.ahead()) < timedelta(minutes=1)
 
 
-def test_the_field_notes_are_shown() -> None:
-    """Every row of the field notes that a merchant should see once is a scenario."""
-    assert {scenario.name for scenario in SCENARIOS} >= FIELD_NOTES
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ["success_with_status_created", "rotated_secret"])
 def test_a_sabotaged_receiver_is_found_out(
@@ -198,6 +194,7 @@ def test_a_sandbox_is_started_where_none_runs(shop: Any, live_server: Any, quiet
     printed = capsys.readouterr().out
     assert "payment.success answered 200" in printed
     assert "left out: needs --previous-secret-key" in printed
+    assert "1 played, 1 left out, all as expected.\n" in printed
 
 
 @pytest.mark.django_db(transaction=True)
@@ -228,6 +225,85 @@ def test_as_a_process(nowhere: str) -> None:
     ]
     ended = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     assert ended.returncode == UNREACHABLE, ended.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_nothing_played_is_not_as_expected(
+    more: list[str], shop: Any, live_server: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 where every story was left out, and what to give; the JSON does not call it ok."""
+    given = ["--port", "0", "--webhook-url", f"{live_server.url}/checkout/webhook/", *more]
+    assert main([*given, "known_user", "rotated_secret"]) == WRONG_USAGE
+    printed = capsys.readouterr()
+    log = printed.err if more else printed.out
+    assert "0 played, 2 left out: give --known-user, --previous-secret-key.\n" in log
+    if more:
+        told = json.loads(printed.out)
+        assert (told["ok"], told["played"], told["left_out"]) == (False, 0, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", ["cancel_after_success", "unknown_user_is_refused"])
+def test_a_story_has_a_mode_of_its_own(
+    name: str, checkout_sandbox: Sandbox, live_server: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The default one unless it names another; the project has its own again afterwards."""
+    project = checkout_sandbox.projects.named("")
+    checkout_sandbox.projects.update(project.project_id, mode="pre_approval")
+    assert play(checkout_sandbox, live_server.url, name) == AS_EXPECTED, capsys.readouterr().out
+    assert checkout_sandbox.projects.named("").mode == "pre_approval"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("faults_off", "was answered 403"), ("fault: {point: validation, kind: drop}", "was not answered")],
+)
+def test_a_refused_payment_names_the_answer(
+    fault: str, words: str, checkout_sandbox: Sandbox, live_server: Any, tmp_path: Path, capsys: Any
+) -> None:
+    """The shop's, to user.validate."""
+    story = tmp_path / "stranger.yaml"
+    story.write_text(
+        f"title: A stranger\nproject: {{mode: pre_approval}}\nsteps:\n  - {fault}\n"
+        "  - create: {order: first, with: {user: {external_id: nobody}}}\n  - pay: {order: first, outcome: paid}\n"
+    )
+    assert play(checkout_sandbox, live_server.url, str(story)) == NOT_AS_EXPECTED
+    assert f"the outcome is refused, not paid: user.validate {words}\n" in capsys.readouterr().out
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_setting_that_the_project_refuses(
+    checkout_sandbox: Sandbox, live_server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is wrong usage, and the story is named."""
+    story = tmp_path / "often.yaml"
+    story.write_text("title: Often\nproject: {mode: often}\nsteps: []\n")
+    assert play(checkout_sandbox, live_server.url, str(story)) == WRONG_USAGE
+    errors = capsys.readouterr().err
+    assert errors.startswith("often: ") and "'often' is not a valid WebhookMode" in errors
+
+
+def test_an_interrupted_story_is_put_away(tmp_path: Path) -> None:
+    """Exit code 130 without a word about the program; project, clock and faults are as before."""
+    story = tmp_path / "long.yaml"
+    story.write_text(
+        "title: Long\nproject: {retry_limit: 1}\n"
+        "steps: [advance: 7d, fault: drop, sync, create: first, pay: first]\n"
+    )
+    with running() as service, Receiver() as shop:
+        before, noon = service.sandbox.projects.all(), service.sandbox.clock.now()
+        words = ["--port", service.url.rpartition(":")[2], "--project-id", PROJECT, "--secret-key", SECRET]
+        command = [sys.executable, "-c", AS_IN_A_TERMINAL, *words, "--sync-url", shop.url, str(story)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            shop.meanwhile = lambda: process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (
+            INTERRUPTED,
+            "Interrupted: the story was not played to its end.\n",
+        )
+        assert (service.sandbox.projects.all(), service.sandbox.clock.now()) == (before, noon)
+        assert service.sandbox.faults.document()["rules"] == []
 
 
 def test_a_shop_that_is_not_there(nowhere: str, quiet: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,51 +337,3 @@ def test_wrong_usage(arguments: list[str]) -> None:
     except SystemExit as end:
         code = int(end.code or 0)
     assert code == WRONG_USAGE
-
-
-def test_the_shipped_ones_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each, with the title; the way the README writes a name finds it."""
-    assert main(["--list"]) == AS_EXPECTED
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [scenario.name for scenario in SCENARIOS]
-    assert find_scenarios("scenarios/rotated_secret.yaml") == find_scenarios("rotated_secret")
-    assert find_scenarios("scenarios/") == SCENARIOS
-
-
-def test_the_page_names_every_step_and_setting() -> None:
-    """docs/scenarios.md is the reference of whoever writes one."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "scenarios.md").read_text("utf-8")
-    names = {name for verb, (_, settings) in VERBS.items() for name in (verb, *settings) if verb != "fault"}
-    assert {name for name in names if f"`{name}`" not in page} == {"why"}
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("- a list", "a title and a list of steps"),
-        ("title: [", "x.yaml"),
-        ("title: x\nsteps: []\ncolour: red", "unknown: colour"),
-        ("title: x\nneeds: [moon]\nsteps: []", "unknown: moon"),
-        ("title: x\nsteps: [{fly: first}]", "step 1: unknown verb 'fly'"),
-        ("title: x\nsteps: [{pay: first, refund: first}]", "step 1: a step is one verb"),
-        ("title: x\nsteps: [sync, {pay: {order: first, tip: 3}}]", "step 2: pay has no tip"),
-    ],
-)
-def test_a_file_that_is_no_scenario(text: str, complaint: str) -> None:
-    """The message names the file, the step and the mistake."""
-    with pytest.raises(ScenarioError, match=complaint):
-        read_scenario(text, "x.yaml")
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [(5, 5), ("90s", 90), ("10m", 600), ("48h", 172800), ("30d", 2592000)]
-)
-def test_lengths_of_time(text: Any, seconds: float) -> None:
-    """Numbers are seconds."""
-    assert span_of(text) == seconds
-
-
-def test_no_length_of_time() -> None:
-    """A text that is none."""
-    with pytest.raises(ValueError, match="90s"):
-        span_of("soon")
