@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,7 @@ from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.faults import Fault
 from checkout_integration.sandbox.faults_catalogue import KINDS, SUBJECTS, FaultKind, FaultPoint
-from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
-from checkout_integration.sandbox.pages import choices, fill, joined
+from checkout_integration.sandbox.pages import choices, fill, joined, page
 from checkout_integration.sandbox.wire import page_answer
 
 if TYPE_CHECKING:
@@ -27,7 +27,12 @@ _POINTS: Final = {
 }
 _NEEDS_ADDRESS: Final = FaultKind.REDIRECT
 """It leads to a server of the tester's own, so only the control API switches it on."""
-_NUMBERS: Final = ("times", "seconds", "number", "status")
+_LABELS: Final = {"times": "Times", "seconds": "Seconds", "number": "Number", "status": "Status"}
+_LARGEST: Final = 10**9
+_WHOLE: Final = re.compile(r"-?[0-9]+")
+_EMPTY: Final = {"times": "1"}
+_USED: Final = re.compile(r"`(seconds|number|status|target)`")
+_USUAL: Final = {"skip": 0, "probability": 1}
 
 
 class OperatorFaults:
@@ -45,11 +50,12 @@ class OperatorFaults:
         ]
 
     def switch_on(self, request: Request) -> Response:
-        """Add the fault that the form names."""
+        """Add the fault that the form names; one that cannot be is shown again with what is wrong."""
         try:
             self._faults.add(_fault(request.form))
         except ValueError as error:
-            return page_answer(message_page("Not a fault", f"{error}.", TO_OPERATOR), 400)
+            part = faults_part(self._faults.document()["rules"], request.form, f"{error}.")
+            return page_answer(page("Faults", fill("faults_page", faults=part), width="wide"), 400)
         return redirect("/_sandbox/#faults", 303)
 
     def switch_off(self, request: Request) -> Response:
@@ -60,25 +66,47 @@ class OperatorFaults:
 
 def _fault(form: Mapping[str, str]) -> Fault:
     point, _, kind = form.get("fault", "").partition(":")
-    numbers = {name: form[name].strip() for name in _NUMBERS if form.get(name, "").strip()}
-    for name, text in numbers.items():
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
-            raise ValueError(f"{name} must be a whole number")
-    given: dict[str, Any] = {name: int(text) for name, text in numbers.items()}
-    return Fault(point=point, kind=kind, subject=form.get("subject", ""), **given)  # type: ignore[arg-type]  # it looks itself
+    typed = {name: form[name].strip() for name in _LABELS if form.get(name, "").strip()}
+    given: dict[str, Any] = {name: _number(_LABELS[name], text) for name, text in typed.items()}
+    subject = form.get("subject", "")
+    if point in SUBJECTS and subject and subject not in SUBJECTS[FaultPoint(point)]:
+        raise ValueError(
+            f"“Only for” must be all of them, or one of {', '.join(SUBJECTS[FaultPoint(point)])}"
+        )
+    return Fault(point=point, kind=kind, subject=subject, **given)  # type: ignore[arg-type]  # it looks itself
 
 
-def faults_part(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Return the operator page's form for faults, with those that are switched on."""
+def _number(label: str, text: str) -> int:
+    """Read a whole number; of them all, only “Number” may be below zero."""
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"“{label}” must be a whole number")
+    if len(text.lstrip("-0")) >= len(str(_LARGEST)):
+        raise ValueError(f"“{label}” must be below {_LARGEST:,}")
+    if text.startswith("-") and label != _LABELS["number"]:
+        raise ValueError(f"“{label}” must not be below zero")
+    return int(text)
+
+
+def faults_part(
+    rules: Sequence[Mapping[str, Any]], typed: Mapping[str, str] = _EMPTY, problem: str = ""
+) -> Markup:
+    """Return the operator page's form for faults, with those that are switched on.
+
+    `typed` is what stands in the form, `problem` why that was refused.
+    """
     groups = [
-        Markup('<optgroup label="{}">{}</optgroup>').format(_POINTS[point], choices(_texts(point)))
+        Markup('<optgroup label="{}">{}</optgroup>').format(
+            _POINTS[point], choices(_texts(point), typed.get("fault", ""))
+        )
         for point in FaultPoint
     ]
     subjects = sorted({subject for each in SUBJECTS.values() for subject in each})
     return fill(
         "faults",
         faults=joined(groups),
-        subjects=choices({"": "all of them", **{each: each for each in subjects}}),
+        subjects=choices({"": "all of them", **{each: each for each in subjects}}, typed.get("subject", "")),
+        problem=Markup('<p class="notice" role="alert">{}</p>').format(problem) if problem else "",
+        **{name: typed.get(name, "") for name in _LABELS},
         switched=_switched(rules),
     )
 
@@ -101,10 +129,22 @@ def _row(rule: Mapping[str, Any]) -> Markup:
         where=_POINTS[rule["point"]],
         kind=_words(rule["kind"]),
         subject=rule["subject"] or "all of them",
+        settings=_settings(rule),
         struck=f"{rule['struck']} of {'any number' if rule['times'] is None else rule['times']}",
         tone="" if spent else "bad",
         state="over" if spent else "on",
     )
+
+
+def _settings(rule: Mapping[str, Any]) -> str:
+    """Return the settings that a rule's kind makes use of, and the others where they are not as usual."""
+    names = list(dict.fromkeys(_USED.findall(KINDS[rule["point"]][rule["kind"]])))
+    names += [name for name, usual in _USUAL.items() if rule[name] != usual]
+    return ", ".join(f"{name} {_plain(rule[name])}" for name in names)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _words(kind: str) -> str:

@@ -70,6 +70,10 @@ def test_the_pages_are_accessible(service: Service, page: Page, scheme: str) -> 
     page.goto(f"{service.url}/_sandbox/")
     assert page.get_by_role("button", name="Back to real time").is_visible()
     assert axe.run(page).response["violations"] == []
+    page.get_by_label("Seconds").fill("soon")
+    page.get_by_role("button", name="Switch on").click()
+    assert page.get_by_role("alert").inner_text() == "“Seconds” must be a whole number."
+    assert axe.run(page).response["violations"] == []
 
 
 def test_a_buyer_pays_in_the_browser(service: Service, page: Page) -> None:

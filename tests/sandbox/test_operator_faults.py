@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from checkout_integration.sandbox.faults import Fault
 from checkout_integration.sandbox.faults_catalogue import KINDS, FaultKind
 from tests.sandbox.service import Service
 from tests.sandbox.test_operator import look, press
@@ -15,17 +16,17 @@ def shown(service: Service) -> list[list[str]]:
     """Return the rows of the page's table of faults, as texts."""
     part = look(service).text.partition('aria-labelledby="faults"')[2].partition("</section>")[0]
     rows = re.findall(r"<tr><td>(.*?)</tr>", part)
-    return [[re.sub("<[^>]*>", "", cell) for cell in row.split("</td>")[:5]] for row in rows]
+    return [[re.sub("<[^>]*>", "", cell) for cell in row.split("</td>")[:6]] for row in rows]
 
 
 def test_a_fault_strikes_as_often_as_it_was_told(service: Service) -> None:
     """The first message of a payment comes twice; then the fault is over, and the page says so."""
     order_id = service.order_id()
     press(service, "faults", fault="notification:duplicate", subject="payment.success", times="1")
-    assert shown(service) == [["Notifications", "duplicate", "payment.success", "0 of 1", "on"]]
+    assert shown(service) == [["Notifications", "duplicate", "payment.success", "", "0 of 1", "on"]]
     press(service, f"orders/{order_id}/pay")
     assert service.receiver.events == ["payment.success"] * 2
-    assert shown(service) == [["Notifications", "duplicate", "payment.success", "1 of 1", "over"]]
+    assert shown(service) == [["Notifications", "duplicate", "payment.success", "", "1 of 1", "over"]]
 
 
 def test_one_more_leaves_the_others_as_they_are(service: Service) -> None:
@@ -33,7 +34,7 @@ def test_one_more_leaves_the_others_as_they_are(service: Service) -> None:
     press(service, "faults", fault="notification:drop", times="1")
     press(service, f"orders/{service.order_id()}/pay")
     press(service, "faults", fault="list:lying_count", times="", number="7")
-    assert [row[3] for row in shown(service)] == ["1 of 1", "0 of any number"]
+    assert [row[4] for row in shown(service)] == ["1 of 1", "0 of any number"]
     press(service, "faults/off")
     assert shown(service) == []
 
@@ -50,12 +51,50 @@ def test_every_fault_can_be_chosen(service: Service) -> None:
     ("fields", "words"),
     [
         ({"fault": "moon:drop"}, "point must be one of"),
-        ({"fault": "api:slow", "seconds": "-1"}, "seconds must be a whole number"),
-        ({"fault": "api:slow", "subject": "payment.success"}, "subject must be one of tokens"),
+        ({"fault": "api:slow", "seconds": "soon"}, "“Seconds” must be a whole number."),
+        ({"fault": "api:slow", "seconds": "-1"}, "“Seconds” must not be below zero."),
+        ({"fault": "api:slow", "times": "-1"}, "“Times” must not be below zero."),
+        ({"fault": "list:lying_count", "number": "5000000000"}, "“Number” must be below 1,000,000,000."),
+        ({"fault": "list:lying_count", "number": "-1.5"}, "“Number” must be a whole number."),
+        (
+            {"fault": "api:slow", "subject": "payment.success"},
+            "“Only for” must be all of them, or one of tokens",
+        ),
     ],
 )
 def test_a_fault_that_cannot_strike_is_refused(service: Service, fields: dict[str, str], words: str) -> None:
     """With what would be possible, and a way back; nothing is switched on."""
     page = press(service, "faults", **fields)
     assert (page.status_code, words in page.text) == (400, True)
+    assert 'href="/_sandbox/"' in page.text
     assert shown(service) == []
+
+
+def test_a_refused_fault_is_still_typed(service: Service) -> None:
+    """So that the one wrong setting can be mended."""
+    typed = {"times": "3", "seconds": "soon", "number": "4", "status": "503"}
+    page = press(service, "faults", fault="api:server_error", subject="tokens", **typed).text
+    assert {name: re.findall(f'name="{name}" value="([^"]*)"', page) for name in typed} == {
+        name: [value] for name, value in typed.items()
+    }
+    assert re.findall(r'value="([^"]*)" selected', page) == ["api:server_error", "tokens"]
+
+
+def test_a_number_may_be_below_zero(service: Service) -> None:
+    """A list that lies about its count, as the table of faults has it."""
+    press(service, "faults", fault="list:lying_count", number="-5")
+    assert service.listed().json()["count"] == -5
+
+
+def test_the_settings_of_a_fault_are_shown(service: Service) -> None:
+    """Those that its kind makes use of, and the others where they are not as usual."""
+    press(service, "faults", fault="api:server_error", status="503", seconds="9")
+    press(service, "faults", fault="list:lying_count", number="-5")
+    service.sandbox.faults.add(
+        Fault(point="notification", kind="delay", seconds=0.5, skip=1, probability=0.25)  # type: ignore[arg-type]
+    )
+    assert [row[3] for row in shown(service)] == [
+        "status 503",
+        "number -5",
+        "seconds 0.5, skip 1, probability 0.25",
+    ]
