@@ -22,9 +22,14 @@ def is_currency(code: str) -> bool:
     return code in _CODES
 
 
+def smallest_unit(currency: str) -> Decimal:
+    """Return the least that can be charged: two decimals (ORD-22), none where the currency has none."""
+    return Decimal(1) if currency in _WHOLE else Decimal("0.01")
+
+
 def round_money(amount: Decimal, currency: str) -> Decimal:
-    """Round to what can be charged: two decimals (ORD-22), none where the currency has none."""
-    return amount.quantize(Decimal(1) if currency in _WHOLE else Decimal("0.01"))
+    """Round to what can be charged."""
+    return amount.quantize(smallest_unit(currency))
 
 
 def display_money(amount: Decimal, currency: str) -> str:

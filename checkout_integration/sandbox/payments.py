@@ -14,7 +14,7 @@ from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.approval import Approval, Consent
 from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.currencies import display_money, round_money
+from checkout_integration.sandbox.currencies import display_money, round_money, smallest_unit
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.methods import PaymentMethod
@@ -253,7 +253,11 @@ def _check_refund(order: Order, amount: Decimal | None) -> None:
     """Refuse a part that cannot be paid back: positive, two decimals (RFD-01), not more than was charged."""
     if amount is None:
         return
-    whole = round_money(amount, order.charge_currency) == amount
-    if not whole or not 0 < amount <= order.charge_amount:
-        most = display_money(order.charge_amount, order.charge_currency)
-        raise RefusedError(400, "fm000002", "this amount cannot be refunded", f"amount: {most} at most")
+    currency = order.charge_currency
+    if not 0 < amount <= order.charge_amount:
+        wanted = f"above zero, {display_money(order.charge_amount, currency)} at most"
+    elif round_money(amount, currency) != amount:
+        wanted = f"no parts of {display_money(smallest_unit(currency), currency)}"
+    else:
+        return
+    raise RefusedError(400, "fm000002", "this amount cannot be refunded", f"amount: {wanted}")

@@ -130,12 +130,21 @@ def test_a_slip_of_the_pen_does_nothing(service: Service, action: str, asked: di
 
 
 @pytest.mark.spec("RFD-01")
-@pytest.mark.parametrize("amount", [0, "10.00", 9.999, 1e8])
-def test_a_part_that_cannot_be_paid_back_is_refused(service: Service, amount: Any) -> None:
-    """Nothing, more than was charged, and parts of a cent."""
+@pytest.mark.parametrize(
+    ("amount", "details"),
+    [
+        (0, "amount: above zero, $9.99 USD at most"),
+        ("10.00", "amount: above zero, $9.99 USD at most"),
+        (1e8, "amount: above zero, $9.99 USD at most"),
+        (0.001, "amount: no parts of $0.01 USD"),
+        (9.989, "amount: no parts of $0.01 USD"),
+    ],
+)
+def test_a_part_that_cannot_be_paid_back_is_refused(service: Service, amount: Any, details: str) -> None:
+    """Nothing, more than was charged, and parts of a cent, each with its own reason."""
     order_id = service.paid()
     answer = service.act(order_id, "refund", amount=amount)
-    assert (answer.status_code, answer.json()["details"]) == (400, "amount: $9.99 USD at most")
+    assert (answer.status_code, answer.json()["details"]) == (400, details)
     assert service.receiver.events == ["payment.success"]
 
 

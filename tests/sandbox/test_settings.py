@@ -87,6 +87,8 @@ def test_the_page_offers_what_the_control_api_has(service: Service) -> None:
         {"mode": "often"},
         {"retry_limit": "many"},
         {"retry_limit": "-1"},
+        {"retry_limit": "1.5"},
+        {"invalid_status": "400.5"},
     ],
 )
 def test_the_page_refuses_what_is_dangerous(service: Service, settings: dict[str, str]) -> None:
