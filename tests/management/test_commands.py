@@ -107,6 +107,23 @@ def test_sync_without_a_secret_says_what_to_set(
     assert not SyncRun.objects.exists()
 
 
+def test_sync_of_one_project_does_not_wait_for_the_secret_of_another(
+    checkout_sandbox: Sandbox, settings: Any
+) -> None:
+    """A vault that is away for one of them; the others are repaired, and the exit code tells."""
+
+    def away() -> str:
+        raise OSError("the vault is away")
+
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    projects = {"other": own | {"PROJECT_ID": "another", "SECRET_KEY": away}, "default": own}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    with pytest.raises(CommandError, match=r"\['other'\]") as caught:
+        run("checkout_sync")
+    assert caught.value.returncode == 2
+    assert list(SyncRun.objects.values_list("project", "state")) == [("default", "complete")]
+
+
 def test_sync_takes_chosen_projects(checkout_sandbox: Sandbox, settings: Any) -> None:
     """All of them when none is named."""
     own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]

@@ -34,26 +34,27 @@ class Command(BaseCommand):
         unknown = sorted(set(projects) - set(app_settings().projects))
         if unknown:
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
-        for project in projects:
-            _require_secret(project)
-        runs = [flows.sync_transactions(project, options["lane"]) for project in projects]
+        # One that cannot be asked for keeps nobody else from being repaired.
+        refused = {project: problems for project in projects if (problems := _secret_problems(project))}
+        runs = [flows.sync_transactions(each, options["lane"]) for each in projects if each not in refused]
         dispatch.hand_over()
         states = {run.state for run in runs}
-        ok = states == {SyncRun.State.COMPLETE}
+        ok = states == {SyncRun.State.COMPLETE} and not refused
         if options["json"]:
             self.stdout.write(json.dumps({"ok": ok, "steps": [_step(run) for run in runs]}))
         else:
             for run in runs:
                 self.stdout.write(f"{run.project} {run.lane}: {run.state}, {_detail(run)}")
+        if refused:
+            raise CommandError("\n".join(refused.values()), returncode=2)
         if not ok:
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
 
 
-def _require_secret(alias: str) -> None:
-    """Raises ``CommandError`` where the service cannot be asked: of the secrets, the current one is sent."""
+def _secret_problems(alias: str) -> str:
+    """Why the service cannot be asked for a project, and what to do: of the secrets, the current one is sent."""
     project = replace(app_settings().project(alias), previous_secret_keys=())
-    for problem in secret_problems(project):
-        raise CommandError(f"{problem.message} {problem.hint}", returncode=2)
+    return " ".join(f"{problem.message} {problem.hint}" for problem in secret_problems(project))
 
 
 def _step(run: SyncRun) -> dict[str, Any]:
