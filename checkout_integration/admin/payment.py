@@ -13,7 +13,7 @@ from checkout_integration.admin.page import Answer, Value
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import ORDER, VERDICT, incident_meaning, reason_of, word
 from checkout_integration.models import Checkout, Order
-from checkout_integration.policy.facts import PAID_AND_CANCELED
+from checkout_integration.policy.facts import DOUBLE_LOSS, PAID_AND_CANCELED
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -85,7 +85,8 @@ def _before_loss(order: Order, state: OrderState, net: str) -> str:
     if state.status not in BEFORE:
         return net
     lost = money(order.refund_amount, order.refund_currency)
-    return BEFORE[state.status] % {"net": net, "sum": _("an unknown amount") if lost == NOTHING else lost}
+    unknown = lost == NOTHING or DOUBLE_LOSS in state.contradictions  # then it may be the refund's
+    return BEFORE[state.status] % {"net": net, "sum": _("an unknown amount") if unknown else lost}
 
 
 def _meaning(order: Order, state: OrderState) -> StrOrPromise:

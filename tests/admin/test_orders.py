@@ -9,7 +9,10 @@ from django.test import Client
 
 from checkout_integration.admin import paging
 from checkout_integration.models import Announcement, Order
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.admin import rows
+from tests.flows.shop import notification
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/order/"
@@ -120,6 +123,18 @@ def test_what_went_back_is_told_beside_what_was_received(
     html = page_of(admin_client, rows.make_order(status=status, **given_back))
     assert f'<dd class="ci-answer">8.10{SPACE}EUR before {words}</dd>' in html
     assert f'<dd class="ci-answer">9.20{SPACE}EUR</dd>' in html
+
+
+def test_a_chargeback_after_a_part_was_refunded_has_no_sum_of_its_own(
+    admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """The sum that is known is the refund's."""
+    paid = order_document_for(CheckoutFactory())
+    part = {"status": "refunded", "refunded": True, "refund": {"amount": 2, "currency": paid["currency"]}}
+    checkout_deliver(order=paid)
+    checkout_deliver(notification("payment.refund", paid | part))
+    checkout_deliver(notification("payment.chargeback", paid | {"status": "chargeback"}))
+    assert "before the chargeback of an unknown amount" in page_of(admin_client, Order.objects.get())
 
 
 @pytest.mark.parametrize("verdict", ["verified", "accepted", "review"])
