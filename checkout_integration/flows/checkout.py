@@ -22,7 +22,7 @@ from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.repeating import Unavailable, repeated
 from checkout_integration.flows.returning import return_addresses
 from checkout_integration.flows.service import client_for
 from checkout_integration.models import Checkout
@@ -280,6 +280,8 @@ def _commit(project: Project, sale: Checkout, buyer: Customer | None) -> None:
     sale.identity = identity_here(buyer.external_id if buyer else None)
     try:
         repeated(lambda: _insert(project, sale))
+    except Unavailable as error:
+        raise error.__cause__ or error from None  # the shop's own matter, such as an account that is gone
     except RuntimeError as error:
         raise TransactionOpen(
             "create_checkout needs a transaction of its own, and one is open here. Call it outside of transaction.atomic(); "

@@ -53,12 +53,12 @@ def named(project: Project, identity: str) -> CheckoutUser | None:
 
 def _hold_place(project: Project, identity: str) -> None:
     """Locks the place where a customer has no row: one that was inserted and deleted keeps all others from inserting it."""
-    place = CheckoutUser(project=project.alias, identity=identity)
-    place.save(using=state_database(), force_insert=True)
+    places = CheckoutUser.objects.using(state_database())
+    # In bulk, and not by `delete`: nobody is to hear of a row that nobody will ever see.
+    places.bulk_create([CheckoutUser(project=project.alias, identity=identity)])
     if any_erased(project, tombstones_of(identity)):
         raise ErasedMeanwhile
-    # Not by `delete`, which looks for what refers to the row: nothing can yet.
-    CheckoutUser.objects.filter(pk=place.pk)._raw_delete(state_database())  # noqa: SLF001
+    places.filter(project=project.alias, identity=identity)._raw_delete(state_database())  # noqa: SLF001
 
 
 def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, CheckoutUser]:

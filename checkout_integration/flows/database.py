@@ -25,6 +25,7 @@ def write_first() -> None:
     On SQLite a transaction that has read and then wants to write is refused at once when another has written meanwhile,
     unless all transactions begin as writing ones (``transaction_mode`` IMMEDIATE).
     """
+    read_committed()
     if not connections[state_database()].features.has_select_for_update:
         Installation.objects.using(state_database()).filter(project="").update(
             project=""
@@ -34,8 +35,7 @@ def write_first() -> None:
 def keeps_old_snapshots(connection: BaseDatabaseWrapper) -> bool:
     """Whether transactions here go on reading rows as they were before a lock was waited for (A.39).
 
-    So MySQL and MariaDB do at REPEATABLE READ, their own default; Django's default is READ COMMITTED. PostgreSQL ends such a
-    transaction, which is then repeated.
+    So MySQL and MariaDB do at REPEATABLE READ, their own default; Django's default is READ COMMITTED.
     """
     level = connection.settings_dict["OPTIONS"].get("isolation_level", "read committed")
     return connection.vendor == "mysql" and (level or "").lower() != "read committed"
@@ -45,6 +45,20 @@ def begin_afresh() -> None:
     """Lets the next transaction read what others have committed, whatever level the host has set. Not inside of one."""
     connection = connections[state_database()]
     if keeps_old_snapshots(connection):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+
+def read_committed() -> None:
+    """Lets the open transaction read what others have committed. Call it before anything else in a transaction of our own.
+
+    That is for PostgreSQL, where `begin_afresh` would come too early. At a higher level it ends a transaction that wants to
+    change what others have changed, but not one that asks for a row which others have inserted.
+    """
+    connection = connections[state_database()]
+    if connection.vendor != "postgresql" or len(connection.atomic_blocks) > 1:
+        return
+    if connection.isolation_level.name != "READ_COMMITTED":  # type: ignore[attr-defined]  # PostgreSQL's own
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
 

@@ -84,8 +84,8 @@ class Entry:
 
     @property
     def turns_out_erased(self) -> bool:
-        """Whether the order was known and kept with its customer until now."""
-        return self.erased and not self.is_new and not self.row.personal_data.erased_at
+        """Whether nothing told until now that the order is an erased customer's."""
+        return self.erased and (self.is_new or not self.row.personal_data.erased_at)
 
     @property
     def granted_before(self) -> bool:

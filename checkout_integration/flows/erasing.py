@@ -19,6 +19,7 @@ from django.db.models import Q
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.customers import ErasedMeanwhile, any_erased
 from checkout_integration.flows.database import insert_once, locked, state_database, write_first
+from checkout_integration.flows.inbox import told_of_orders
 from checkout_integration.flows.person import Person
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.rows import columns_of, state_of
@@ -157,10 +158,7 @@ def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
     """What was told of orders. After their locks were given back: news holds its own row first, and then wants its order."""
     alias = state_database()
     orders = Order.objects.using(alias).filter(pk__in=primary_keys)
-    told = Notification.objects.using(alias).filter(
-        project=project.alias, object_id__in=list(orders.values_list("order_id", flat=True))
-    )
-    told.update(body=None)
+    told_of_orders(project.alias, list(orders.values_list("order_id", flat=True))).update(body=None)
 
 
 def _erase_personal(orders: Sequence[Order]) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_once, key_of, state_database
+from checkout_integration.flows.database import insert_once, key_of, read_committed, state_database
 from checkout_integration.flows.tombstone import names_erased
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
+from checkout_integration.protocol.vocabulary import Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,12 @@ def keep(row: Notification) -> Keeping:
     return Keeping.NEW
 
 
+def told_of_orders(project: str, order_ids: Sequence[str]) -> QuerySet[Notification]:
+    """The notifications of these orders; the object of a user.validate is a customer, whose id may be the same."""
+    told = Notification.objects.using(state_database()).filter(project=project, object_id__in=order_ids)
+    return told.exclude(event=Event.USER_VALIDATE)
+
+
 def drop_body(row: Notification) -> None:
     """Empties the body of a row that was just kept, since it tells of an erased customer. The row, key and state stay."""
     row.body = None
@@ -109,6 +117,7 @@ def keep_unreadable(verified: Verified, reason: str) -> None:
         last_received_at=verified.arrived_at,
     )
     with transaction.atomic(using=state_database()):
+        read_committed()
         if keep(row) is Keeping.NEW:
             open_incident(row, "refused_content", reason)
             withhold(row)

@@ -21,7 +21,7 @@ from checkout_integration.flows.answer import (
     UNSIGNED,
     Answer,
 )
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import read_committed, state_database
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Keeping, Verified
@@ -137,6 +137,7 @@ def _answer_test(verified: Verified, told: documents.Notification, testing_case:
 
     def store() -> None:
         with transaction.atomic(using=state_database()):
+            read_committed()
             if inbox.keep(row) is Keeping.NEW:
                 inbox.withhold(row)
 
@@ -156,11 +157,12 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
         row.state, row.failure = Notification.State.REFUSED, refusal
     try:
         with transaction.atomic(using=state_database()):
+            read_committed()
             kept = inbox.keep(row)
             if refusal or told.event not in PAYMENT_EVENTS:
                 if kept is Keeping.NEW:
                     inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
-                    inbox.withhold(row)
+                inbox.withhold(row)
             elif kept is not Keeping.SET_ASIDE:
                 likely_bound = kept is Keeping.REPEATED or _follows_creation(told, order)
                 _apply(verified.project, row, told, order, likely_bound=likely_bound)
@@ -221,6 +223,7 @@ def _keep_unapplied(row: Notification, error: Exception) -> None:
     kind = type(error).__name__
     logger.error("Notification %s could not be applied: %s", row.key, place_of(error))
     with transaction.atomic(using=state_database()):
+        read_committed()
         inbox.keep(row)
         failed = Notification.objects.using(state_database()).filter(key=row.key)
         failed.update(state=Notification.State.FAILED, failure=kind)

@@ -15,7 +15,7 @@ from django.db import transaction
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.customers import find_users, forget_erased
-from checkout_integration.flows.database import locked, state_database, write_first
+from checkout_integration.flows.database import locked, read_committed, state_database, write_first
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
@@ -42,6 +42,7 @@ def record(
     transaction.
     """
     with transaction.atomic(using=state_database(), savepoint=False):
+        read_committed()
         observations, waiting = retarget(project, observations)
         held = lock(project, observations, likely_bound=likely_bound)
         keep_waiting(project, waiting)

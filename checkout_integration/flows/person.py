@@ -222,6 +222,7 @@ def _accounts(external_ids: Iterable[str]) -> Iterable[object]:
     for each in external_ids:
         try:
             told = key.to_python(each)
+            key.run_validators(told)
         except ValidationError:
             continue
         if str(told) == each:  # not what only reads like a key, such as " 1"

@@ -13,12 +13,12 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.customers import ErasedMeanwhile, any_erased, standing
 from checkout_integration.flows.database import insert_once, key_of, locked, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
+from checkout_integration.flows.inbox import told_of_orders
 from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
 from checkout_integration.models import (
     Announcement,
     Checkout,
     Incident,
-    Notification,
     Order,
     OrderItem,
     Transition,
@@ -48,12 +48,12 @@ def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
 def _drop_bodies(project: Project, order_ids: Sequence[str]) -> None:
     """What was told of orders before it turned out that they are an erased customer's.
 
-    Against the lock order, hence without waiting where the database can: whoever has locked such a row takes the same order
-    up next, and then drops its body (`intake`).
+    Against the lock order, hence without waiting where the database can: whoever has locked such a row, or is just inserting
+    it, takes the same order up next and then drops its body, or drops it at the next delivery (`intake`).
     """
     if not order_ids:
         return
-    told = Notification.objects.using(state_database()).filter(project=project.alias, object_id__in=order_ids)
+    told = told_of_orders(project.alias, order_ids)
     free = connections[told.db].features.has_select_for_update_skip_locked
     keys = [row.key for row in locked(told.only("key"), wait=not free).order_by("pk")]
     told.filter(key__in=keys).update(body=None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 from django.contrib.auth.models import Group, User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
@@ -263,3 +263,13 @@ def test_secret_never_reaches_what_is_kept(
         flows.create_checkout(**PRICE)
     told = f"{caught.value!r}{vars(Checkout.objects.get())}{caplog.text}"
     assert "sandbox_test_secret" not in told
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_account_that_is_gone_is_the_shops_own_error(checkout_sandbox: Sandbox) -> None:
+    """Not one of ours, which nobody knows: the database says what is wrong."""
+    with pytest.raises(IntegrityError):
+        flows.create_checkout(amount=Decimal("9.99"), currency="USD", user=User(pk=987_654))
+    assert not Checkout.objects.exists()

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.client.errors import CheckoutError
-from checkout_integration.models import Checkout, CheckoutUser, Order
+from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
 from checkout_integration.protocol.creation import Customer
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
@@ -115,6 +115,38 @@ def test_sale_that_turns_out_to_be_theirs_keeps_nothing(checkout_deliver: Delive
     sale.refresh_from_db()
     assert (sale.status, sale.metadata, sale.payment_form_url) == ("paid", {}, "")
     assert sale.erased_at
+
+
+def test_what_was_told_first_of_a_new_order_of_theirs_goes_too(checkout_deliver: Deliver) -> None:
+    """An event that nobody knows names an order of which nobody knows yet whose it is; and again, when it is known."""
+    sale = CheckoutFactory()
+    record_listed([listed(guest(sale, status="rejected"))])
+    erase(order_id=sale.order_id)
+    again = guest(sale, id="again")
+    strange = notification("payment.strange", again)
+    checkout_deliver(strange)
+    checkout_deliver(order=again)
+    assert columns_with(CANARIES) == set()
+    Notification.objects.filter(event="payment.strange").update(body=b"kept by a delivery on its way")
+    checkout_deliver(strange)
+    assert Notification.objects.get(event="payment.strange").body is None
+
+
+def test_question_about_another_is_no_news_of_an_order(checkout_deliver: Deliver) -> None:
+    """The object of a user.validate is a customer, whose id at the service may be that of an order."""
+    order = order_document_for(CheckoutFactory(), id="77", user__external_id=EXTERNAL_ID)
+    checkout_deliver(order=order)
+    checkout_deliver(event="user.validate", user={"id": "77", "external_id": "arthur"})
+    erase(external_id=EXTERNAL_ID)
+    checkout_deliver(order=order_document_for(CheckoutFactory(), id="78", user__external_id=EXTERNAL_ID))
+    assert Notification.objects.get(event="user.validate").body
+
+
+def test_id_that_is_too_long_for_an_account_is_nobodys_key(checkout_deliver: Deliver) -> None:
+    """A number, but no column holds it."""
+    checkout_deliver(order=order_document_for(CheckoutFactory(), user__external_id="9" * 25))
+    erase(external_id="9" * 25)
+    assert not CheckoutUser.objects.filter(erased_at=None).exists()
 
 
 def test_guest_who_tries_again_stays_erased(checkout_deliver: Deliver) -> None:

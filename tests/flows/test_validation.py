@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 
 from checkout_integration.hooks import Hooks, Refusal
-from checkout_integration.models import Announcement, Notification, Order, ValidationDecision
+from checkout_integration.models import Announcement, CheckoutUser, Notification, Order, ValidationDecision
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 from checkout_integration.signals import user_validated
@@ -173,3 +174,22 @@ def test_testing_case_with_a_wrong_signature(checkout_deliver: Deliver) -> None:
     assert response.status_code == 401
     assert b"INVALID_SIGNATURE" in response.content
     assert not Notification.objects.exists()
+
+
+def test_nobody_hears_of_a_customer_who_has_no_row(checkout_deliver: Deliver) -> None:
+    """While they are asked about, a row holds their place; a host's own receivers of Django's signals never see it."""
+    heard: list[object] = []
+
+    def hear(instance: object, **_: object) -> None:
+        heard.append(instance)
+
+    signals = (pre_save, post_save, pre_delete, post_delete)
+    for signal in signals:
+        signal.connect(hear, sender=CheckoutUser)
+    try:
+        checkout_deliver(**ASKED)
+    finally:
+        for signal in signals:
+            signal.disconnect(hear, sender=CheckoutUser)
+    assert heard == []
+    assert not CheckoutUser.objects.exists()
