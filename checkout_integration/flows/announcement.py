@@ -67,7 +67,8 @@ def fan_out(ends_at: float = math.inf) -> int:
     ``ends_at``: a time of the monotonic clock, at which a long queue is left to the next run.
     """
     total = 0
-    while time.monotonic() < ends_at and ask(_newest) and (read := repeated(_fan_out)):
+    # Repeated, though it only reads: a worker whose connection was lost comes by here first, and it may keep it for ever.
+    while time.monotonic() < ends_at and repeated(newest_announcement) and (read := repeated(_fan_out)):
         total += read
     return total
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from checkout_integration import flows
 from checkout_integration.flows import announcement
@@ -13,10 +14,26 @@ from checkout_integration.models import Announcement, Delivery, Order
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
-from tests.flows.crowd import meeting
+from tests.flows.crowd import in_background, meeting
 from tests.flows.shop import Listening, notification, record_listed
 
 pytestmark = pytest.mark.django_db
+
+
+def lose_connection() -> None:
+    """Let the server end this thread's connection."""
+    own, end = {
+        "postgresql": ("SELECT pg_backend_pid()", "SELECT pg_terminate_backend(%s)"),
+        "mysql": ("SELECT connection_id()", "KILL %s"),
+    }[connection.vendor]
+
+    def execute(statement: str, *values: int) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return cursor.fetchone()
+
+    (number,) = execute(own)
+    in_background(lambda: execute(end, number)).join()
 
 
 def test_signal_of_a_newer_version_stops_nothing(listen: Listening) -> None:
@@ -37,6 +54,19 @@ def test_long_queue_does_not_hold_a_run_up(listen: Listening, monkeypatch: pytes
     flows.run_deliveries(seconds=0)
     assert not Delivery.objects.exists()
     flows.run_deliveries()
+    assert len(heard) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_receivers_run_though_the_connection_was_lost(listen: Listening) -> None:
+    """Nobody looks after a worker's connection where Celery is told to keep it (CELERY_DB_REUSE_MAX)."""
+    heard = listen(payment_success)
+    OrderFactory(checkout=CheckoutFactory())
+    for _ in range(2):
+        lose_connection()
+        flows.run_deliveries()
     assert len(heard) == 1
 
 
