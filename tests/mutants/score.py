@@ -23,7 +23,14 @@ PARTS: Final[Mapping[str, Sequence[str]]] = {
         "checkout_integration.policy.verdict.*",
         *(
             f"checkout_integration.protocol.values.x_{function}__mutmut*"
-            for function in ("parse_money", "minor_units", "same_money", "fits_places", "_rounded")
+            for function in (
+                "parse_money",
+                "minor_units",
+                "same_money",
+                "fits_places",
+                "has_places",
+                "_rounded",
+            )
         ),
     ],
     "paging": ["checkout_integration.client.paging.*"],
