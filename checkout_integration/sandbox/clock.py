@@ -44,13 +44,7 @@ class VirtualClock:
         Raises:
             ValueError: it would go beyond what dates can tell.
         """
-        with self._lock:
-            now = self._now()
-            if seconds > (_LAST - now).total_seconds():
-                raise ValueError(f"the clock ends with the year {_LAST.year - 1}")
-            self._set(now + timedelta(seconds=max(0.0, seconds)))
-        self._tell()
-        return self.now()
+        return self._move(max(0.0, seconds))
 
     def turn_back(self, seconds: float) -> datetime:
         """Move the clock back, and return the new time; `Sandbox.turn_back` takes along what waits for a time.
@@ -58,11 +52,16 @@ class VirtualClock:
         Raises:
             ValueError: it would go beyond what dates can tell.
         """
+        return self._move(-max(0.0, seconds))
+
+    def _move(self, seconds: float) -> datetime:
         with self._lock:
             now = self._now()
-            if seconds > (now - _FIRST).total_seconds():
+            if seconds > (_LAST - now).total_seconds():
+                raise ValueError(f"the clock ends with the year {_LAST.year - 1}")
+            if -seconds > (now - _FIRST).total_seconds():
                 raise ValueError(f"the clock begins with the year {_FIRST.year}")
-            self._set(now - timedelta(seconds=max(0.0, seconds)))
+            self._set(now + timedelta(seconds=seconds))
         self._tell()
         return self.now()
 
