@@ -15,7 +15,7 @@ from django.db import transaction
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.customers import find_users, forget_erased
-from checkout_integration.flows.database import locked, read_committed, state_database, write_first
+from checkout_integration.flows.database import locked, read_committed, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
 from checkout_integration.flows.grants import announce_review, grant, take_back
 from checkout_integration.flows.installation import installed_at
@@ -64,18 +64,16 @@ def record(
 def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
     """Records a staff member's acceptance of a payment in review: its goods are granted as if it were verified.
 
-    Raises ``ValueError`` when the order is not in review, or its payment was taken back.
+    A part of the caller's transaction. Raises ``ValueError`` when the order is not in review, or its payment was taken back.
     """
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
-    with transaction.atomic(using=state_database()):
-        write_first()
-        known = [Observation(source=Source.STAFF, order=order.snapshot)]
-        (entry,) = load_entries(project, known, lock(project, known))
-        if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
-            raise ValueError("Only a paid order that is in review can be accepted.")
-        entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-        grant(entry)
-        write(project, [entry], cause)
+    known = [Observation(source=Source.STAFF, order=order.snapshot)]
+    (entry,) = load_entries(project, known, lock(project, known))
+    if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
+        raise ValueError("Only a paid order that is in review can be accepted.")
+    entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
+    grant(entry)
+    write(project, [entry], cause)
     return entry
 
 
