@@ -30,7 +30,7 @@ SALES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.spec("EP2-01", "SVC-02", "SVC-03")
+@pytest.mark.spec("EP2-01", "SVC-01", "SVC-02", "SVC-03")
 @pytest.mark.parametrize("asked", SALES.values(), ids=SALES)
 def test_sale_is_made_and_paid(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening, asked: dict[str, Any]

@@ -1,7 +1,9 @@
-"""Which statement is obeyed where and proven by what, read from the source itself.
+"""Which statement is obeyed where and proven by what, read from the source itself; on each side of the wire.
 
-Code cites a statement's id in a comment or docstring at the line that obeys it; a test that proves one carries
-``@pytest.mark.spec("EP1-15")``. Standard library only, so that the map can be made anywhere.
+Code cites a statement's id in a comment or docstring at the line that obeys it; `marks` says what a test proves.
+The package has two readings of the specification that share no parser: the client and the app on one side, the
+sandbox on the other. A statement is obeyed and proven on both, or `one_sided.toml` says why one side has nothing to
+show. Standard library only, so that the map can be made anywhere.
 """
 
 from __future__ import annotations
@@ -9,16 +11,24 @@ from __future__ import annotations
 import ast
 import csv
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.specification.marks import Claim, claims_of
+
 ROOT = Path(__file__).resolve().parents[2]
 STATEMENTS = Path(__file__).with_name("statements.csv")
-PAGE = ROOT / "docs" / "spec-map.md"
-SENTENCE = 110
+ONE_SIDED = Path(__file__).with_name("one_sided.toml")
+APP, SANDBOX = "app", "sandbox"
+SIDES = (APP, SANDBOX)
+_CITING = {".py", ".html", ".js", ".yaml"}
 _ID = re.compile(r"\b[A-Z]{2}[A-Z0-9]-\d\d\b")
 _SPAN = re.compile(r"\b([A-Z]{2}[A-Z0-9])-(\d\d) to \1-(\d\d)\b")
+
+Files = dict[str, list[Claim]]
+"""The claims of each module of tests, by its path from the root."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,92 +41,45 @@ class Statement:
 
 
 def statements() -> list[Statement]:
-    """All statements, in the specification's order."""
+    """Return all statements, in the specification's order."""
     with STATEMENTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return [Statement(id=row["id"], section=row["section"], text=row["statement"]) for row in rows]
 
 
-def proofs() -> dict[str, list[str]]:
-    """For each id that a mark names, the tests that carry it, as ``path::name``."""
-    found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for id_, name in _marked(ast.parse(path.read_text(encoding="utf-8"))):
-            found.setdefault(id_, []).append(f"{path.relative_to(ROOT).as_posix()}::{name}")
-    return found
+def claims() -> Files:
+    """Return the claims of all modules of tests that make any."""
+    read = {
+        path.relative_to(ROOT).as_posix(): list(claims_of(ast.parse(text)))
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if "pytest.mark.spec(" in (text := path.read_text(encoding="utf-8"))
+    }
+    return {path: made for path, made in read.items() if made}
 
 
 def citations() -> dict[str, list[str]]:
     """For each id that the product cites, the files that do; "ORD-01 to ORD-47" cites each of them."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "checkout_integration").rglob("*")):
-        if path.suffix not in {".py", ".html", ".js", ".yaml"} or not path.is_file():
+        if path.suffix not in _CITING or not path.is_file():
             continue
         for id_ in sorted(set(_cited(path.read_text(encoding="utf-8")))):
             found.setdefault(id_, []).append(path.relative_to(ROOT).as_posix())
     return found
 
 
+def one_sided() -> dict[tuple[str, str], str]:
+    """Return why a side does not show a statement, by statement and side."""
+    rows = tomllib.loads(ONE_SIDED.read_text(encoding="utf-8"))["statement"]
+    return {(row["id"], row["side"]): row["why"] for row in rows}
+
+
+def side_of(path: str) -> str:
+    """Return the side that a file of the tests or of the package speaks of."""
+    return SANDBOX if path.startswith(("tests/sandbox/", "checkout_integration/sandbox/")) else APP
+
+
 def _cited(text: str) -> Iterator[str]:
     yield from _ID.findall(text)
     for chapter, first, last in _SPAN.findall(text):
         yield from (f"{chapter}-{number:02}" for number in range(int(first), int(last) + 1))
-
-
-def _marked(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    whole_module = [id_ for node in tree.body if isinstance(node, ast.Assign) for id_ in _ids_of(node.value)]
-    for node in tree.body:
-        yield from _marked_in(node, whole_module)
-
-
-def _marked_in(node: ast.stmt, inherited: list[str]) -> Iterator[tuple[str, str]]:
-    if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        return
-    ids = inherited + [id_ for decorator in node.decorator_list for id_ in _ids_of(decorator)]
-    if isinstance(node, ast.ClassDef):
-        for inner in node.body:
-            yield from _marked_in(inner, ids)
-    elif node.name.startswith("test_"):
-        yield from ((id_, node.name) for id_ in dict.fromkeys(ids))
-
-
-def _ids_of(expression: ast.expr) -> Iterator[str]:
-    """Ids in calls of ``pytest.mark.spec`` anywhere in an expression, parameters of ``parametrize`` included."""
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "spec":
-            yield from (str(each.value) for each in node.args if isinstance(each, ast.Constant))
-
-
-def page() -> str:
-    """The map as Markdown."""
-    proven, cited = proofs(), citations()
-    known = statements()
-    done = sum(statement.id in proven for statement in known)
-    lines = [
-        "# Which statement is proven by what",
-        "",
-        "Generated by `python3 -m tests.specification` from the marks of the tests and the citations in the code.",
-        "",
-        f"{done} of {len(known)} statements are proven.",
-    ]
-    section = ""
-    for statement in known:
-        if statement.section != section:
-            section = statement.section
-            lines += [
-                "",
-                f"## {section}",
-                "",
-                "| statement | says | obeyed in | proven by |",
-                "|---|---|---|---|",
-            ]
-        lines.append(_row(statement, cited.get(statement.id, []), proven.get(statement.id, [])))
-    return "\n".join(lines) + "\n"
-
-
-def _row(statement: Statement, files: list[str], tests: list[str]) -> str:
-    says = statement.text if len(statement.text) <= SENTENCE else statement.text[: SENTENCE - 1] + "…"
-    says = says.replace("|", "\\|").replace("<", "&lt;")
-    where = "<br>".join(file.removeprefix("checkout_integration/") for file in files) or "–"
-    by = "<br>".join(test.removeprefix("tests/") for test in tests) or "**not yet**"
-    return f"| {statement.id} | {says} | {where} | {by} |"
