@@ -1,4 +1,7 @@
-"""The client: one method per operation of the specification."""
+"""The client: one method per operation of the specification (SVC-01, SVC-02, SVC-04).
+
+Nothing else is shown, so nothing else is called: no refund (STA-10), no product (RFD-07), no single order (EP4-05).
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,7 @@ class Client:
         return self._create(ORDER, build_order_document(request), parse_order_answer)
 
     def create_order_from_token(self, token: str) -> OrderAnswer:
-        """Create a payment order from what a token holds: the body is the token alone (EP6-05, EP2-12)."""
+        """Create a payment order from what a token holds: the body is the token alone (EP6-05, EP2-12, EP1-24)."""
         return self.create_order(OrderRequest(token=token))
 
     def list_transactions(self, query: TransactionFilter) -> TransactionPage:
@@ -155,7 +158,7 @@ class Client:
     def _create(self, endpoint: Endpoint, document: Document, parse: Callable[[JsonValue], T]) -> T:
         request = self._request(endpoint)
         request.data = dumps(document).encode()
-        request.headers["Content-Type"] = "application/json"
+        request.headers["Content-Type"] = "application/json"  # SVC-08
         answer = self._transport.exchange(endpoint, request, limit=ANSWER_BYTES_MAX)
         return self._read(endpoint, answer, parse)
 
@@ -183,7 +186,7 @@ class Client:
     def _read(
         self, endpoint: Endpoint, answer: Answer, parse: Callable[[JsonValue], T], *, rows: int = 0
     ) -> T:
-        if answer.status // 100 != 2:  # SVC-06
+        if answer.status // 100 != 2:  # SVC-06; each of 200, 201 and 202 is success (HTT-02 to HTT-04)
             raise answered(endpoint, answer.status, self._masked(parse_error(answer.body)))
         try:
             result = parse(loads(answer.body, most_values=max(MAX_VALUES, rows * ROW_VALUES_MAX)))

@@ -127,7 +127,7 @@ class Unprocessable(ServiceAnswered):
 
 
 class TooManyRequests(ServiceAnswered):
-    """429: too many requests in a row (HTT-13)."""
+    """429: too many requests in a row (HTT-13); how many are too many is not shown (LIM-03)."""
 
     advice = "call again later and less often"
 

@@ -31,7 +31,8 @@ def answer(
 ) -> Answer:
     """Asks the shop's hook, outside any transaction, and keeps notification, decision and announcement together.
 
-    Approved is an empty 200; refused is VALIDATE_REFUSE_STATUS with the error object.
+    Approved is an empty 200; refused is VALIDATE_REFUSE_STATUS with the error object. How the service is to be
+    answered is not shown (EVT-11), so the status is a setting.
     """
     refusal = _decision(verified, user)
     decided_at = datetime.now(UTC)

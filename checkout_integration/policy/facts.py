@@ -71,7 +71,7 @@ KIND_OF_EVENT = {
     Event.PAYMENT_CHARGEBACK: OrderStatus.CHARGEBACK,
     Event.PAYMENT_CANCEL: OrderStatus.CANCELED,
 }
-"""The event decides, not the status of its object: payment.success can carry ``created`` (field notes)."""
+"""The event decides (EVT-03 to EVT-06, STA-03, STA-06 to STA-08), not the status of its object, which can be ``created``."""
 
 
 def facts_of(observation: Observation, timing: Timing) -> Facts:
@@ -80,6 +80,7 @@ def facts_of(observation: Observation, timing: Timing) -> Facts:
         return Facts(slots=dict(_told_by_notification(observation, timing)))
     if observation.source is Source.LIST:
         return Facts(slots=dict(_told_by_list(observation, timing)))
+    # STA-02: an order that was just made is created.
     return Facts(slots={_key(OrderStatus.CREATED, Source.CREATION): Slot()})
 
 
@@ -90,6 +91,7 @@ def _told_by_notification(observation: Observation, timing: Timing) -> Iterable[
     kind = KIND_OF_EVENT.get(Event(observation.event)) if observation.event in set(Event) else None
     if kind is None:
         return
+    # STA-08: payment.cancel does not say which end it is; the status does (STA-04, STA-05).
     if kind is OrderStatus.CANCELED and status == OrderStatus.REJECTED:
         kind = OrderStatus.REJECTED
     # The object may be read again at the time of a retry, so its status may know more than the event.
@@ -113,7 +115,10 @@ def _told_by_list(observation: Observation, timing: Timing) -> Iterable[tuple[st
 
 
 def _event_time(told_at: datetime | None, attempt: int, retry_interval: timedelta) -> datetime | None:
-    """The event's time: deployed services tell that of the delivery attempt, so the attempts before it are taken off."""
+    """The event's time: deployed services tell that of the attempt (EVT-10), so the attempts before it are taken off.
+
+    Their interval is not shown (EVT-12): it is a setting.
+    """
     try:
         return told_at - attempt * retry_interval if told_at else None
     except OverflowError:
@@ -157,7 +162,7 @@ def decide(facts: Facts, status: OrderStatus, at: datetime) -> Facts:
 
 
 def displayed_status(facts: Facts) -> OrderStatus:
-    """The status that the facts add up to (classes of semantics, section 4)."""
+    """The status that the facts add up to: one of those of the specification (STA-01), by the transitions that it shows."""
     facts = _as_decided(facts)
     return _reversed(facts) or _paid(facts) or _ended(facts) or _waiting(facts)
 
@@ -172,6 +177,7 @@ def _as_decided(facts: Facts) -> Facts:
 
 
 def _reversed(facts: Facts) -> OrderStatus | None:
+    """STA-06, STA-07: nothing is shown to lead out of a reversal."""
     return _latest(facts, OrderStatus.CHARGEBACK, OrderStatus.REFUNDED)
 
 
@@ -191,6 +197,7 @@ def _ended(facts: Facts) -> OrderStatus | None:
 
 
 def _waiting(facts: Facts) -> OrderStatus:
+    """STA-09: whatever ``pending`` becomes, it gives way to every end."""
     return OrderStatus.PENDING if facts.knows(OrderStatus.PENDING) else OrderStatus.CREATED
 
 

@@ -17,7 +17,10 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorObject:
-    """What the service said (ERR-01 to ERR-03). "" where it said nothing; one line each, bounded."""
+    """What the service said (ERR-01 to ERR-03). "" where it said nothing; one line each, bounded.
+
+    Any text may be a code: their list is not shown (HTT-16).
+    """
 
     code: str = ""
     message: str = field(default="", repr=False)

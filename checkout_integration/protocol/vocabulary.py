@@ -101,7 +101,7 @@ TRANSACTIONS_PATH: Final = "/merchant/s2s/api/v1/order"  # EP3-01
 API_SIGNATURE_HEADER: Final = "X-API-SIGNATURE"  # AUT-02
 SIGNATURE_SCHEME: Final = "Signature"  # EP5-01: `Authorization: Signature <SIGNATURE>`
 VERSION_HEADER: Final = "x-service-api-version"  # VER-02
-API_VERSION: Final = "1.0"  # VER-02
+API_VERSION: Final = "1.0"  # VER-01; it is always sent, since what happens without it is not shown (VER-03)
 
 CURSOR_LIMIT_MIN: Final = 1  # LIM-01
 CURSOR_LIMIT_MAX: Final = 100  # LIM-01

@@ -1,4 +1,7 @@
-"""The JSON control API under /_sandbox/: what an operator, a test or a script can make the service do."""
+"""The JSON control API under /_sandbox/: what an operator, a test or a script can make the service do.
+
+Refunds too: the merchant's staff make them at the service, and no operation of its API is shown (STA-10).
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Purchase:
     is_buy_for_virtual_currency: bool | None = None
 
     def overridden_by(self, other: Purchase) -> Purchase:
-        """Return this purchase with whatever the other one gives in its place (EP2-12)."""
+        """Return this purchase with whatever the other one gives in its place (EP2-12, EP6-05)."""
         given = {each.name: getattr(other, each.name) for each in fields(other)}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 

@@ -43,7 +43,7 @@ def _chosen_language(request: Request) -> str:
 
 
 def _mode(request: Request) -> FormMode:
-    """Return how the form is shown: as it was opened with, or as the browser says; `embed` by default (ORD-44)."""
+    """Return how the form is shown: as it was opened with, or as the browser says (EP6-01, EP6-02); else `embed` (ORD-44)."""
     told = request.args.get("form_mode")
     if told in set(FormMode):
         return FormMode(told)

@@ -89,7 +89,7 @@ def _read(request: HttpRequest, source: _Source, size: int) -> bytes:
 
 
 def respond(answer: Answer) -> HttpResponse:
-    """The answer as a response: nothing at all on 200, else the error object (ERR-01 to ERR-03)."""
+    """The answer as a response: nothing at all on 200 (EVT-09), else the error object (ERR-01 to ERR-03)."""
     kind = HandingOver if answer.stored else HttpResponse
     if answer.status == 200:
         response = kind(b"", status=200)

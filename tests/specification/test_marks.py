@@ -158,6 +158,19 @@ def test_every_statement_is_proven_on_both_sides_and_no_other() -> None:
     assert proven & set(one_sided()) == set()
 
 
+def test_every_statement_is_cited_on_both_sides() -> None:
+    """Who reads a statement finds the lines that obey it, in the client or the app and in the sandbox."""
+    cited = {(id_, side_of(file)) for id_, files in citations().items() for file in files}
+    assert {(statement.id, side) for statement in statements() for side in SIDES} - cited == set()
+
+
+def test_statements_of_state_are_cited_by_the_policy() -> None:
+    """The rules of what an order is are there, and nowhere else."""
+    state = {statement.id for statement in statements() if statement.id.startswith("STA-")} - {"STA-10"}
+    cited = {id_ for id_, files in citations().items() if any("/policy/" in file for file in files)}
+    assert state | {"EVT-03", "EVT-04", "EVT-05", "EVT-06", "EVT-10", "EVT-12"} <= cited
+
+
 def test_the_page_counts_its_claims() -> None:
     """The number at the top is that of the rows, where a test stands once and says of how many of its cases."""
     text = PAGE.read_text(encoding="utf-8")
