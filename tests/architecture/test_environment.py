@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import pytest
 
 from example_project import environment
 from example_project.environment import EnvironmentFailed, Recipe
+from tests.__main__ import recipe
 
 PYPROJECT = """
 [project]
@@ -135,3 +137,9 @@ def test_failure_says_what_to_do(tool: type[Tool]) -> None:
     with pytest.raises(EnvironmentFailed, match=r"python3-pip.*uv") as caught:
         environment.ensure("tests", Recipe())
     assert "\n" not in str(caught.value)
+
+
+def test_the_environment_of_the_tests_can_make_another() -> None:
+    """tests/paths makes environments from inside it, on machines without uv, too; `venv --without-pip` gave it no pip."""
+    assert any(line.startswith("pip>=") for line in recipe({}).needed())
+    assert find_spec("pip") is not None
