@@ -22,6 +22,23 @@ class Refusal:
     message: str = "The customer is not known here."
 
 
+@dataclass(frozen=True, kw_only=True)
+class FailedRun:
+    """A receiver's attempt that failed, in plain values that hold nothing of the customer.
+
+    ``given_up``: it was the last attempt, and nothing happens until staff run the receiver again. ``order_id`` is "" where
+    the signal concerns no order. ``traceback`` names the classes and lines of code, without values and messages.
+    """
+
+    receiver: str
+    signal: str
+    project: str
+    order_id: str
+    attempt: int
+    given_up: bool
+    traceback: str
+
+
 class Hooks:
     """The shop's decisions. Every method may be overridden; the defaults are the safe answers."""
 
@@ -44,6 +61,13 @@ class Hooks:
         like any other checkout.
         """
         return None
+
+    def receiver_failed(self, run: FailedRun, error: BaseException) -> None:
+        """A receiver failed: the place to call an error tracker. Called after each failed attempt, outside any transaction.
+
+        ``error`` is the exception itself: its message, and the variables of its frames, may hold personal data. What is
+        raised here is logged and changes nothing; the next receivers wait until this returns.
+        """
 
     def build_checkout(self, request: HttpRequest, data: dict[str, Any]) -> dict[str, Any]:
         """Price and content of a sale that is asked for over REST: keyword arguments for ``flows.create_checkout``.

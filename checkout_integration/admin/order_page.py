@@ -19,6 +19,7 @@ from checkout_integration.admin.display import (
     short,
     visible,
 )
+from checkout_integration.admin.failures import failures_of_order
 from checkout_integration.admin.goods import goods_answer
 from checkout_integration.admin.page import Answer, Chapter, Page, Raw, Table, Value, chapter
 from checkout_integration.admin.payment import paid_answer, received_answer, verdict_answer
@@ -57,7 +58,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             _receipt(order, viewer),
         ],
         chapters=[_ours(order, viewer), *chapters_of(order, sees_personal_data=viewer.sees_personal_data)],
-        tables=[_items(items, viewer), _refunds(order, viewer)],
+        tables=[failures_of_order(deliveries, viewer), _items(items, viewer), _refunds(order, viewer)],
         timeline=timeline_of(order, viewer, announcements, deliveries),
         raws=[_document(order, viewer)],
     )

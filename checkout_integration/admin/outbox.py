@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from checkout_integration import flows
 from checkout_integration.admin.buttons import Button, Refused
 from checkout_integration.admin.display import NOTHING, badge, moment, pretty, short, visible
+from checkout_integration.admin.failures import failures_of_run
 from checkout_integration.admin.filters import ProjectFilter, words_filter
 from checkout_integration.admin.page import Answer, Page, Raw, Table, Value, chapter
 from checkout_integration.admin.pressing import ButtonScreen
@@ -168,6 +169,7 @@ class DeliveryScreen(ButtonScreen):
                     ],
                 )
             ],
+            tables=[failures_of_run(row, viewer)],
         )
 
     @admin.display(description=gettext_lazy("receiver"))

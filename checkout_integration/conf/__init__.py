@@ -38,7 +38,8 @@ def _first_problem() -> Problem | None:
 def _resolved(raw: Mapping[str, Any]) -> AppSettings:
     shared = {name: value for name, value in raw.items() if name not in APP_NAMES}
     projects = {alias: _project(alias, shared | dict(own)) for alias, own in raw["PROJECTS"].items()}
-    return AppSettings(projects=projects, receivers_run=raw.get("RECEIVERS_RUN", "request"))
+    own = {name.lower(): raw[name] for name in APP_NAMES - {"PROJECTS"} if name in raw}
+    return AppSettings(projects=projects, **own)
 
 
 def _project(alias: str, values: Mapping[str, Any]) -> Project:

@@ -71,10 +71,11 @@ def _asked(source: SecretSource) -> Secret:
 
 @dataclass(frozen=True, kw_only=True)
 class AppSettings:
-    """All settings: projects by alias, and who runs the receivers of signals."""
+    """All settings: projects by alias, who runs the receivers of signals, and what of their failures is logged."""
 
     projects: Mapping[str, Project]
     receivers_run: str = "request"
+    log_exception_messages: bool = False
 
     def project(self, alias: str = "default") -> Project:
         """The project of an alias. Raises ``KeyError`` for an unknown one."""

@@ -59,6 +59,7 @@ _PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: l
 
 SHAPES: Final[Mapping[str, Shape]] = {
     "RECEIVERS_RUN": _one_of("request", "celery", "worker"),
+    "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
     "UNBOUND_ORDERS": _one_of("review", "accept"),
     "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),
     "SIGNATURE_ENCODINGS": Shape(

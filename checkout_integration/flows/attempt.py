@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.flows.database import state_database, write_first
-from checkout_integration.flows.failure import place_of
+from checkout_integration.flows.receiver_failure import log_failure, report_failure, store_failure
 from checkout_integration.flows.rows import state_of
 from checkout_integration.flows.statement import ask
 from checkout_integration.models import Announcement, Checkout, Delivery, Order, ValidationDecision
@@ -120,18 +120,21 @@ def _held(delivery: Delivery) -> QuerySet[Delivery]:
 
 
 def _fail(delivery: Delivery, error: BaseException) -> None:
-    """Plans the next attempt of this receiver alone, or parks it.
+    """Plan the next attempt of this receiver alone, or give it up; log, store and report the failure.
 
     Only while it runs: what it wrote may be committed already, where a callback of its ``on_commit`` raised or the answer to
     the commit was lost. Then it is done, and once more would be twice.
     """
-    logger.error(
-        "Receiver %s failed at attempt %s: %s", delivery.receiver, delivery.attempts, place_of(error)
-    )
-    held = _held(delivery)
-    kind = type(error).__name__
-    if delivery.attempts >= MOST_ATTEMPTS:
-        held.update(state=Delivery.State.PARKED, slot=None, error=kind, finished_at=datetime.now(UTC))
+    log_failure(delivery, error)
+    given_up = delivery.attempts >= MOST_ATTEMPTS
+    planned: dict[str, Any] = {"slot": None, "error": type(error).__name__}
+    if given_up:
+        planned |= {"state": Delivery.State.PARKED, "finished_at": datetime.now(UTC)}
     else:
         due_at = datetime.now(UTC) + BACK_OFF[delivery.attempts - 1]
-        held.update(state=Delivery.State.DUE, slot=None, error=kind, due_at=due_at)
+        planned |= {"state": Delivery.State.DUE, "due_at": due_at}
+    with transaction.atomic(using=state_database()):
+        write_first()
+        if _held(delivery).update(**planned):
+            store_failure(delivery, error)
+    report_failure(delivery, error, given_up=given_up)

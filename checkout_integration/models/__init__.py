@@ -4,7 +4,7 @@ from checkout_integration.models.checkout import Checkout
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.notification import Notification, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
-from checkout_integration.models.outbox import Announcement, Delivery
+from checkout_integration.models.outbox import Announcement, Delivery, FailedAttempt
 from checkout_integration.models.sync import Installation, SyncCursor, SyncRun
 from checkout_integration.models.user import CheckoutUser
 
@@ -16,6 +16,7 @@ __all__ = [
     "Checkout",
     "CheckoutUser",
     "Delivery",
+    "FailedAttempt",
     "Incident",
     "Installation",
     "Notification",

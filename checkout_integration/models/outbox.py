@@ -96,3 +96,20 @@ class Delivery(Row):
 
     def __str__(self) -> str:
         return f"{self.announcement} → {self.receiver}"
+
+
+class FailedAttempt(Row):
+    """One attempt of a receiver that failed: when, and where in the shop's code. Never what the exception said."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="failed_attempts")
+    attempt = models.PositiveSmallIntegerField()
+    failed_at = InstantField(auto_now_add=True)
+    error = models.CharField(max_length=255, help_text=_("Class of the exception."))
+    traceback = models.TextField(help_text=_("Classes and lines of code, without values and messages."))
+
+    class Meta:
+        verbose_name = _("failed attempt")
+        verbose_name_plural = _("failed attempts")
+
+    def __str__(self) -> str:
+        return f"{self.delivery} ({self.attempt})"

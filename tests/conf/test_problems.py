@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkout_integration.conf import app_settings
-from checkout_integration.conf.problems import PROJECT_NAMES, problems, secret_problems
+from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES, problems, secret_problems
 from tests.conf.written import CANARY, GOOD, MISSING, OWN, found, with_own, with_shared
 
 
@@ -328,7 +328,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=5,
 )
-NAMES = st.sampled_from(sorted(PROJECT_NAMES | {"PROJECTS", "RECEIVERS_RUN"}))
+NAMES = st.sampled_from(sorted(PROJECT_NAMES | APP_NAMES))
 
 
 @given(st.dictionaries(NAMES, ANYTHING), st.dictionaries(NAMES, ANYTHING))

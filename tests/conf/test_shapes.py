@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from checkout_integration.conf.problems import OWN_NAMES, PROJECT_NAMES
+from checkout_integration.conf.problems import APP_NAMES, OWN_NAMES, PROJECT_NAMES
 from checkout_integration.conf.shapes import SHAPES
 from tests.conf.written import found, with_own, with_shared
 
 WRONG: list[tuple[str, list[object]]] = [
     ("RECEIVERS_RUN", ["thread", "", None, ["celery"], True]),
+    ("LOG_EXCEPTION_MESSAGES", ["no", 0, 1, None]),
     ("UNBOUND_ORDERS", ["reject", "Accept", None, {"accept"}, True]),
     ("LIST_ARRAY_STYLE", ["comma", None, 5]),
     ("SIGNATURE_ENCODINGS", ["hex", [], (), ["hexadecimal"], [["hex"]], [None], None, 5, {"hex"}]),
@@ -86,4 +87,4 @@ def test_a_value_of_the_right_shape_is_accepted(name: str, value: object) -> Non
 def test_every_setting_is_looked_at() -> None:
     """A new setting gets a shape, or a rule of its own here."""
     addresses = {"BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"}
-    assert set(SHAPES) | addresses | OWN_NAMES | {"HOOKS"} == PROJECT_NAMES | {"RECEIVERS_RUN"}
+    assert set(SHAPES) | addresses | OWN_NAMES | {"HOOKS"} == PROJECT_NAMES | APP_NAMES - {"PROJECTS"}

@@ -48,6 +48,7 @@ OURS: Final = frozenset(
     ValidationDecision.project ValidationDecision.code
     Announcement.idempotency_key Announcement.signal Announcement.project Announcement.arguments Announcement.state
     Delivery.receiver Delivery.state Delivery.fence Delivery.slot Delivery.error
+    FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure
     SyncCursor.project SyncCursor.lane
     Installation.project
