@@ -29,6 +29,7 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".environments"
+_OUTDATED = "The dependencies have changed: run this command with your own python3, which makes the environment again."
 _OWN_EXTRAS = re.compile(r"checkout-integration\[(.+)\]")
 
 
@@ -72,12 +73,14 @@ class Recipe:
 def ensure(name: str, recipe: Recipe) -> Path:
     """Return the Python of `.environments/<name>`, which is made first where it is missing or out of date.
 
-    Raises EnvironmentFailed when neither uv nor pip can make it.
+    Raises EnvironmentFailed when neither uv nor pip can make it, or when this Python is the one to be made again.
     """
     FOLDER.mkdir(exist_ok=True)
     folder = FOLDER / name
     with _only_one(FOLDER / f"{name}.lock"):
         if not _is_current(folder, recipe):
+            if Path(sys.prefix).resolve() == folder.resolve():
+                raise EnvironmentFailed(_OUTDATED)
             _say(f"Making {folder.relative_to(ROOT)} (once; again only when dependencies change) ...")
             make(folder, recipe.needed(), wheels=recipe.optional(), compiled=recipe.built())
             (folder / "key").write_text(recipe.key(), encoding="ascii")

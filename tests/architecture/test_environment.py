@@ -139,6 +139,18 @@ def test_failure_says_what_to_do(tool: type[Tool]) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_an_environment_does_not_replace_itself(
+    tool: type[Tool], repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python would be gone before it could make the new one: what is there stays."""
+    python = environment.ensure("tests", Recipe())
+    monkeypatch.setattr("sys.prefix", str(python.parent.parent))
+    (repository / "pyproject.toml").write_text(PYPROJECT.replace("django>=5.2", "django>=6.0"))
+    with pytest.raises(EnvironmentFailed, match="your own python3"):
+        environment.ensure("tests", Recipe())
+    assert python.exists()
+
+
 def test_the_environment_of_the_tests_can_make_another() -> None:
     """tests/paths makes environments from inside it, on machines without uv, too; `venv --without-pip` gave it no pip."""
     assert any(line.startswith("pip>=") for line in recipe({}).needed())
