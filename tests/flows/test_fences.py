@@ -1,0 +1,63 @@
+"""What belongs to another process is left to it: its lease, what it is handing to receivers, and what a rollback took."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.claims import Claim, claim, ready
+from checkout_integration.flows.lease import release
+from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.flows.crowd import in_background
+from tests.flows.shop import Listening, own, owned
+
+
+@pytest.mark.django_db
+def test_a_lease_of_another_process_is_not_released(listen: Listening) -> None:
+    """Who was overtaken and ends late must not let a third one in while the second one works."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    fan_out()
+    ((slow,),) = ready()
+    assert claim(slow) is Claim.WON
+    until = timezone.now() + timedelta(minutes=2)
+    Order.objects.update(receivers_lease_until=until, receivers_lease_fence="of-the-second")
+    release(slow)
+    assert Order.objects.get().receivers_lease_until is not None
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_what_another_process_fans_out_is_left_to_it(listen: Listening) -> None:
+    """It holds the rows until it commits: nobody else reads them as new, nor waits for them."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    read: list[int] = []
+    with transaction.atomic():
+        assert list(Announcement.objects.select_for_update().filter(state="new"))
+        other = in_background(lambda: read.append(fan_out()))
+        other.join(10)  # a bound: one that waits would wait for us
+        assert read == [0]
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_receiver_whose_transaction_was_taken_away_is_not_done(listen: Listening) -> None:
+    """A deadlock in InnoDB rolls everything back; a receiver that hides it has granted nothing."""
+
+    def grant(order: Order, **arguments: object) -> None:
+        own(order)
+        with connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")
+
+    listen(checkout_paid, grant)
+    OrderFactory(checkout=CheckoutFactory())
+    flows.run_deliveries()
+    assert (Delivery.objects.get().state, owned()) == ("due", 0)
