@@ -11,11 +11,12 @@ from checkout_integration.sandbox.cards import Card
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.fields import COUNTRY, Fields
 from checkout_integration.sandbox.methods import CryptoCurrency, PaymentMethod, Wallet
-from checkout_integration.sandbox.typed import CARD_NUMBER
+from checkout_integration.sandbox.typed import CARD_NUMBER, PHONE
 from checkout_integration.sandbox.wire import read_asked, read_decimal
 
 PAYING: Final = (
-    "card wallet crypto_currency secure3d saved notify_sale receipt_email billing_country billing_state billing_zip"
+    "card wallet crypto_currency secure3d saved recurring notify_sale receipt_email receipt_phone billing_country"
+    " billing_state billing_zip"
 ).split()
 """What may be told of a payment."""
 
@@ -64,8 +65,10 @@ def payment_of(asked: Asked) -> dict[str, Any]:
     told = {
         "method": _method_of(asked),
         "saved": asked.boolean("saved") or False,
+        "recurring": asked.boolean("recurring") or False,
         "notify_sale": asked.boolean("notify_sale") or False,
         "receipt_email": asked.text("receipt_email", longest=254) or "",
+        "receipt_phone": asked.matching("receipt_phone", PHONE, "a phone number") or "",
         "billing_country": asked.matching("billing_country", COUNTRY, "an ISO 3166-1 alpha-2 code") or "",
         "billing_state": asked.text("billing_state", longest=6) or "",
         "billing_zip": asked.text("billing_zip", longest=16) or "",

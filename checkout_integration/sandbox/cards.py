@@ -58,6 +58,7 @@ class Card:
                 "fingerprint": hashlib.sha256(b"sandbox" + self.number.encode()).hexdigest()[:32],
                 "secure3d": self.secure3d is True,
             },
+            "recurring_allowed": True,
         }
 
 

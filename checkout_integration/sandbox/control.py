@@ -53,6 +53,7 @@ class Control:
         return [
             Rule("/_sandbox/orders", methods=["GET"], endpoint=self.orders),
             Rule("/_sandbox/orders/<order_id>", methods=["GET"], endpoint=self.order),
+            Rule("/_sandbox/orders/<order_id>/renew", methods=["POST"], endpoint=self.renew),
             Rule("/_sandbox/orders/<order_id>/<action>", methods=["POST"], endpoint=self.act),
             Rule("/_sandbox/project", methods=["GET", "PATCH"], endpoint=self.project),
             Rule("/_sandbox/project/<project_id>", methods=["GET", "PATCH"], endpoint=self.project),
@@ -74,13 +75,20 @@ class Control:
     def act(self, request: Request, order_id: str, action: str) -> Response:
         """Do something with an order; answers the order, for `pay` with its `outcome`."""
         if action not in self._actions:
-            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}")
+            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}, renew")
         known, act = self._actions[action]
         asked = Asked(request, *known)
         asked.check()
         outcome = act(order_id, asked)
         told = self._told_fully(order_id)
         return json_answer(told if outcome is None else {"outcome": outcome, **told})
+
+    def renew(self, request: Request, order_id: str) -> Response:
+        """Take the next payment of a recurring agreement; answers the new order."""
+        asked = Asked(request, "declined")
+        declined = asked.boolean("declined") or False
+        asked.check()
+        return json_answer(self._told_fully(self._sandbox.payments.renew(order_id, declined=declined)))
 
     def project(self, request: Request, project_id: str = "") -> Response:
         """Tell a project, or change its settings; without an id the first one. Secrets are never told."""
@@ -163,6 +171,7 @@ class Control:
             "metadata": order.metadata,
             "transaction": order.transaction,
             "reversal": order.reversal,
+            "recurring_id": order.recurring_id,
             "expired": self._sandbox.payments.is_expired(order),
             "payment_form_url": self._sandbox.form_url(order.id),
             "notifications": [delivery.document() for delivery in deliveries],

@@ -65,7 +65,7 @@ class Documents:
             "refunded": refunded,
             "refunded_at": self._moment(order.refunded_at if refunded else None),
             "receipt_email": order.receipt_email,
-            "receipt_phone": "",
+            "receipt_phone": order.receipt_phone,
             "receipt_number": order.receipt_number,
             "receipt_url": order.receipt_url,
             "receipt_id": order.receipt_id,
@@ -102,10 +102,10 @@ class Documents:
                 "company_name": order.company_name,
                 "agreement_number": order.agreement_number,
             },
-            "recurring": False,
-            "recurring_id": "",
+            "recurring": order.recurring,
+            "recurring_id": order.recurring_id,
         }
-        return document
+        return document | self._agreement(order)
 
     def user(self, order: Order, context: Context = Context.WEBHOOK) -> dict[str, Any]:
         """Write the User of an order, or alone for user.validate; the list leaves out its id (ORD-48)."""
@@ -182,6 +182,15 @@ class Documents:
         return {
             "net_revenue": {"amount": net, "currency": order.currency},
             "fee": {"amount": fee, "currency": order.currency},
+        }
+
+    def _agreement(self, order: Order) -> dict[str, str]:
+        """Write what deployed services add about a recurring agreement, "" without one."""
+        if not self._profile.agreement_extras:
+            return {}
+        return {
+            "recurring_subscription_id": order.recurring_subscription_id,
+            "recurring_plan_id": order.recurring_plan_id,
         }
 
     def _method(self, order: Order, context: Context) -> dict[str, Any] | None:

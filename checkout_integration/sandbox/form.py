@@ -75,8 +75,8 @@ class Form:
         return to_form(self._sandbox.creation.order_again(order).id)
 
     def receipt(self, request: Request, order_id: str, receipt_id: str) -> Response:
-        """Show a receipt (ORD-15)."""
-        order = self._view.find(order_id)
+        """Show a receipt, that of a reversal item too (ORD-15, RFD-06)."""
+        order = self._sandbox.ledger.find(order_id)
         if order is None or order.receipt_id != receipt_id:
             return not_found()
         return page_answer(receipt_page(order))

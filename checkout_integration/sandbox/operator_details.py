@@ -45,8 +45,9 @@ class OperatorDetails:
         if order is None or order.reversal:
             return page_answer(message_page("No such order", "It is not there.", TO_OPERATOR), 404)
         deliveries = self._sandbox.outgoing.of_order(order_id)
-        refundable = order.status == OrderStatus.PROCESSED
-        refund = fill("refund", order_id=order.id, whole=order.charge_amount) if refundable else ""
+        left = order.charge_amount - order.refunded_amount
+        refundable = left and order.status in {OrderStatus.PROCESSED, OrderStatus.REFUNDED}
+        refund = fill("refund", order_id=order.id, whole=left) if refundable else ""
         content = fill(
             "order_page",
             order_id=order.id,

@@ -39,6 +39,7 @@ class OperatorPage:
             "expire": payments.expire,
             "refund": payments.refund,
             "chargeback": payments.chargeback,
+            "renew": payments.renew,
             "resend": payments.resend,
         }
 

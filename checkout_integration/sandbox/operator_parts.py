@@ -13,6 +13,7 @@ from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.outgoing import Delivery
 from checkout_integration.sandbox.pages import fill, joined
 from checkout_integration.sandbox.project import SandboxProject
+from checkout_integration.sandbox.renewals import is_renewable
 from checkout_integration.sandbox.run_log import Entry
 
 _COLUMNS: Final = ("Order", "Made", "For", "Amount", "Status", "Told", "Do")
@@ -72,7 +73,10 @@ def _name(order: Order) -> Markup:
 def _actions(order: Order, deliveries: Sequence[Delivery]) -> list[str]:
     if order.reversal:
         return []
-    return _BUTTONS.get(order.status, []) + (["resend"] if deliveries else [])
+    actions = [*_BUTTONS.get(order.status, [])]
+    if is_renewable(order):
+        actions.append("renew")
+    return actions + (["resend"] if deliveries else [])
 
 
 def buttons_part(order: Order, deliveries: Sequence[Delivery], then: str = "") -> Markup:

@@ -60,6 +60,7 @@ class Order:
     refunded_at: datetime | None = None
     refund: dict[str, Any] | None = None
     receipt_email: str = ""
+    receipt_phone: str = ""
     receipt_number: str = ""
     receipt_id: str = ""
     receipt_url: str = ""
@@ -80,7 +81,17 @@ class Order:
     agreement_number: str = ""
     agreement_accepted: bool = False
     notify_sale: bool = False
+    recurring: bool = False
+    recurring_id: str = ""
+    recurring_subscription_id: str = ""
+    recurring_plan_id: str = ""
     view_scheme: str = ""
+
+    @property
+    def refunded_amount(self) -> Decimal:
+        """How much of the charge has gone back so far."""
+        amount: Decimal = self.refund["amount"] if self.refund else Decimal(0)
+        return amount
 
     @property
     def account(self) -> str:
@@ -134,6 +145,8 @@ def read_sheet(sheet_text: str, **columns: Any) -> Order:
     sheet["user"] = {**NO_USER, **sheet["user"]}
     for name in _MONEY & sheet.keys():
         sheet[name] = Decimal(sheet[name])
+    if "refund" in sheet:
+        sheet["refund"]["amount"] = Decimal(sheet["refund"]["amount"])
     for name in _TIMES & sheet.keys():
         sheet[name] = read_moment(sheet[name])
     for name, word in _WORDS.items():

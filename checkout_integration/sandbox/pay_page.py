@@ -40,6 +40,11 @@ _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     Consent.UNANSWERED: ("The payment was refused.", "The seller did not answer in time. You can try again."),
     STALE: ("The payment was not confirmed.", "Your bank's question is no longer open. Please pay again."),
 }
+_CONSENTS: Final[Mapping[str, str]] = {
+    "saved": "Save this method for next time",
+    "notify_sale": "Tell me about sales by e-mail",
+}
+_RECURRING: Final[Mapping[str, str]] = {"recurring": "Renew this payment automatically"}
 _WRONG: Final = Markup(
     '<div class="notice" role="alert">Please check the marked fields. Nothing was charged.</div>'
 )
@@ -74,8 +79,10 @@ def pay_page(
         fields=_FIELDS[method](kept, problems),
         address=_us_address(kept, problems) if ask_country and country == "US" else "",
         email=input_field("email", "E-mail for the receipt", kept, problems, "you@example.com", "email"),
-        saved=_checked(kept, "saved"),
-        notify_sale=_checked(kept, "notify_sale"),
+        phone=input_field(
+            "phone", "Phone for the receipt (optional)", kept, problems, "+1 555 0100", "tel", needed=False
+        ),
+        consents=joined([_consent(name, text, kept) for name, text in _consents(method).items()]),
     )
     title = f"Pay {order.company_name}"
     return page(title, content, event="formRendered", scheme=order.view_scheme)
@@ -90,8 +97,16 @@ def _notice(refused: str) -> Markup:
     ).format(*_REFUSED[refused])
 
 
-def _checked(typed: Mapping[str, str], name: str) -> Markup:
-    return Markup("checked") if typed.get(name) == "1" else Markup()
+def _consents(method: str) -> Mapping[str, str]:
+    """Return what the buyer may agree to: renewals with a card only (MTH-11)."""
+    return {**_CONSENTS, **(_RECURRING if method == "card" else {})}
+
+
+def _consent(name: str, text: str, typed: Mapping[str, str]) -> Markup:
+    checked = Markup("checked") if typed.get(name) == "1" else Markup()
+    return Markup(
+        '<p class="check"><input type="checkbox" id="{0}" name="{0}" value="1" {2}><label for="{0}">{1}</label></p>'
+    ).format(name, text, checked)
 
 
 def _tabs(order_id: str, chosen: str, country: str) -> Markup:

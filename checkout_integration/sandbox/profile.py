@@ -32,6 +32,7 @@ class Profile:
         unacknowledged_is_rejected: a payment whose notification nobody took turns `rejected`.
         breakdown_in_webhook: notifications carry `net_revenue` and `fee`.
         platform_key: what an item calls the platform of its activation code.
+        agreement_extras: orders carry identifiers of the recurring agreement's subscription and plan.
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
         total_count_is_boolean: `total_count` of a cursor list is a boolean, as it is listed (LST-05).
@@ -56,6 +57,7 @@ class Profile:
     unacknowledged_is_rejected: bool
     breakdown_in_webhook: bool
     platform_key: str
+    agreement_extras: bool
     item_extras: bool
     whole_seconds: bool
     total_count_is_boolean: bool
@@ -81,6 +83,7 @@ FIELD: Final = Profile(
     unacknowledged_is_rejected=True,
     breakdown_in_webhook=False,
     platform_key="platform_id",
+    agreement_extras=True,
     item_extras=True,
     whole_seconds=False,
     total_count_is_boolean=False,
@@ -106,6 +109,7 @@ SPEC: Final = Profile(
     unacknowledged_is_rejected=False,
     breakdown_in_webhook=True,
     platform_key="platform",
+    agreement_extras=False,
     item_extras=False,
     whole_seconds=True,
     total_count_is_boolean=True,

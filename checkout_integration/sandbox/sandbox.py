@@ -18,11 +18,13 @@ from checkout_integration.sandbox.faults import FaultSwitchboard
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.listing import Listing
 from checkout_integration.sandbox.moments import read_moment, write_moment
+from checkout_integration.sandbox.moves import Moves
 from checkout_integration.sandbox.outgoing import Outgoing
 from checkout_integration.sandbox.payments import Payments
 from checkout_integration.sandbox.profile import profile_named
 from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.project_memory import ProjectMemory
+from checkout_integration.sandbox.renewals import Renewals
 from checkout_integration.sandbox.run_log import RunLog
 from checkout_integration.sandbox.store import Store
 from checkout_integration.sandbox.testing_cases import TestingCases
@@ -36,7 +38,8 @@ class Sandbox:
 
     Attributes:
         projects: the merchant's projects; `projects.update(...)` changes settings.
-        payments: what happens to orders: `pay`, `decline`, `cancel`, `refund`, `chargeback`, `expire`, `resend`.
+        payments: what happens to orders: `pay`, `decline`, `cancel`, `refund`, `chargeback`, `renew`, `expire`,
+            `resend`.
         ledger: the orders themselves.
         clock: virtual time; `clock.advance(seconds)`, and `turn_back(seconds)` of the sandbox itself.
         faults: the fault switchboard.
@@ -80,15 +83,10 @@ class Sandbox:
             profile=self.profile,
         )
         approval = Approval(self.projects, self.documents, self.clock, self.faults, self.log)
-        self.payments = Payments(
-            self.store,
-            self.ledger,
-            self.outgoing,
-            approval,
-            self.clock,
-            self.profile,
-            self.deliveries.wake,
+        self._moves = Moves(
+            self.store, self.ledger, self.outgoing, self.clock, self.profile, self.deliveries.wake
         )
+        self.payments = Payments(self._moves, approval, Renewals(self._moves, self.projects))
         self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
         self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
         listed = UnreliableLedger(self.ledger, self.store, self.faults)
@@ -98,11 +96,11 @@ class Sandbox:
     @property
     def public_url(self) -> str:
         """The address under which buyers reach the sandbox, without a slash at the end."""
-        return self.payments.public_url
+        return self._moves.public_url
 
     @public_url.setter
     def public_url(self, url: str) -> None:
-        self.payments.public_url = url.rstrip("/")
+        self._moves.public_url = url.rstrip("/")
 
     def form_url(self, order_id: str) -> str:
         """Return {order_form_url}/?order_id=<order_id> (EP6-03)."""

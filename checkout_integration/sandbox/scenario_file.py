@@ -31,6 +31,7 @@ VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
         ("try_again", "order", "as"),
         ("refund", "order", "amount reason"),
         ("chargeback", "order", ""),
+        ("renew", "order", "as declined"),
         ("expire", "order", ""),
         ("resend", "order", "event"),
         ("advance", "by", "times"),

@@ -64,6 +64,7 @@ class Steps:
             **dict.fromkeys(_SHORT, self._short_fault),
             "create": self._create,
             "try_again": self._try_again,
+            "renew": self._renew,
             "advance": self._advance,
             "fault": self._fault,
             "faults_off": self._faults_off,
@@ -140,6 +141,14 @@ class Steps:
         self.orders[name] = self.service.try_again(self.order_id(step))
         self.references[name] = self.references[str(step.settings["order"])]
         return f"{name} is order {self.orders[name]}"
+
+    def _renew(self, step: Step) -> str:
+        name = str(step.settings.get("as") or f"{step.settings['order']} renewed")
+        asked = {"declined": True} if step.settings.get("declined") else {}
+        renewal = self.service.control("POST", f"orders/{self.order_id(step)}/renew", asked)
+        self.orders[name] = str(renewal["id"])
+        self.references[name] = self.references[str(step.settings["order"])]
+        return f"{name} is order {self.orders[name]}: {renewal['status']}"
 
     def _advance(self, step: Step) -> str:
         seconds = span_of(step.settings["by"])

@@ -22,6 +22,7 @@ METHODS: Final = {"card": "Card", "wallet": "Wallet", "crypto": "Crypto currency
 CARD_NUMBER: Final = re.compile(r"\d{13,19}", re.ASCII)
 _EXPIRY: Final = re.compile(r"(0[1-9]|1[0-2])\s*/\s*(?:20)?(\d\d)", re.ASCII)
 _CVC: Final = re.compile(r"\d{3,4}", re.ASCII)
+PHONE: Final = re.compile(r"\+?[0-9][0-9 ()-]{3,30}", re.ASCII)
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _NAME: Final = re.compile(r"\S{3,120}")
 
@@ -32,18 +33,21 @@ class Typed:
 
     Attributes:
         method: what is paid with, None when anything typed is wrong.
-        email, country, state, zip: the other fields; an unknown country is "".
+        email, phone, country, state, zip: the other fields; an unknown country is "".
         saved: the method is to be kept for next time (MTH-06).
+        recurring: the buyer agrees to renewals (ORD-46).
         notify_sale: the buyer wants to hear of sales (ORD-19).
         problems: field name to what is wrong with it, in words.
     """
 
     method: PaymentMethod | None
     email: str
+    phone: str
     country: str
     state: str
     zip: str
     saved: bool
+    recurring: bool
     notify_sale: bool
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -55,6 +59,9 @@ def read_typed(form: Mapping[str, str], now: datetime, *, ask_address: bool) -> 
     email = form.get("email", "").strip()
     if len(email) > 254 or not _EMAIL.fullmatch(email):
         problems["email"] = "The receipt needs an e-mail address."
+    phone = form.get("phone", "").strip()
+    if phone and not PHONE.fullmatch(phone):
+        problems["phone"] = "Write the phone number with digits, or leave it out."
     country = form.get("country", "") if form.get("country") in COUNTRIES else ""
     state, code = form.get("state", "").strip()[:6], form.get("zip", "").strip()[:16]
     if ask_address:
@@ -62,13 +69,19 @@ def read_typed(form: Mapping[str, str], now: datetime, *, ask_address: bool) -> 
     return Typed(
         method=None if problems else method,
         email=email,
+        phone=phone,
         country=country,
         state=state,
         zip=code,
         saved=form.get("saved") == "1",
+        recurring=form.get("recurring") == "1" and _may_recur(method),
         notify_sale=form.get("notify_sale") == "1",
         problems=problems,
     )
+
+
+def _may_recur(method: PaymentMethod | None) -> bool:
+    return method is not None and bool(method.method()["recurring_allowed"])
 
 
 def _check_address(country: str, state: str, code: str, problems: dict[str, str]) -> None:

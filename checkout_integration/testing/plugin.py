@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from checkout_integration.sandbox import Sandbox
     from checkout_integration.testing.delivery import Deliver
     from checkout_integration.testing.orderings import Orderings
+    from checkout_integration.testing.service import CheckoutSandbox
 
 
 @pytest.fixture
-def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[Sandbox]:
+def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[CheckoutSandbox]:
     """A running sandbox on a loopback socket, with ``CHECKOUT_INTEGRATION`` pointed at it.
 
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
-    address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. Await them with
-    ``checkout_sandbox.wait_idle()``; receivers run when the test calls ``flows.run_deliveries()``.
+    address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. ``pay``, ``decline``, ``cancel``,
+    ``refund``, ``chargeback`` and ``renew`` return when the shop was notified; receivers run when the test calls
+    ``flows.run_deliveries()``.
     """
     from checkout_integration.testing.service import running_sandbox
 

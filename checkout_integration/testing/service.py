@@ -4,20 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from decimal import Decimal
+from typing import Any, Unpack
 
 from django.urls import reverse
 
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
+from checkout_integration.sandbox.methods import PaymentMethod
+from checkout_integration.sandbox.payments import Outcome, PaymentDetails
 
 ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL")
+
+
+class CheckoutSandbox(Sandbox):
+    """The value of the fixture ``checkout_sandbox``: a sandbox with the acts of customers, banks and operators.
+
+    Each act returns when its notification was delivered, or was refused once: receivers run when the test calls
+    ``flows.run_deliveries()``.
+    """
+
+    def pay(
+        self, order_id: str, method: PaymentMethod | None = None, **details: Unpack[PaymentDetails]
+    ) -> Outcome:
+        """Pay an order on the form.
+
+        Args:
+            order_id: ``checkout.order_id``.
+            method: a ``Card``, ``Wallet`` or ``CryptoCurrency`` of the sandbox; a card that pays when it is left out.
+            **details: what the customer says beside it; ``recurring=True`` agrees to renewals.
+
+        Returns:
+            Whether it was paid, declined, or refused by the shop's answer to user.validate.
+
+        """
+        outcome = self.payments.pay(order_id, method, **details)
+        self._settle()
+        return outcome
+
+    def decline(self, order_id: str) -> None:
+        """Let the payment system reject the payment."""
+        self.payments.decline(order_id)
+        self._settle()
+
+    def cancel(self, order_id: str, *, after_payment: bool = False) -> None:
+        """Cancel an unpaid order; with ``after_payment`` one that was paid."""
+        self.payments.cancel(order_id, after_payment=after_payment)
+        self._settle()
+
+    def refund(self, order_id: str, amount: Decimal | int | str | None = None, reason: str = "") -> None:
+        """Refund a payment, or a part of it: call it again for a further part.
+
+        Args:
+            order_id: a paid order.
+            amount: the part, in the currency of the charge; all that is left when it is left out.
+            reason: why, for people.
+
+        """
+        part = None if amount is None else Decimal(amount)
+        self.payments.refund(order_id, amount=part, reason=reason)
+        self._settle()
+
+    def chargeback(self, order_id: str) -> None:
+        """Let the customer's bank take a payment back."""
+        self.payments.chargeback(order_id)
+        self._settle()
+
+    def renew(self, order_id: str, *, declined: bool = False) -> str:
+        """Take the next payment of an agreement that ``pay(…, recurring=True)`` began.
+
+        Args:
+            order_id: any paid order of the agreement.
+            declined: the bank rejects this payment.
+
+        Returns:
+            The id of the new order, which has the metadata and the ``recurring_id`` of the old one.
+
+        """
+        renewal = self.payments.renew(order_id, declined=declined)
+        self._settle()
+        return renewal
+
+    def _settle(self) -> None:
+        if not self.wait_idle():
+            raise TimeoutError("the sandbox is still delivering after ten seconds")
 
 
 @contextmanager
 def running_sandbox(
     settings: Any, shop: str = "", *, profile: str = "field", clock: VirtualClock | None = None
-) -> Iterator[Sandbox]:
+) -> Iterator[CheckoutSandbox]:
     """Runs a sandbox with the shop's projects and points the settings at it.
 
     Args:
@@ -30,7 +106,7 @@ def running_sandbox(
     written: Mapping[str, Any] = settings.CHECKOUT_INTEGRATION
     projects = {alias: _with_sandbox_secret(alias, own) for alias, own in written["PROJECTS"].items()}
     known = [_known_to_the_service(alias, own, shop) for alias, own in projects.items()]
-    with Sandbox(known, profile=profile, clock=clock) as sandbox, SandboxServer(sandbox) as server:
+    with CheckoutSandbox(known, profile=profile, clock=clock) as sandbox, SandboxServer(sandbox) as server:
         settings.CHECKOUT_INTEGRATION = {
             **written,
             "PROJECTS": projects,

@@ -12,7 +12,6 @@ from django.dispatch import receiver
 
 from checkout_integration import flows
 from checkout_integration.models import Announcement, Notification, Order
-from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.assertions import (
     assert_acknowledged,
@@ -28,6 +27,7 @@ from checkout_integration.testing.payloads import (
     NotificationDocumentFactory,
     OrderDocumentFactory,
 )
+from checkout_integration.testing.service import CheckoutSandbox
 
 granted: list[str] = []
 
@@ -44,6 +44,12 @@ def granting() -> Any:
     receiver(checkout_paid)(grant)
     yield granted
     checkout_paid.disconnect(grant)
+
+
+def notified(sandbox: CheckoutSandbox) -> list[tuple[str, int]]:
+    """Return the event of each notification that was sent, with the shop's response."""
+    sent = [entry for entry in sandbox.log.entries() if entry.direction == "out"]
+    return [(entry.note.partition(",")[0], entry.status) for entry in sent]
 
 
 def test_loading_the_plugin_imports_no_django() -> None:
@@ -140,22 +146,20 @@ class TestSandbox:
     """``checkout_sandbox``."""
 
     def test_a_sale_from_form_to_refund(
-        self, checkout_sandbox: Sandbox, live_server: Any, granting: list[str]
+        self, checkout_sandbox: CheckoutSandbox, live_server: Any, granting: list[str]
     ) -> None:
         """With ``live_server`` the shop hears of what happens, over real sockets."""
         checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
-        checkout_sandbox.payments.pay(checkout.order_id)
-        assert checkout_sandbox.wait_idle()
+        checkout_sandbox.pay(checkout.order_id)
         flows.run_deliveries()
         assert_granted(checkout)
-        checkout_sandbox.payments.refund(checkout.order_id)
-        assert checkout_sandbox.wait_idle()
+        checkout_sandbox.refund(checkout.order_id)
         flows.run_deliveries()
         assert_taken_back(checkout)
         assert granting == [checkout.reference]
         assert Announcement.objects.filter(signal=checkout_reversed.name).count() == 1
 
-    def test_without_a_server_nobody_is_told(self, checkout_sandbox: Sandbox) -> None:
+    def test_without_a_server_nobody_is_told(self, checkout_sandbox: CheckoutSandbox) -> None:
         """The list still tells what happened."""
         checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
         checkout_sandbox.payments.pay(checkout.order_id)
@@ -164,6 +168,37 @@ class TestSandbox:
         flows.sync_transactions()
         flows.run_deliveries()
         assert_granted(checkout)
+
+    def test_refunds_in_parts_and_renewals(self, checkout_sandbox: CheckoutSandbox, live_server: Any) -> None:
+        """Two parts, a renewal and its chargeback, one call each; the shop has been notified when it returns."""
+        checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+        assert checkout_sandbox.pay(checkout.order_id, recurring=True) == "paid"
+        checkout_sandbox.refund(checkout.order_id, "4.00", reason="One of two hats")
+        checkout_sandbox.refund(checkout.order_id, Decimal("5.99"))
+        renewal = checkout_sandbox.renew(checkout.order_id)
+        checkout_sandbox.chargeback(renewal)
+        events = [
+            "payment.success",
+            "payment.refund",
+            "payment.refund",
+            "payment.success",
+            "payment.chargeback",
+        ]
+        assert notified(checkout_sandbox) == [(event, 200) for event in events]
+        order = checkout_sandbox.ledger.find(checkout.order_id)
+        assert order is not None and order.refunded_amount == Decimal("9.99")
+        assert Order.objects.get(order_id=renewal).status == "chargeback"
+
+    def test_declined_and_cancelled(self, checkout_sandbox: CheckoutSandbox, live_server: Any) -> None:
+        """A declined payment, a cancelled one, and one that was cancelled after it."""
+        orders = [flows.create_checkout(amount=Decimal(1), currency="USD").order_id for _ in range(3)]
+        checkout_sandbox.decline(orders[0])
+        checkout_sandbox.cancel(orders[1])
+        checkout_sandbox.pay(orders[2])
+        checkout_sandbox.cancel(orders[2], after_payment=True)
+        events = ["payment.cancel", "payment.cancel", "payment.success", "payment.cancel"]
+        assert notified(checkout_sandbox) == [(event, 200) for event in events]
+        assert set(Order.objects.values_list("status", flat=True)) == {"rejected", "canceled"}
 
     def test_a_real_secret_never_reaches_it(self, settings: Any, request: pytest.FixtureRequest) -> None:
         """A project's own secret is replaced, and so are addresses of its own."""

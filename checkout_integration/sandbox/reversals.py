@@ -1,0 +1,116 @@
+"""Money back: refunds, in full or in parts, and chargebacks (STA-06, STA-07)."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
+from checkout_integration.sandbox.currencies import display_money, round_money, smallest_unit
+from checkout_integration.sandbox.failure import RefusedError
+from checkout_integration.sandbox.moves import Moves, receipt_number
+from checkout_integration.sandbox.order import Order
+
+
+class Reversals:
+    """Refunds and charges back; each with its message, and in the field with its own item in the list."""
+
+    def __init__(self, moves: Moves) -> None:
+        """Work on the orders of `moves`."""
+        self._moves = moves
+
+    def refund(self, order_id: str, amount: Decimal | None, reason: str) -> None:
+        """Refund a processed order, or a further part of one that was refunded in part.
+
+        Args:
+            order_id: the order.
+            amount: a part, in the currency of the charge; what is left of the charge when it is None.
+            reason: why, for people.
+
+        Raises:
+            RefusedError: 404 no such order, 409 nothing to refund, 400 a part that cannot be paid back.
+        """
+        with self._moves.transaction():
+            order = self._moves.order(order_id)
+            left = order.charge_amount - order.refunded_amount
+            if order.status not in {OrderStatus.PROCESSED, OrderStatus.REFUNDED} or not left:
+                raise RefusedError(409, "fm000020", "the order is not processed")
+            if not (order.method or {}).get("refund_allowed", True):
+                raise RefusedError(409, "fm000023", "the payment method allows no refund")
+            part = left if amount is None else _checked_part(amount, left, order.charge_currency)
+            self._reverse(order, OrderStatus.REFUNDED, Event.PAYMENT_REFUND, part, reason)
+
+    def chargeback(self, order_id: str) -> None:
+        """Let the payment system take a processed payment back.
+
+        Raises:
+            RefusedError: 404 no such order, 409 not processed.
+        """
+        with self._moves.transaction():
+            order = self._moves.order(order_id)
+            if order.status != OrderStatus.PROCESSED:
+                raise RefusedError(409, "fm000020", "the order is not processed")
+            self._reverse(
+                order, OrderStatus.CHARGEBACK, Event.PAYMENT_CHARGEBACK, order.charge_amount, "Chargeback"
+            )
+
+    def _reverse(self, order: Order, status: OrderStatus, event: Event, part: Decimal, reason: str) -> None:
+        ended_at, receipt_id = self._moves.end_of(order), uuid.uuid4().hex
+        second_item = self._moves.profile.reversal_is_second_item
+        document_id = str(uuid.uuid4()) if second_item else order.id
+        receipt_url = self._moves.receipt_url(document_id, receipt_id) if second_item else order.receipt_url
+        refund: dict[str, Any] = {
+            "amount": part,
+            "currency": order.charge_currency,
+            "reason": reason,
+            "code": "01" if status == OrderStatus.REFUNDED else "02",
+            "receipt_number": receipt_number(receipt_id),
+            "receipt_url": receipt_url,
+        }
+        # WHY the sum: an order has one refund object, which tells everything that went back so far.
+        total = {**refund, "amount": order.refunded_amount + part}
+        reversed_order = replace(order, status=status, refunded=True, refunded_at=ended_at, refund=total)
+        self._moves.change(reversed_order, event)
+        if second_item:
+            self._moves.ledger.add(
+                replace(
+                    _share_of(reversed_order, part),
+                    id=document_id,
+                    created_at=ended_at,
+                    refund=refund,
+                    receipt_id=receipt_id,
+                    receipt_number=receipt_number(receipt_id),
+                    receipt_url=receipt_url,
+                    reversal=True,
+                    webhook_url="",
+                )
+            )
+
+
+def _share_of(order: Order, part: Decimal) -> Order:
+    """Return the order with the amounts of the part that goes back: a reversal item has its own."""
+    share = part / order.charge_amount
+    amount = round_money(order.amount * share, order.currency)
+    tax = round_money(order.tax_amount * share, order.currency)
+    # WHY: the price is what the tax was added to, or what it is a part of.
+    added = order.amount - order.original_amount
+    return replace(
+        order,
+        amount=amount,
+        tax_amount=tax,
+        original_amount=amount - tax if added else amount,
+        charge_amount=part,
+    )
+
+
+def _checked_part(amount: Decimal, left: Decimal, currency: str) -> Decimal:
+    """Return a part that can be paid back: positive, two decimals (RFD-01), not more than is left."""
+    if not 0 < amount <= left:
+        wanted = f"above zero, {display_money(left, currency)} at most"
+    elif round_money(amount, currency) != amount:
+        wanted = f"no parts of {display_money(smallest_unit(currency), currency)}"
+    else:
+        return amount
+    raise RefusedError(400, "fm000002", "this amount cannot be refunded", f"amount: {wanted}")
