@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
@@ -39,19 +40,35 @@ class FailedRun:
     traceback: str
 
 
+Validator: TypeAlias = Callable[[User], "bool | Refusal"]
+"""Answers whether a customer may pay, as `Hooks.validate_user` does."""
+
+
 class Hooks:
     """The shop's decisions. Every method may be overridden; the defaults are the safe answers."""
 
     def validate_user(self, user: User) -> bool | Refusal:
         """May this customer pay? Called for user.validate, in the request, outside any transaction.
 
-        True approves; False or a `Refusal` refuses, and so do an exception and any other answer. It must answer within the
-        service's time limit (about 5 s; aim at 1 s) and must not grant anything: several calls for one customer are normal.
+        True approves; False or a `Refusal` refuses, and so do an exception and any other answer. It must answer within
+        ``VALIDATE_BUDGET`` (the service waits about 5 s; aim at 1 s) and must not grant anything: several calls for one
+        customer are normal. It may run in a thread of its own, with database connections of its own. See docs/validation.md.
         """
         return False
 
+    def validators(self) -> Sequence[Validator]:
+        """Who is asked whether a customer may pay, in turn; the first refusal stands, and without any everybody is refused.
+
+        Called for each user.validate that is no exact repetition, together with what it returns: all of them share
+        ``VALIDATE_BUDGET``.
+        """
+        return [self.validate_user]
+
     def find_user(self, user: User) -> Any:
-        """The account of a customer who is seen for the first time, or None. Called inside the ledger's transaction."""
+        """The account of a customer who is seen for the first time, or None.
+
+        Called inside the ledger's transaction, or outside any for a customer whom `validators` have just approved.
+        """
         return None
 
     def resolve_checkout(self, order: Order) -> Any:

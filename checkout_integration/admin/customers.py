@@ -17,7 +17,10 @@ from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.models import CheckoutUser, Order
 
-PERSONAL = ("name", "email", "phone", "ip", "locale", "address", "metadata")
+PERSONAL = (
+    *("name", "email", "phone", "ip", "locale", "address", "metadata"),
+    *("notify_new_region", "notify_new_region_email"),
+)
 
 
 @admin.register(CheckoutUser)
@@ -52,7 +55,7 @@ class CustomerScreen(ButtonScreen):
                         (_("erased"), moment(row.erased_at)),
                     ],
                 ),
-                chapter(_("As their latest order told"), self._told(viewer, row)),
+                chapter(_("As their latest order and user.validate say"), self._told(viewer, row)),
             ],
             tables=[order_table(viewer, Order.objects.filter(user=row))],
         )

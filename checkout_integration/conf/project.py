@@ -37,6 +37,8 @@ class Project:
     accept_test_payments: bool = False
     signature_encodings: tuple[str, ...] = ("hex",)
     validate_refuse_status: int = 403
+    validate_budget: float = 3.0
+    validate_when_late: str = "refuse"
     retry_interval: int = 600
     list_end_parameter: str = "project_date_to"
     list_array_style: str = "brackets"

@@ -42,8 +42,12 @@ def _are_encodings(value: object) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(each in tuple(Encoding) for each in value)
 
 
-def _is_time_limit(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= HOUR
+def _is_time_limit(value: object, most: float = HOUR) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= most
+
+
+def _is_budget(value: object) -> bool:
+    return _is_time_limit(value, most=60)
 
 
 def _is_web_address_or_empty(value: object) -> bool:
@@ -66,6 +70,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
         fits=_are_encodings, mend=f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}"
     ),
     "VALIDATE_REFUSE_STATUS": _whole(400, 499, "a whole number from 400 to 499"),
+    "VALIDATE_BUDGET": Shape(fits=_is_budget, mend="a number of seconds, more than 0 and at most 60"),
+    "VALIDATE_WHEN_LATE": _one_of("refuse", "approve"),
     "LIST_PAGE_SIZE": _whole(2, 1000, "a whole number from 2 to 1000 (chained paging needs two rows a page)"),
     "RETRY_INTERVAL": _SECONDS,
     "LIST_MARGIN": _SECONDS,

@@ -17,7 +17,7 @@ from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.repeating import DATABASE_AWAY
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.hooks import load_hooks
-from checkout_integration.models import CheckoutUser
+from checkout_integration.models import Checkout, CheckoutUser
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.erasure import without_customer
 from checkout_integration.protocol.user import User
@@ -49,6 +49,33 @@ def named(project: Project, identity: str) -> CheckoutUser | None:
     if known is None:
         _hold_place(project, identity)
     return known
+
+
+def is_recorded(project: Project, identity: str) -> bool:
+    """Return whether the customer has a row or a tombstone, or no identity by which one could be found."""
+    return not identity or standing(project, [identity, *tombstones_of(identity)]).exists()
+
+
+def find_or_create(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
+    """Return the customer's row or tombstone, locked; a row is inserted for one who has none.
+
+    Raises ``IntegrityError`` when another transaction has erased them meanwhile: the caller repeats its whole transaction.
+    """
+    known = _locked_users(project, [identity]).get(identity)
+    if known is not None:
+        return known
+    row = _row_of(project, identity, user, account_id)
+    insert_once([row], "project", "identity")
+    if any_erased(project, tombstones_of(identity)):
+        raise ErasedMeanwhile
+    return _locked_users(project, [identity])[identity]  # it may be one that another transaction has inserted
+
+
+def account_before_order(project: Project, identity: str, user: User) -> Any:
+    """Return the key of the account of a customer of whom no order has come: that of their latest sale, else the hook's."""
+    sales = Checkout.objects.using(state_database()).filter(project=project.alias, identity=identity)
+    buyer = sales.exclude(user=None).order_by("-pk").values_list("user_id", flat=True).first()
+    return _account_by_hook(project, user) if buyer is None else buyer
 
 
 def _hold_place(project: Project, identity: str) -> None:
@@ -163,11 +190,15 @@ def forget_erased(project: Project, entries: Sequence[Entry]) -> None:
 def _new_user(project: Project, identity: str, entry: Entry, account_id: Any) -> CheckoutUser:
     told = entry.after.order.user
     assert told is not None  # it has an identity
+    return _row_of(project, identity, told, account_id)
+
+
+def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
     return CheckoutUser(
         project=project.alias,
         identity=identity,
-        external_id=as_column_text(told.external_id),
-        user_id=as_column_text(told.id),
+        external_id=as_column_text(user.external_id),
+        user_id=as_column_text(user.id),
         account_id=account_id,
     )
 
@@ -178,9 +209,13 @@ def _account_of(project: Project, entry: Entry) -> Any:
     assert told is not None
     if entry.checkout and entry.checkout.user_id:
         return entry.checkout.user_id
+    return _account_by_hook(project, told)
+
+
+def _account_by_hook(project: Project, user: User) -> Any:
     try:
         with transaction.atomic(using=state_database()):  # what the hook breaks is undone
-            account = load_hooks(project.hooks).find_user(told)
+            account = load_hooks(project.hooks).find_user(user)
             return account.pk if account is not None else None
     except DATABASE_AWAY:
         raise

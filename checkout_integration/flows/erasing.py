@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from django.apps import apps
 from django.db import models, transaction
@@ -112,7 +112,8 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
     """Turns the rows of all identities of the customer into tombstones; returns which."""
     users = CheckoutUser.objects.using(state_database()).filter(project=person.project, erased_at=None)
     theirs = users.filter(Q(pk__in=person.users) | Q(identity__in=person.identities))
-    erased = {"external_id": "", "user_id": "", "account": None, "erased_at": datetime.now(UTC)}
+    erased: dict[str, Any] = {"external_id": "", "user_id": "", "account": None, "validated": {}}
+    erased["erased_at"] = datetime.now(UTC)
     with transaction.atomic(using=state_database()):
         write_first()
         # Locked: news that has just found such a row commits first, and its order is erased with the others. Not by `locked`,

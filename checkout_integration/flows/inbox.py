@@ -85,6 +85,12 @@ def keep(row: Notification) -> Keeping:
     return Keeping.NEW
 
 
+def count_repetition(row: Notification) -> None:
+    """Count one more receipt of a notification that is stored. Nothing else of its row changes."""
+    stored = Notification.objects.using(state_database()).filter(key=row.key)
+    stored.update(receipts=F("receipts") + 1, last_received_at=row.received_at, delivery_try=row.delivery_try)
+
+
 def told_of_orders(project: str, order_ids: Sequence[str]) -> QuerySet[Notification]:
     """The notifications of these orders; the object of a user.validate is a customer, whose id may be the same."""
     told = Notification.objects.using(state_database()).filter(project=project, object_id__in=order_ids)

@@ -148,7 +148,10 @@ def find_persons(
         elif order or order_id:
             users, orders = users.none(), orders.filter(order_id=order.order_id if order else order_id)
         elif email:
-            users, orders = users.filter(_named(email, "")), orders.filter(_written_to(email))
+            users, orders = (
+                users.filter(_named(email, "") | _newsletter_to(email)),
+                orders.filter(_written_to(email)),
+            )
         else:
             # The id of the service stands in a column only where it is all that a customer is known by.
             told = Q(document__user__id=user_id) if user_id else Q(pk__in=[])
@@ -163,6 +166,11 @@ def _written_to(email: str) -> Q:
         asked |= Q(personal_data__document__receipt_email=spelling)
         asked |= Q(personal_data__document__user__email=spelling)
     return asked
+
+
+def _newsletter_to(email: str) -> Q:
+    spellings = sorted({email, email.lower()})
+    return Q(validated__notify_new_region_email__value__in=spellings)
 
 
 def _named(external_id: str, user_id: str) -> Q:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Final
 
@@ -13,6 +14,7 @@ from checkout_integration.models import CheckoutUser, PersonalData
 from checkout_integration.protocol import strict_json
 
 SALT: Final = "checkout_integration.erased"
+REQUEST_SALT: Final = "checkout_integration.request"
 IDS: Final = re.compile(rb'"(id|external_id)"\s*:\s*("(?:[^"\\]|\\.){1,255}")')
 MOST_IDS: Final = 100
 
@@ -23,8 +25,21 @@ def tombstones_of(identity: str) -> list[str]:
     Whoever holds the tables but not Django's SECRET_KEY cannot try out which ids it may have been. The keys of
     SECRET_KEY_FALLBACKS are tried too: a tombstone holds for as long as its key is listed.
     """
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS] if identity else []
-    return [salted_hmac(SALT, identity, secret=key, algorithm="sha256").hexdigest() for key in keys]
+    return _keyed_hashes(SALT, identity) if identity else []
+
+
+def request_hashes(key: str, body: bytes) -> list[str]:
+    """Return by which a request to user.validate is known again: a keyed hash of the notification's key and the body.
+
+    The first one is stored; the others are those of the keys in SECRET_KEY_FALLBACKS. Not a plain hash: a body holds personal
+    data, and after erasing nobody should be able to try out what it may have been.
+    """
+    return _keyed_hashes(REQUEST_SALT, f"{key}:{hashlib.sha256(body).hexdigest()}")
+
+
+def _keyed_hashes(salt: str, text: str) -> list[str]:
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [salted_hmac(salt, text, secret=key, algorithm="sha256").hexdigest() for key in keys]
 
 
 def names_erased(project: str, body: bytes) -> bool:

@@ -1,26 +1,36 @@
-"""Answering user.validate, in the request: may this customer pay?"""
+"""Answering user.validate, in the request: may this customer pay? See docs/validation.md."""
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
 from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
-from checkout_integration.flows.customers import identity_of, named
+from checkout_integration.flows.customers import (
+    account_before_order,
+    find_or_create,
+    identity_of,
+    is_recorded,
+    named,
+)
 from checkout_integration.flows.database import key_of, state_database, write_first
-from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Verified
 from checkout_integration.flows.repeating import repeated
-from checkout_integration.hooks import Refusal, load_hooks
-from checkout_integration.models import Announcement, Notification, ValidationDecision
+from checkout_integration.flows.tombstone import request_hashes
+from checkout_integration.flows.validators import Outcome, ask_validators
+from checkout_integration.hooks import Refusal
+from checkout_integration.models import Announcement, CheckoutUser, Notification, ValidationDecision
 from checkout_integration.models.columns import as_column_text
+from checkout_integration.policy.validated import merge_validated
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.user import User
-
-logger = logging.getLogger("checkout_integration.validation")
+from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
 
 
 def answer(
@@ -29,60 +39,134 @@ def answer(
     user: User,
     state: Notification.State = Notification.State.APPLIED,
 ) -> Answer:
-    """Asks the shop's hook, outside any transaction, and keeps notification, decision and announcement together.
+    """Ask the shop's validators, outside any transaction; store notification, decision and announcement together.
 
-    Approved is an empty 200; refused is VALIDATE_REFUSE_STATUS with the error object. How the service is to be
-    answered is not shown (EVT-11), so the status is a setting.
+    There is one decision for each distinct body: an exact repetition gets the recorded answer, and nobody is asked.
+
+    Returns:
+        an empty 200 for an approved customer, VALIDATE_REFUSE_STATUS with the error object for a refused one: how a refusal
+        is answered is not shown (EVT-11), so the status is a setting.
+
     """
-    refusal = _decision(verified, user)
-    decided_at = datetime.now(UTC)
     row = inbox.row_of(verified, told)
     row.state = state
-    repeated(lambda: _store(verified, row, user, refusal, decided_at))
-    if refusal is None:
-        return ACKNOWLEDGED
-    return Answer(verified.project.validate_refuse_status, refusal.code, refusal.message, stored=True)
+    hashes = request_hashes(row.key, verified.body)
+    decision = repeated(lambda: _repeat(row, hashes))
+    if decision is None:
+        decision = _decide(verified, row, told, user, hashes)
+    return _as_answer(verified.project, decision)
 
 
-def _decision(verified: Verified, user: User) -> Refusal | None:
-    """None to approve. An exception, or any answer but True, refuses."""
-    try:
-        decision = load_hooks(verified.project.hooks).validate_user(user)
-    except Exception as error:  # noqa: BLE001  # whatever the hook raises, the customer is refused
-        logger.error("Hooks.validate_user failed, so the customer is refused: %s", place_of(error))
-        return Refusal(message="The customer could not be checked.")
-    if decision is True:
-        return None
-    return decision if isinstance(decision, Refusal) else Refusal()
+def _repeat(row: Notification, hashes: Sequence[str]) -> ValidationDecision | None:
+    """The decision that was recorded for this body, if there is one; the repetition is counted."""
+    decision = _recorded(hashes).first()
+    if decision is not None:
+        inbox.count_repetition(row)
+    return decision
+
+
+def _recorded(hashes: Sequence[str]) -> QuerySet[ValidationDecision]:
+    return ValidationDecision.objects.using(state_database()).filter(request_hash__in=hashes)
+
+
+def _decide(
+    verified: Verified, row: Notification, told: documents.Notification, user: User, hashes: Sequence[str]
+) -> ValidationDecision:
+    project, identity = verified.project, identity_of(user)
+    outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
+    latency = _seconds_since(verified.arrived_at)
+    decision = ValidationDecision(
+        request_hash=hashes[0],
+        notification=row,
+        project=project.alias,
+        external_id=as_column_text(user.external_id),
+        approved=outcome.refusal is None,
+        code=as_column_text(outcome.refusal.code if outcome.refusal else "", 64),
+        reason=as_column_text(outcome.refusal.message if outcome.refusal else ""),
+        decided_by=outcome.decided_by,
+        failure=as_column_text(outcome.failure),
+        latency=latency,
+        late=latency > project.validate_budget,
+        decided_at=datetime.now(UTC),
+    )
+    inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
+    account = account_before_order(project, identity, user) if inserts else None
+
+    def find_customer() -> CheckoutUser | None:
+        if inserts:
+            return find_or_create(project, identity, user, account)
+        return named(project, identity)
+
+    def store() -> ValidationDecision:
+        with transaction.atomic(using=state_database()):
+            write_first()
+            return _store(row, decision, hashes, find_customer(), told)
+
+    return repeated(store)
+
+
+def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
+    """Whether a customer without a row gets one: the shop approved them, and it was no test of the receiver."""
+    approved = outcome.refusal is None and outcome.decided_by == ValidationDecision.DecidedBy.SHOP
+    return approved and state != Notification.State.TEST
 
 
 def _store(
-    verified: Verified, row: Notification, user: User, refusal: Refusal | None, decided_at: datetime
-) -> None:
-    alias, project = state_database(), verified.project.alias
-    with transaction.atomic(using=alias):
-        write_first()
-        customer = named(verified.project, identity_of(user))
-        erased = customer is not None and customer.erased_at is not None
-        if erased:
-            row.body, row.object_id = None, ""
-        inbox.keep(row)
-        decision = ValidationDecision.objects.using(alias).create(
-            notification=row,
-            project=project,
-            external_id="" if erased else as_column_text(user.external_id),
-            user=customer,
-            approved=refusal is None,
-            code=as_column_text(refusal.code if refusal else "", 64),
-            reason="" if erased or refusal is None else as_column_text(refusal.message),
-            latency=(decided_at - verified.arrived_at).total_seconds(),
-            decided_at=decided_at,
-        )
-        if row.state == Notification.State.TEST:
-            return  # a test of the receiver announces nothing
-        Announcement.objects.using(alias).create(
-            idempotency_key=key_of(project, "validated", decision.pk),
-            signal="user_validated",
-            project=project,
-            arguments={"decision": decision.pk, "approved": decision.approved, "source": "notification"},
-        )
+    row: Notification,
+    decision: ValidationDecision,
+    hashes: Sequence[str],
+    customer: CheckoutUser | None,
+    told: documents.Notification,
+) -> ValidationDecision:
+    if customer is not None and customer.erased_at is not None:
+        row.body, row.object_id = None, ""
+        decision.external_id = decision.reason = ""
+    inbox.keep(row)
+    # Whoever lost the race for this body has waited for the winner's row, and answers with the winner's decision.
+    recorded = _recorded(hashes).first()
+    if recorded is not None:
+        return recorded
+    decision.user = customer
+    # A try that was rolled back has left a key behind.
+    decision.pk = None
+    decision.save(using=state_database(), force_insert=True)
+    if row.state != Notification.State.TEST:
+        _mirror(customer, told)
+        _announce(decision)
+    return decision
+
+
+def _mirror(customer: CheckoutUser | None, told: documents.Notification) -> None:
+    """Write what only user.validate says into the customer's row. A tombstone stays empty."""
+    if customer is None or customer.erased_at is not None:
+        return
+    validated = merge_validated(customer.validated, told.user(), told.created_at)
+    if validated != customer.validated:
+        CheckoutUser.objects.using(state_database()).filter(pk=customer.pk).update(validated=validated)
+
+
+def _announce(decision: ValidationDecision) -> None:
+    arguments: dict[str, Any] = {
+        "decision": decision.pk,
+        "approved": decision.approved,
+        "source": "notification",
+    }
+    Announcement.objects.using(state_database()).create(
+        idempotency_key=key_of(decision.project, "validated", decision.pk),
+        signal="user_validated",
+        project=decision.project,
+        arguments=arguments,
+    )
+
+
+def _as_answer(project: Project, decision: ValidationDecision) -> Answer:
+    """The same for every repetition: made of the row alone, of which erasing leaves the code."""
+    if decision.approved:
+        return ACKNOWLEDGED
+    message = decision.reason or Refusal().message
+    return Answer(project.validate_refuse_status, decision.code or INVALID_USER_CODE, message, stored=True)
+
+
+def _seconds_since(moment: datetime) -> float:
+    """Never negative: the host's clock may be set back."""
+    return max((datetime.now(UTC) - moment).total_seconds(), 0.0)

@@ -60,8 +60,19 @@ class Notification(Row):
 
 
 class ValidationDecision(Row):
-    """The shop's answer to one user.validate: who asked, what was answered and why, and how long it took."""
+    """The answer to one user.validate: about whom, approved or refused and why, and how long it took.
 
+    One row per distinct body (``request_hash``): an exact repetition gets the recorded answer. See docs/validation.md.
+    """
+
+    class DecidedBy(models.TextChoices):
+        """Who decided."""
+
+        SHOP = "shop", _("the shop's validators")
+        FAILURE = "failure", _("refused: a validator failed")
+        TIMEOUT = "timeout", _("the budget ran out")
+
+    request_hash = models.CharField(max_length=64, unique=True, editable=False)
     notification = models.ForeignKey(
         Notification, null=True, on_delete=models.SET_NULL, related_name="decisions"
     )
@@ -77,13 +88,21 @@ class ValidationDecision(Row):
     approved = models.BooleanField()
     code = models.CharField(max_length=64, blank=True, default="")
     reason = models.CharField(max_length=255, blank=True, default="")
+    decided_by = models.CharField(max_length=16, choices=DecidedBy.choices, default=DecidedBy.SHOP)
+    failure = models.CharField(
+        max_length=255, blank=True, default="", help_text=_("Where a validator failed: error, file and line.")
+    )
     latency = models.FloatField(help_text=_("Seconds from the request's arrival to the decision."))
+    late = models.BooleanField(default=False, help_text=_("Whether it took longer than VALIDATE_BUDGET."))
     decided_at = InstantField()
 
     class Meta:
         verbose_name = _("validation decision")
         verbose_name_plural = _("validation decisions")
-        indexes = [models.Index(fields=["-decided_at"], name="ci_validation_decided")]
+        indexes = [
+            models.Index(fields=["-decided_at"], name="ci_validation_decided"),
+            models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.external_id}: {'approved' if self.approved else 'refused'}"

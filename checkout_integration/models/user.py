@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.columns import DocumentField, IdentifierField, InstantField
 from checkout_integration.models.row import Row
+from checkout_integration.policy.validated import with_validated
 from checkout_integration.protocol import user as documents
 
 
@@ -20,7 +21,8 @@ class CheckoutUser(Row):
     """A customer of a project (the specification's User).
 
     Found by (project, external_id) where that is not empty, else by (project, user_id). What is personal is kept with the
-    orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order.
+    orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order. What only
+    user.validate says (USR-13, USR-14) is in ``validated``.
 
     A row with ``erased_at`` is a tombstone: its ids are empty, its ``identity`` is a keyed hash by which the customer is
     known again, so that nothing personal is kept of any later news.
@@ -37,6 +39,7 @@ class CheckoutUser(Row):
         on_delete=models.SET_NULL,
         related_name="checkout_users",
     )
+    validated = DocumentField(editable=False)
     recorded_at = InstantField(auto_now_add=True)
     erased_at = InstantField(null=True, blank=True)
 
@@ -67,7 +70,8 @@ class CheckoutUser(Row):
 
     @cached_property
     def snapshot(self) -> documents.User:
-        """The customer as their latest order told of them."""
+        """The customer as their latest order and user.validate describe them."""
         latest: Any = self.orders.select_related("personal_data").order_by("-created_at", "-pk").first()
-        told = latest.snapshot.user if latest else None
-        return told or documents.parse_user({})
+        user = latest.snapshot.user if latest else None
+        document = user.document if user else {}
+        return documents.parse_user(with_validated(document, latest.stamps if latest else {}, self.validated))

@@ -199,6 +199,7 @@ def make_refund(order: Order | None, **columns: Any) -> Refund:
 def make_decision(**columns: Any) -> ValidationDecision:
     """An approved user.validate."""
     given = {
+        "request_hash": f"request-{next_number()}",
         "project": "default",
         "external_id": "player-1",
         "approved": True,

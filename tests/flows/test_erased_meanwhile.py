@@ -220,11 +220,13 @@ def test_two_erasings_at_once_leave_one_tombstone(
     assert CheckoutUser.objects.count() == len(person.identities)
 
 
+@pytest.mark.parametrize("approved", [False, True])
 def test_question_in_the_middle_is_found(
-    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
+    checkout_deliver: Deliver, hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch, approved: bool
 ) -> None:
-    """A customer who has never bought has no row: a question about them holds the place of one."""
+    """A customer who has never bought has no row: a question about them holds the place of one, or inserts it."""
     known_by_a_question(checkout_deliver, hooks)
+    hooks.user = staticmethod(lambda user: approved)
     another = notification("user.validate", USER, id="another")
     meet(lambda: checkout_deliver(another), {"external_id": EXTERNAL_ID}, monkeypatch, (inbox, "keep"))
     assert Notification.objects.count() == 2

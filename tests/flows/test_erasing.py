@@ -68,6 +68,7 @@ WAYS: list[Mapping[str, str]] = [
     {"external_id": EXTERNAL_ID},
     {"user_id": SERVICE_ID},
     {"email": "ZB@canary.example"},
+    {"email": "news@canary.example"},
     {"order_id": "order-1"},
     {"external_id": EXTERNAL_ID, "project": "default"},
 ]
@@ -77,9 +78,8 @@ WAYS: list[Mapping[str, str]] = [
 def test_nothing_of_an_erased_customer_is_left(customer: Deliver, whom: Mapping[str, str]) -> None:
     """In no cell of no table; the accounts say what they said, and how much was erased is told."""
     before = books()
-    assert {f"checkout_integration_{name}" for name in ("notification.body", "personaldata.document")} <= (
-        columns_with(CANARIES)
-    )
+    personal = ("notification.body", "personaldata.document", "checkoutuser.validated")
+    assert {f"checkout_integration_{name}" for name in personal} <= columns_with(CANARIES)
     told = erase(**whom)
     assert columns_with(CANARIES) == set()
     assert books() == before
@@ -200,6 +200,23 @@ def test_who_only_asked_can_be_erased(checkout_deliver: Deliver, hooks: type[Sho
     assert checkout_deliver(asked_anew).status_code == 403
     assert columns_with(CANARIES) == set()
     assert ValidationDecision.objects.count() == 3
+
+
+def test_approved_customer_is_erased_and_does_not_come_back(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """Neither by the same request, which gets its recorded answer, nor by another one: a tombstone wins."""
+    hooks.user = staticmethod(lambda user: True)
+    asked = notification("user.validate", told_user())
+    assert checkout_deliver(asked).status_code == 200
+    erase(external_id=EXTERNAL_ID)
+    for each in (asked, {**asked, "id": "another"}):
+        assert checkout_deliver(each).status_code == 200
+        assert columns_with(CANARIES) == set()
+    assert (CheckoutUser.objects.exclude(erased_at=None).count(), ValidationDecision.objects.count()) == (
+        2,
+        2,
+    )
 
 
 def test_events_that_nobody_knows_are_erased_too(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:

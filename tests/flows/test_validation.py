@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 
+from checkout_integration.flows.customers import identity_here
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.models import Announcement, CheckoutUser, Notification, Order, ValidationDecision
 from checkout_integration.protocol import strict_json
@@ -16,8 +17,9 @@ from checkout_integration.protocol.user import User
 from checkout_integration.signals import user_validated
 from checkout_integration.testing.assertions import assert_acknowledged
 from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory
 from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
-from tests.flows.shop import Listening, ShopHooks
+from tests.flows.shop import Listening, ShopHooks, notification
 
 pytestmark = pytest.mark.django_db
 ASKED: dict[str, Any] = {"event": "user.validate", "user": UserDocumentFactory(external_id="player-1")}
@@ -124,15 +126,74 @@ def test_decision_is_kept_and_announced(
     ]
 
 
-def test_repeated_questions_are_repeated_decisions(
-    checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening
+@pytest.mark.parametrize("changes", [{"id": "another"}, {"created_at": "2026-01-31T12:00:01Z"}])
+def test_another_request_is_decided_anew(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening, changes: dict[str, str]
 ) -> None:
-    """The customer may press Pay again: each time the shop is asked anew."""
+    """The customer may press Pay again: any other body is another question, even under the same id."""
     heard = listen(user_validated)
     answers = iter([False, True])
     hooks.user = staticmethod(lambda user: next(answers))
-    assert [checkout_deliver(**ASKED).status_code for _ in range(2)] == [403, 200]
-    assert len(heard) == 2
+    first = notification("user.validate", ASKED["user"], id="one")
+    assert [checkout_deliver(each).status_code for each in (first, {**first, **changes})] == [403, 200]
+    assert len(heard) == ValidationDecision.objects.count() == 2
+
+
+@pytest.mark.parametrize("answer", [True, False, Refusal("BANNED", "Not until May.")])
+def test_exact_repetition_gets_the_recorded_answer(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening, answer: Any
+) -> None:
+    """A captured request that is sent again asks nobody, records nothing and sends no signal; it is counted."""
+    heard, answers = listen(user_validated), iter([answer])
+    hooks.user = staticmethod(lambda user: next(answers))
+    request = notification("user.validate", ASKED["user"])
+    first, second = checkout_deliver(request), checkout_deliver(request)
+    assert (first.status_code, first.content) == (second.status_code, second.content)
+    assert len(heard) == ValidationDecision.objects.count() == Announcement.objects.count() == 1
+    assert Notification.objects.get().receipts == 2
+
+
+def test_repetition_is_known_after_the_secret_key_was_replaced(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], settings: Any
+) -> None:
+    """As long as the old key is among the fallbacks."""
+    hooks.user = staticmethod(lambda user: True)
+    request = notification("user.validate", ASKED["user"])
+    assert checkout_deliver(request).status_code == 200
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
+    hooks.user = staticmethod(lambda user: False)
+    assert checkout_deliver(request).status_code == 200
+
+
+def test_repetition_of_a_testing_case_gets_the_recorded_answer(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """Testing cases about users are answered in the same way."""
+    answers = iter([False])
+    hooks.user = staticmethod(lambda user: next(answers))
+    request = notification(order=OrderDocumentFactory(testing_case="non_existing_user"))
+    assert [checkout_deliver(request).status_code for _ in range(2)] == [403, 403]
+    assert ValidationDecision.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_loses_the_race_gives_the_winner_s_answer(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening
+) -> None:
+    """Two identical requests at the same time: both ask the shop, one decision is recorded, both give it."""
+    heard, request = listen(user_validated), notification("user.validate", ASKED["user"])
+    answers = iter([True, False])
+
+    def ask(user: User) -> bool:
+        mine = next(answers)
+        if mine:  # the first is overtaken by the second while the shop thinks
+            assert checkout_deliver(request).status_code == 403
+        return mine
+
+    hooks.user = staticmethod(ask)
+    assert checkout_deliver(request).status_code == 403
+    assert ValidationDecision.objects.get().approved is False
+    assert len(heard) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -174,6 +235,50 @@ def test_testing_case_with_a_wrong_signature(checkout_deliver: Deliver) -> None:
     assert response.status_code == 401
     assert b"INVALID_SIGNATURE" in response.content
     assert not Notification.objects.exists()
+
+
+NEWSLETTER = {"notify_new_region": True, "notify_new_region_email": "news@example.com"}
+
+
+@pytest.mark.spec("USR-13", "USR-14")
+@pytest.mark.parametrize("first", ["order", "user.validate"])
+def test_what_only_user_validate_says_is_mirrored(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], first: str
+) -> None:
+    """Payments of newer services say neither of the two, so what was said before the payment stands after it."""
+    hooks.user = staticmethod(lambda user: True)
+    user = {"id": "svc-1", "external_id": "player-1"}
+    paid = notification(order={**OrderDocumentFactory(), "user": user})
+    asked = notification("user.validate", {**user, **NEWSLETTER})
+    for each in (paid, asked) if first == "order" else (asked, paid):
+        assert checkout_deliver(each).status_code == 200
+    customer = CheckoutUser.objects.get()
+    assert (customer.notify_new_region, customer.notify_new_region_email) == (True, "news@example.com")
+    assert ValidationDecision.objects.get().user == Order.objects.get().user == customer
+
+
+@pytest.mark.parametrize("in_the_sale", [True, False])
+def test_approved_customer_is_linked_to_their_account(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], django_user_model: Any, in_the_sale: bool
+) -> None:
+    """That of their latest sale, or else the one that Hooks.find_user names: as an order's customer would be."""
+    account = django_user_model.objects.create_user("arthur")
+    if in_the_sale:
+        identity = identity_here("player-1")
+        CheckoutFactory(user=account, identity=identity)
+        CheckoutFactory(user=None, identity=identity)
+    else:
+        hooks.find = staticmethod(lambda user: account)
+    hooks.user = staticmethod(lambda user: True)
+    checkout_deliver(**ASKED)
+    assert CheckoutUser.objects.get().account == account
+
+
+def test_refused_customer_gets_no_row(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
+    """They buy nothing here: the decision is all that is recorded of them."""
+    assert checkout_deliver(event="user.validate", user={**ASKED["user"], **NEWSLETTER}).status_code == 403
+    assert not CheckoutUser.objects.exists()
+    assert ValidationDecision.objects.get().user is None
 
 
 def test_nobody_hears_of_a_customer_who_has_no_row(checkout_deliver: Deliver) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 ERASED: Final = frozenset(
     """
     Checkout.metadata Checkout.payment_form_url Checkout.identity
-    CheckoutUser.external_id CheckoutUser.user_id
+    CheckoutUser.external_id CheckoutUser.user_id CheckoutUser.validated
     Notification.body
     PersonalData.document PersonalData.email PersonalData.last4
     Refund.reason
@@ -45,7 +45,8 @@ OURS: Final = frozenset(
     Transition.from_status Transition.to_status Transition.source
     Incident.key Incident.kind Incident.project Incident.detail
     Notification.key Notification.project Notification.event Notification.state Notification.failure
-    ValidationDecision.project ValidationDecision.code
+    ValidationDecision.project ValidationDecision.code ValidationDecision.request_hash
+    ValidationDecision.decided_by ValidationDecision.failure
     Announcement.idempotency_key Announcement.signal Announcement.project Announcement.arguments Announcement.state
     Delivery.receiver Delivery.state Delivery.fence Delivery.slot Delivery.error
     FailedAttempt.error FailedAttempt.traceback

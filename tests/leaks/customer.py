@@ -24,7 +24,14 @@ SERVICE_ID = "canary-service-id"
 NAME = "Zaphod Canaryblossom"
 CANARIES = [
     *(EXTERNAL_ID, SERVICE_ID, NAME, "zb@canary.example", "+4915199887766", "203.0.113.177"),
-    *("Canarytown", "canary-fingerprint", "canary-unheard-of", "canary-metadata", "canary-note"),
+    *(
+        "news@canary.example",
+        "Canarytown",
+        "canary-fingerprint",
+        "canary-unheard-of",
+        "canary-metadata",
+        "canary-note",
+    ),
 ]
 USER: dict[str, Any] = {
     "id": SERVICE_ID,
@@ -35,6 +42,7 @@ USER: dict[str, Any] = {
     "ip": "203.0.113.177",
     "address__city": "Canarytown",
     "metadata": {"hobby": "canary-metadata"},
+    "notify_new_region_email": "news@canary.example",
 }
 
 

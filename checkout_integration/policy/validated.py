@@ -1,0 +1,52 @@
+"""What only user.validate says of a customer: notify_new_region and notify_new_region_email (USR-13, USR-14).
+
+Deployed services leave both out of payment.* notifications. They are merged like the fields of an order: the latest statement
+stands, and an absent key, null or "" is no statement, so that the order of arrival does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from checkout_integration.policy.observation import stamp
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.user import User
+from checkout_integration.protocol.values import Document
+
+FIELDS: Final = ("notify_new_region", "notify_new_region_email")
+
+
+def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[str, Any]:
+    """Return ``stored`` with what a user.validate that was made ``at`` says; `CheckoutUser.validated` holds the result."""
+    merged = dict(stored)
+    for field in FIELDS:
+        value = getattr(user, field)
+        if value is None or value == "":
+            continue
+        statement = {"at": stamp(at), "value": value}
+        if field not in merged or _order(merged[field]) < _order(statement):
+            merged[field] = statement
+    return merged
+
+
+def with_validated(user: Document, stamps: Mapping[str, list[Any]], validated: Document) -> dict[str, Any]:
+    """Return the User of an order with what user.validate says, field by field the later of the two.
+
+    Args:
+        user: the User object of the customer's latest order.
+        stamps: of that order's row: when each of its fields was stated.
+        validated: as `merge_validated` made it.
+
+    """
+    document = dict(user)
+    for field, statement in validated.items():
+        stated_at = stamps.get(f"user.{field}", [""])[0] if field in document else ""
+        if field not in document or stated_at < statement["at"]:
+            document[field] = statement["value"]
+    return document
+
+
+def _order(statement: Mapping[str, Any]) -> tuple[str, str]:
+    return statement["at"], strict_json.dumps(statement["value"])

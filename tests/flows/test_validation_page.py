@@ -1,0 +1,41 @@
+"""The page docs/validation.md: its examples run, and its numbers are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkout_integration.flows.validators import MOST_AT_ONCE
+from checkout_integration.models import ValidationDecision
+from checkout_integration.protocol.user import parse_user
+
+PAGE = (Path(__file__).parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("document", "answers"),
+    [
+        ({"external_id": "7", "metadata": {"adult": "yes"}}, [True, True]),
+        ({"external_id": "7"}, [True, "TOO_YOUNG"]),
+        ({"external_id": "banned"}, ["BANNED", "TOO_YOUNG"]),
+    ],
+)
+def test_examples_answer_as_the_page_says(document: dict[str, Any], answers: list[object]) -> None:
+    """The blocks follow each other; the second class builds on the first."""
+    names: dict[str, Any] = {}
+    for block in BLOCKS:
+        exec(block, names)  # our own page
+    given = [validator(parse_user(document)) for validator in names["StrictHooks"]().validators()]
+    assert [getattr(each, "code", each) for each in given] == answers
+
+
+def test_numbers_and_columns_are_those_of_the_code() -> None:
+    """Whoever changes one reads the page again."""
+    assert f"At most {MOST_AT_ONCE} validators run at once" in PAGE
+    for name in ("request_hash", "decided_by", "failure", "latency", "late", "external_id"):
+        assert ValidationDecision._meta.get_field(name)
+    assert all(f"`{value}`" in PAGE for value in ValidationDecision.DecidedBy.values)
