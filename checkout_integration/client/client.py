@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from time import monotonic
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -19,6 +20,7 @@ from requests.auth import HTTPBasicAuth
 from checkout_integration.client.config import ClientConfig
 from checkout_integration.client.errors import AnswerUnreadable, answered
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
+from checkout_integration.client.rotation import Keys, refuses_key
 from checkout_integration.client.transport import Answer, SignatureAuth, Transport
 from checkout_integration.protocol.address import is_secure
 from checkout_integration.protocol.answers import (
@@ -47,7 +49,7 @@ from checkout_integration.protocol.listing import (
 )
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.strict_json import MAX_VALUES, JsonValue, StrictJsonError, dumps, loads
-from checkout_integration.protocol.values import Document
+from checkout_integration.protocol.values import Document, Secret
 from checkout_integration.protocol.vocabulary import (
     API_SIGNATURE_HEADER,
     CURSOR_LIMIT_MAX,
@@ -72,7 +74,8 @@ class Client:
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._transport = Transport(config.timeout)
+        self._transport = Transport()
+        self._keys = Keys(config.keys)
 
     def __enter__(self) -> Self:
         return self
@@ -156,18 +159,42 @@ class Client:
         return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page, rows=CURSOR_LIMIT_MAX)
 
     def _create(self, endpoint: Endpoint, document: Document, parse: Callable[[JsonValue], T]) -> T:
-        request = self._request(endpoint)
-        request.data = dumps(document).encode()
-        request.headers["Content-Type"] = "application/json"  # SVC-08
-        answer = self._transport.exchange(endpoint, request, limit=ANSWER_BYTES_MAX)
-        return self._read(endpoint, answer, parse)
+        def request(key: Secret) -> requests.Request:
+            prepared = self._request(endpoint, key)
+            prepared.data = dumps(document).encode()
+            prepared.headers["Content-Type"] = "application/json"  # SVC-08
+            return prepared
+
+        return self._read(endpoint, self._exchange(endpoint, request, ANSWER_BYTES_MAX), parse)
 
     def _get(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> Answer:
-        request = self._request(endpoint)
-        request.params = list(pairs)
-        return self._transport.exchange(endpoint, request, limit=PAGE_BYTES_MAX)
+        def request(key: Secret) -> requests.Request:
+            prepared = self._request(endpoint, key)
+            prepared.params = list(pairs)
+            return prepared
 
-    def _request(self, endpoint: Endpoint) -> requests.Request:
+        return self._exchange(endpoint, request, PAGE_BYTES_MAX)
+
+    def _exchange(
+        self, endpoint: Endpoint, request: Callable[[Secret], requests.Request], limit: int
+    ) -> Answer:
+        """Send the request; where the service refuses the key, once with each other key, within one deadline."""
+        end = monotonic() + self._config.timeout
+        refusal: Answer | None = None
+        for number, key in self._keys.in_turn():
+            if refusal is not None and monotonic() >= end:
+                break
+            seconds = end - monotonic()
+            answer = self._transport.exchange(endpoint, request(key), limit=limit, seconds=seconds)
+            if not refuses_key(endpoint, answer):
+                if refusal is not None:
+                    self._keys.accept(endpoint, number)
+                return answer
+            refusal = refusal or answer
+        assert refusal is not None  # there is at least one key
+        return refusal
+
+    def _request(self, endpoint: Endpoint, key: Secret) -> requests.Request:
         config = self._config
         headers = {
             "Accept": "application/json",
@@ -176,9 +203,9 @@ class Client:
             config.version_header: config.api_version,  # VER-02
         }
         auth = (
-            SignatureAuth(API_SIGNATURE_HEADER, config.secret_key.reveal)  # AUT-02
+            SignatureAuth(API_SIGNATURE_HEADER, key.reveal)  # AUT-02
             if endpoint.auth == "signature"
-            else HTTPBasicAuth(config.project_id.encode(), config.secret_key.reveal().encode())  # AUT-03
+            else HTTPBasicAuth(config.project_id.encode(), key.reveal().encode())  # AUT-03
         )
         address = getattr(config, endpoint.base) + endpoint.path
         return requests.Request(endpoint.method, address, headers=headers, auth=auth)
@@ -207,11 +234,14 @@ class Client:
 
     def _masked(self, error: ErrorObject) -> ErrorObject:
         """A service that repeats our credentials must not bring them into a log through our exception."""
-        secret = self._config.secret_key.reveal()
-        basic = base64.b64encode(f"{self._config.project_id}:{secret}".encode()).decode()
+        keys = [key.reveal() for key in self._config.keys]
+        basic = [f"{self._config.project_id}:{key}".encode() for key in keys]
+        secrets = [*keys, *(base64.b64encode(pair).decode() for pair in basic)]
 
         def mask(text: str) -> str:
-            return text.replace(secret, _MASK).replace(basic, _MASK)
+            for secret in secrets:
+                text = text.replace(secret, _MASK)
+            return text
 
         return ErrorObject(code=mask(error.code), message=mask(error.message), details=mask(error.details))
 

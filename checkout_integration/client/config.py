@@ -18,6 +18,8 @@ class ClientConfig:
     and ValueError for a secret that cannot travel in a header or a deadline that is not positive.
 
     Attributes:
+        secret_key: the key that calls are made with.
+        other_keys: tried in turn, once each, where the service refuses that key: a rotation may be under way.
         timeout: seconds that one call may take in all, its retries and pauses included.
         list_end_parameter: name of the end of the period, which the specification does not show (EP3-08).
         list_array_style: "brackets" for ``status[]=``, "plain" for ``status=``.
@@ -26,6 +28,7 @@ class ClientConfig:
 
     project_id: str
     secret_key: Secret
+    other_keys: tuple[Secret, ...] = ()
     base_url: str
     checkout_url: str
     list_url: str
@@ -40,10 +43,15 @@ class ClientConfig:
         for name in ("base_url", "checkout_url", "list_url"):
             address = require_secure(getattr(self, name), name, allow_http_loopback=self.allow_http_loopback)
             object.__setattr__(self, name, address)
-        if not _can_travel(self.secret_key):
-            raise ValueError("the secret key must be printable ASCII text and not blank")
+        if not all(map(_can_travel, self.keys)):
+            raise ValueError("a secret key must be printable ASCII text and not blank")
         if self.timeout <= 0:
             raise ValueError("the timeout must be a positive number of seconds")
+
+    @property
+    def keys(self) -> tuple[Secret, ...]:
+        """All keys, the preferred one first."""
+        return (self.secret_key, *self.other_keys)
 
 
 def _can_travel(secret: Secret) -> bool:

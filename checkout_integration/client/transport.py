@@ -46,21 +46,22 @@ class Transport:
     ``X-API-SIGNATURE`` to another host), no .netrc, no proxies from the environment, and no cookies.
     """
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self) -> None:
         cut_queries()
-        self._timeout = timeout
         self._pool = watching_pool()
 
     def close(self) -> None:
         """Close the connections that are kept open."""
         self._pool.clear()
 
-    def exchange(self, endpoint: Endpoint, request: requests.Request, *, limit: int) -> Answer:
-        """Send a request and read the whole answer, of at most ``limit`` bytes.
+    def exchange(
+        self, endpoint: Endpoint, request: requests.Request, *, limit: int, seconds: float
+    ) -> Answer:
+        """Send a request and read the whole answer, of at most ``limit`` bytes, within so many seconds.
 
         Raises ServiceUnreachable, DeadlineExceeded or AnswerUnreadable. Every status is an answer.
         """
-        with Deadline(self._timeout) as deadline:
+        with Deadline(seconds) as deadline:
             try:
                 return self._send(endpoint, request.prepare(), deadline, limit)
             except (requests.RequestException, HTTPError, OSError, BodyRefused) as error:

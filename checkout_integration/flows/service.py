@@ -10,11 +10,13 @@ from checkout_integration.protocol.listing import ArrayStyle
 
 
 def client_for(project: Project) -> Client:
-    """A client with the project's current secret. Use it as a context manager: it holds connections."""
+    """A client with the project's secrets. Use it as a context manager: it holds connections."""
+    secret_key, *other_keys = project.secrets
     return Client(
         ClientConfig(
             project_id=project.project_id,
-            secret_key=project.secrets[0],
+            secret_key=secret_key,
+            other_keys=tuple(other_keys),
             base_url=project.base_url,
             checkout_url=project.checkout_url,
             list_url=project.list_url,

@@ -1,0 +1,36 @@
+"""The code blocks of the pages that people read, as the tests execute them.
+
+A block is named by its first line: for Python a comment that says which file it goes into, for the shell its first command.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAGES: Final = (
+    "README.md",
+    "SECURITY.md",
+    *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
+)
+_BLOCK: Final = re.compile(r"^( *)```(python|console)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks_of(page: str) -> list[str]:
+    """Return the blocks of Python and of shell commands of a page, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [textwrap.dedent(body) for _, _, body in _BLOCK.findall(text)]
+
+
+def name_of(block: str) -> str:
+    """Return the name of a block: its first line."""
+    return block.partition("\n")[0]
+
+
+def block(page: str, name: str) -> str:
+    """Return one block of a page. Whoever calls this executes what it gives: `tests/test_documents.py` relies on that."""
+    (found,) = [each for each in blocks_of(page) if name_of(each) == name]
+    return found
