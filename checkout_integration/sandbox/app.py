@@ -24,6 +24,7 @@ from checkout_integration.sandbox.operator_faults import OperatorFaults
 from checkout_integration.sandbox.operator_page import OperatorPage
 from checkout_integration.sandbox.operator_project import OperatorProject
 from checkout_integration.sandbox.paying import Paying
+from checkout_integration.sandbox.request_guard import check_request, forbid_frames
 from checkout_integration.sandbox.testing_door import TestingDoor
 from checkout_integration.sandbox.unreliable import spoiled
 from checkout_integration.sandbox.wire import LARGEST_BODY, finish, json_answer, page_answer, read_body
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _LOGGED: Final = ("/api/", "/merchant/")
 _PAGES: Final = ("/form/", "/receipt/", "/_sandbox/operator/")
+_HOME: Final = ("/", "/_sandbox/")
 
 
 class SandboxApp:
@@ -64,12 +66,15 @@ class SandboxApp:
         request = Request(environ)
         request.max_content_length = LARGEST_BODY
         answer = self._answer(request)
+        forbid_frames(request, answer)
         self._log(request, answer)
         finished = finish(request, answer, self._sandbox.clock)
         return spoiled(request, finished)(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
+        sandbox = self._sandbox
         try:
+            check_request(request, sandbox.own_hosts, sandbox.public_url)
             endpoint, arguments = self._routes.bind_to_environ(request.environ).match()
             answer: Response = endpoint(request, **arguments)
         except RefusedError as error:
@@ -118,7 +123,7 @@ def _home(request: Request) -> Response:
 
 def _refusal(request: Request, error: RefusedError) -> Response:
     """Return the error object, or a page where people are."""
-    if not request.path.startswith(_PAGES):
+    if not request.path.startswith(_PAGES) and request.path not in _HOME:
         return json_answer(error.document(), error.status)
     back = TO_OPERATOR if request.path.startswith("/_sandbox/") else None
     return page_answer(message_page("Not possible", f"{error.text()}.", back), error.status)

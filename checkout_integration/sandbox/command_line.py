@@ -31,6 +31,11 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         "--public-url", "", "address that buyers see, when it is not the one listened on", read=web_address
     )
     options.add(
+        "--allowed-hosts",
+        "",
+        "further host names to answer to, with commas; requests that name another host are refused",
+    )
+    options.add(
         "--state",
         "",
         "SQLite file that keeps orders and changed settings over restarts; none keeps them in memory",
@@ -70,7 +75,13 @@ def _serve(chosen: argparse.Namespace) -> None:
     projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen)]
     with (
         Sandbox(projects, state=chosen.state or None, profile=chosen.profile) as sandbox,
-        SandboxServer(sandbox, chosen.host, chosen.port, public_url=chosen.public_url or None) as server,
+        SandboxServer(
+            sandbox,
+            chosen.host,
+            chosen.port,
+            public_url=chosen.public_url or None,
+            allowed_hosts=chosen.allowed_hosts.replace(",", " ").split(),
+        ) as server,
     ):
         # WHY first: whoever reads the addresses may send the signal at once.
         ended = _end_by_signal()

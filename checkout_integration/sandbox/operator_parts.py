@@ -94,10 +94,7 @@ def _shortened(text: str) -> str:
 
 
 def _button(order_id: str, action: str, then: str) -> Markup:
-    return Markup(
-        '<form method="post" action="/_sandbox/operator/orders/{}/{}"><input type="hidden" name="then" value="{}">'
-        '<button class="small" type="submit">{}</button></form>'
-    ).format(order_id, action, then, action.capitalize())
+    return fill("button", order_id=order_id, action=action, then=then, label=action.capitalize())
 
 
 def _told(delivery: Delivery) -> Markup:

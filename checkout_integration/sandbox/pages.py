@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from markupsafe import Markup
 
 from checkout_integration.sandbox.currencies import display_money
 from checkout_integration.sandbox.order import Order
+
+FORM_TOKEN: Final = secrets.token_urlsafe(32)
+"""What the operator's forms bring back: only our own pages can read it, so no page of another site can send it."""
 
 
 @cache
@@ -19,8 +23,11 @@ def _template(name: str) -> Markup:
 
 
 def fill(template: str, /, **values: Any) -> Markup:
-    """Return the page part of that name with its values, each escaped unless it is Markup itself."""
-    return _template(template).format(**values)
+    """Return the page part of that name with its values, each escaped unless it is Markup itself.
+
+    Templates of the operator's forms also show `form_token`.
+    """
+    return _template(template).format(form_token=FORM_TOKEN, **values)
 
 
 def page(title: str, content: Markup, *, width: str = "", event: str = "", scheme: str = "") -> Markup:

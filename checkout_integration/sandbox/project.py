@@ -34,13 +34,20 @@ def is_loopback(url: str) -> bool:
     """Whether the URL is http(s) and its host is this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if parts.scheme not in {"http", "https"}:
+    if parts.scheme not in {"http", "https"} or not _has_port_or_none(url):
         return False
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
+        return False
+
+
+def _has_port_or_none(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:  # beyond 65535
         return False
 
 
@@ -112,9 +119,15 @@ class SandboxProject:
         if not self.unsafe_allow_any_secret and not self.secret_key.startswith(prefix):
             # WHY: the sandbox signs whatever it is told to, so a real secret here would be a signing oracle.
             raise ValueError(f"a sandbox secret_key begins with {prefix!r}: never give it a real one")
-        if self.webhook_url and not self.unsafe_allow_any_webhook and not is_loopback(self.webhook_url):
-            raise ValueError("webhook_url must be an http(s) address of this machine (loopback)")
+        self._check_webhook()
         self._check_values()
+
+    def _check_webhook(self) -> None:
+        """Refuse what is no address of the web, and one of another machine unless the project allows it."""
+        address = self.webhook_url
+        somewhere = self.unsafe_allow_any_webhook or is_loopback(address)
+        if address and not (somewhere and is_web_address(address)):
+            raise ValueError("webhook_url must be an http(s) address of this machine (loopback)")
 
     def _check_types(self) -> None:
         """Refuse a value of another type than its setting: the control API passes on whatever JSON it got."""

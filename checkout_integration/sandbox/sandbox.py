@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from checkout_integration.sandbox.approval import Approval
 from checkout_integration.sandbox.clock import VirtualClock
@@ -20,6 +20,7 @@ from checkout_integration.sandbox.listing import Listing
 from checkout_integration.sandbox.moments import read_moment, write_moment
 from checkout_integration.sandbox.moves import Moves
 from checkout_integration.sandbox.outgoing import Outgoing
+from checkout_integration.sandbox.own_hosts import OwnHosts
 from checkout_integration.sandbox.payments import Payments
 from checkout_integration.sandbox.profile import profile_named
 from checkout_integration.sandbox.project import Projects, SandboxProject
@@ -45,6 +46,7 @@ class Sandbox:
         faults: the fault switchboard.
         testing: the four testing cases.
         log: every exchange.
+        own_hosts: the host names that it answers to over HTTP; `own_hosts.add("pay.test")` adds one.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Sandbox:
         not kept.
         """
         self.profile = profile_named(profile)
+        self.own_hosts = OwnHosts()
         self.projects = Projects(list(projects))
         self.clock = clock or VirtualClock()
         self.faults = FaultSwitchboard()
@@ -101,6 +104,7 @@ class Sandbox:
     @public_url.setter
     def public_url(self, url: str) -> None:
         self._moves.public_url = url.rstrip("/")
+        self.own_hosts.add(urlsplit(url).hostname or "localhost")
 
     def form_url(self, order_id: str) -> str:
         """Return {order_form_url}/?order_id=<order_id> (EP6-03)."""

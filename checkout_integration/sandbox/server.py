@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -47,9 +48,18 @@ class SandboxServer:
     """
 
     def __init__(
-        self, sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0, *, public_url: str | None = None
+        self,
+        sandbox: Sandbox,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        public_url: str | None = None,
+        allowed_hosts: Iterable[str] = (),
     ) -> None:
         """Bind `host` and `port` (0 picks a free one); `public_url` is told to buyers instead of the bound one.
+
+        Requests are answered that name the loopback, `host`, the host of `public_url` or one of `allowed_hosts`; where
+        `host` stands for every address of the machine (0.0.0.0), any IP address too.
 
         Raises:
             OSError: nobody can listen there; the text says why.
@@ -67,6 +77,8 @@ class SandboxServer:
         named = f"[{host}]" if ":" in host else host
         self.url = f"http://{named}:{self._server.port}"
         sandbox.public_url = public_url or self.url
+        for name in (host, *allowed_hosts):
+            sandbox.own_hosts.add(name)
         self._thread = threading.Thread(target=self._serve, name="sandbox-server", daemon=True)
 
     def __enter__(self) -> Self:

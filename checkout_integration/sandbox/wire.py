@@ -20,7 +20,7 @@ LARGEST_BODY: Final = 1_048_576
 _LARGEST_NUMBER: Final = 10**9
 _PAGE_POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self';"
-    " base-uri 'none'; frame-ancestors *"
+    " base-uri 'none'"
 )
 
 
@@ -114,7 +114,7 @@ def json_answer(document: Any, status: int = 200) -> Response:
 
 
 def page_answer(page: Markup, status: int = 200) -> Response:
-    """Return an HTML page that may be framed by anybody and that runs no foreign content."""
+    """Return an HTML page that runs no foreign content."""
     answer = Response(page, status, mimetype="text/html")
     answer.headers["Content-Security-Policy"] = _PAGE_POLICY
     answer.headers["Cache-Control"] = "no-store"

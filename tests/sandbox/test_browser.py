@@ -61,7 +61,7 @@ def test_the_pages_are_accessible(service: Service, page: Page, scheme: str) -> 
     paths = [f"/form/?order_id={order_id}" for order_id in (fresh, paid, declined, "nothing")]
     paths += [f"/form/?order_id={fresh}&method={method}" for method in ("wallet", "crypto")]
     paths += ["/_sandbox/", "/_sandbox/operator/project/project-1", "/_sandbox/operator/log/1"]
-    service.post("/_sandbox/testing/correct_payment")
+    service.post("/_sandbox/testing/correct_payment", {})
     for path in [*paths, f"/_sandbox/operator/orders/{paid}"]:
         page.goto(service.url + path)
         assert axe.run(page).response["violations"] == [], path

@@ -163,7 +163,7 @@ def test_the_clock_ends_before_dates_do(service: Service) -> None:
         service.sandbox.clock.advance(10**9)
     now = get(service, "/_sandbox/clock")
     assert service.post("/_sandbox/clock", {"advance": 10**9}).status_code == 400
-    page = requests.post(f"{service.url}/_sandbox/operator/clock", {"advance": "999999999"}, timeout=10)
+    page = service.press("clock", {"advance": "999999999"})
     assert (page.status_code, "Not possible" in page.text) == (400, True)
     assert get(service, "/_sandbox/clock") == now
     assert service.create().status_code == 200
@@ -263,7 +263,7 @@ def test_deliver_answers_when_all_is_told(service: Service) -> None:
     service.receiver.answers = [500]
     service.paid()
     service.sandbox.clock.advance(600)
-    assert service.post("/_sandbox/deliver").json() == {"idle": True}
+    assert service.post("/_sandbox/deliver", {}).json() == {"idle": True}
     assert len(service.receiver.received) == 2
 
 
@@ -280,7 +280,7 @@ def test_the_operators_buttons_work(service: Service) -> None:
     """The page shows the order, and its buttons change it."""
     order_id = service.order_id(description="A hat")
     for action in ("pay", "refund"):
-        page = requests.post(f"{service.url}/_sandbox/operator/orders/{order_id}/{action}", timeout=10)
+        page = service.press(f"orders/{order_id}/{action}")
         assert page.status_code == 200
     assert "A hat" in page.text
     assert service.receiver.events == ["payment.success", "payment.refund"]
@@ -289,14 +289,14 @@ def test_the_operators_buttons_work(service: Service) -> None:
 
 def test_the_operator_switches_mode_and_clock(service: Service) -> None:
     """Both forms of the page take effect."""
-    requests.post(f"{service.url}/_sandbox/operator/project/{PROJECT}", {"mode": "pre_approval"}, timeout=10)
-    requests.post(f"{service.url}/_sandbox/operator/clock", {"advance": "600"}, timeout=10)
+    service.press(f"project/{PROJECT}", {"mode": "pre_approval"})
+    service.press("clock", {"advance": "600"})
     assert get(service, "/_sandbox/project")["mode"] == "pre_approval"
     assert get(service, "/_sandbox/clock")["now"] == "2026-03-04T12:10:00Z"
 
 
 def test_an_impossible_button_says_so(service: Service) -> None:
     """A refund of an order that is not paid is refused on a page."""
-    page = requests.post(f"{service.url}/_sandbox/operator/orders/{service.order_id()}/refund", timeout=10)
+    page = service.press(f"orders/{service.order_id()}/refund")
     assert page.status_code == 409
     assert "Not possible" in page.text

@@ -14,7 +14,7 @@ from tests.sandbox.service import Service, running
 
 def press(service: Service, path: str, **fields: str) -> requests.Response:
     """Press a button of the operator's pages, and wait until the merchant was told."""
-    answer = requests.post(f"{service.url}/_sandbox/operator/{path}", fields, timeout=10)
+    answer = service.press(path, fields)
     service.settle()
     return answer
 

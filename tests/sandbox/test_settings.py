@@ -24,7 +24,7 @@ def change_by_api(service: Service, **settings: Any) -> requests.Response:
 
 def change_by_page(service: Service, **settings: str) -> requests.Response:
     """Change settings by the operator's page."""
-    return requests.post(f"{service.url}/_sandbox/operator/project/{PROJECT}", settings, timeout=10)
+    return service.press(f"project/{PROJECT}", settings)
 
 
 @pytest.mark.spec("AUT-04", "WHK-04", "ORD-42")
@@ -101,11 +101,8 @@ def test_the_page_refuses_what_is_dangerous(service: Service, settings: dict[str
 
 def test_an_unknown_project_has_no_page(service: Service) -> None:
     """Neither to look at nor to change."""
-    url = f"{service.url}/_sandbox/operator/project/nobody"
-    assert [requests.get(url, timeout=10).status_code, requests.post(url, timeout=10).status_code] == [
-        404,
-        404,
-    ]
+    page = requests.get(f"{service.url}/_sandbox/operator/project/nobody", timeout=10)
+    assert [page.status_code, service.press("project/nobody").status_code] == [404, 404]
 
 
 @pytest.mark.spec("EVT-12", "EVT-10", "WHK-07")

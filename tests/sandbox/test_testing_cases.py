@@ -121,8 +121,7 @@ def test_the_results_are_told(service: Service) -> None:
 
 def test_the_operator_runs_a_case(service: Service) -> None:
     """The page shows what was expected, what was answered, and the verdict."""
-    url = f"{service.url}/_sandbox/operator/testing"
-    page = requests.post(url, {"case": "invalid_signature", "external_id": "ada"}, timeout=10)
+    page = service.press("testing", {"case": "invalid_signature", "external_id": "ada"})
     assert "4xx INVALID_SIGNATURE" in page.text
     assert "not as expected" in page.text
     assert service.receiver.received[0].document["object"]["user"]["external_id"] == "ada"
@@ -138,14 +137,14 @@ def test_unknown_cases_and_projects_are_refused(
     """With the error object, in the control API and on the page."""
     answer = service.post(f"/_sandbox/testing/{path}", asked)
     assert (answer.status_code, bool(answer.json()["message"])) == (status, True)
-    page = requests.post(f"{service.url}/_sandbox/operator/testing", {"case": path, **asked}, timeout=10)
+    page = service.press("testing", {"case": path, **asked})
     assert (page.status_code, "Not possible" in page.text) == (status, True)
 
 
 def test_a_project_without_an_address_cannot_be_tried() -> None:
     """There is nowhere to send the case."""
     with running(webhook_url="") as service:
-        assert service.post("/_sandbox/testing/correct_payment").status_code == 409
+        assert service.post("/_sandbox/testing/correct_payment", {}).status_code == 409
 
 
 def test_nobody_listening_is_not_as_expected() -> None:
