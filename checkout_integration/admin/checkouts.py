@@ -15,6 +15,7 @@ from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.search import of_our_projects
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import CHECKOUT, LIVE, TEST, word
+from checkout_integration.flows.returning import AWAITED
 from checkout_integration.models import Checkout, Order
 
 
@@ -29,10 +30,13 @@ class CheckoutScreen(Screen):
         ProjectFilter,
         ("recorded_at", admin.DateFieldListFilter),
     )
-    list_select_related = ("user",)
+    list_select_related = ("user", "paid_order")
     search_fields = ("reference", "order_id")
     search_help_text = gettext_lazy("Checkout reference or order id.")
-    unlisted = ("products", "metadata", "payment_form_url")
+    unlisted = (
+        *("products", "metadata", "payment_form_url"),
+        *("paid_order__document", "paid_order__facts", "paid_order__stamps", "paid_order__conflicts"),
+    )
     related = ("user", "subject_type", "paid_order")
 
     def search_conditions(self, text: str) -> list[Q]:
@@ -100,8 +104,8 @@ class CheckoutScreen(Screen):
 
     @admin.display(description=gettext_lazy("order"))
     def order(self, row: Checkout) -> str:
-        """The order that was created for the form."""
-        return short(row.order_id)
+        """The order that paid; while none has, the one that was created for the form."""
+        return short(row.paid_order.order_id if row.paid_order else row.order_id)
 
     @admin.display(description=gettext_lazy("recorded"), ordering="pk")
     def recorded(self, row: Checkout) -> Value:
@@ -132,5 +136,9 @@ def form_of(checkout: Checkout, viewer: Viewer) -> Answer:
     """The hosted form, in whose address a token may be; a sandbox on this machine has one without TLS."""
     if not checkout.payment_form_url:
         return Answer(_("Where does the buyer pay?"), NOTHING, [_("There is no form.")])
+    if checkout.status not in AWAITED:
+        return Answer(
+            _("Where does the buyer pay?"), NOTHING, [_("There is nothing left to pay in the form.")]
+        )
     address = viewer.personal_link(checkout.payment_form_url, loopback=True)
     return Answer(_("Where does the buyer pay?"), _("in this form"), [address])

@@ -32,6 +32,8 @@ class NotificationScreen(Screen):
         ProjectFilter,
         ("received_at", admin.DateFieldListFilter),
     )
+    # Their key is a hash.
+    ordering = ("-received_at", "-key")
     search_fields = ("notification_id", "object_id")
     search_help_text = gettext_lazy("Notification id, or the id of the order or user that it tells of.")
     unlisted = ("body",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -45,6 +46,10 @@ class OrderScreen(ButtonScreen):
         "Order id, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
         "or checkout reference: the whole of it, or how it begins."
     )
+    search_help_text_masked = _(
+        "Order id, transaction, receipt number, customer's id, or checkout reference: the whole of it, or how it begins. "
+        "E-mail, card and activation code are searched only with the permission “Can see personal data of customers”."
+    )
     unlisted = ("document", "facts", "stamps", "conflicts")
     buttons = (ACCEPT, CHECK, ERASE)
     related = ("checkout", "checkout__user", "user", "personal_data")
@@ -52,6 +57,13 @@ class OrderScreen(ButtonScreen):
     def page(self, viewer: Viewer, row: Order) -> Page:
         """The order's page."""
         return order_page(row, viewer)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """The list, with the kinds of text that this viewer may search for."""
+        changelist = super().get_changelist_instance(request)
+        if not self.viewer(request).sees_personal_data:
+            changelist.search_help_text = str(self.search_help_text_masked)
+        return changelist
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

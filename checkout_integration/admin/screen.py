@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -37,7 +37,7 @@ class Screen(ModelAdmin):
     list_max_show_all = 50
     paginator = BoundedPaginator
     # By key, not by a time that may be null: the same on every database, and served by the table's own index.
-    ordering = ("-pk",)
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     empty_value_display = "–"
 
     unlisted: Sequence[str] = ()

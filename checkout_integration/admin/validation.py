@@ -40,7 +40,7 @@ class ValidationScreen(Screen):
         ProjectFilter,
         ("decided_at", admin.DateFieldListFilter),
     )
-    search_fields = ("user__external_id",)
+    search_fields = ("external_id",)
     search_help_text = gettext_lazy("The customer's id in this shop.")
     related = ("notification", "user")
     when_empty = gettext_lazy(
@@ -49,7 +49,7 @@ class ValidationScreen(Screen):
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""
-        return [Q(user__external_id=text)]
+        return [Q(external_id=text)]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -185,7 +185,10 @@ def _erase_questions(person: Person) -> None:
 
 
 def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
-    """The words of Django's own log of what staff did, where the admin is installed; who did it and when stays."""
+    """Take the words out of Django's own log of what staff did, where the admin is installed; who did it and when stays.
+
+    Each entry names its row as the row is named now, so that the admin's list of recent actions can link it.
+    """
     if not apps.is_installed("django.contrib.admin"):
         return
     entries = apps.get_model("admin", "LogEntry")._default_manager
@@ -195,4 +198,6 @@ def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
             content_type__model=model._meta.model_name,
             object_id__in=[str(each) for each in primary_keys],
         )
-        acts.update(object_repr="", change_message="")
+        logged = set(acts.values_list("object_id", flat=True))
+        for row in model._default_manager.using(state_database()).filter(pk__in=logged):
+            acts.filter(object_id=str(row.pk)).update(object_repr=str(row)[:200], change_message="")

@@ -102,6 +102,7 @@ class ValidationDecision(Row):
         indexes = [
             models.Index(fields=["-decided_at"], name="ci_validation_decided"),
             models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
+            models.Index(fields=["external_id"], name="ci_validation_external_id"),
         ]
 
     def __str__(self) -> str:

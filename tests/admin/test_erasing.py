@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
 from checkout_integration.models import CheckoutUser, Order
@@ -46,6 +47,23 @@ def test_the_customer_is_erased_and_the_log_says_so_without_a_name(
     assert columns_with(CANARIES) == set()
     assert [word for word in CANARIES if word in page] == []
     assert LogEntry.objects.get().change_message
+
+
+def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> None:
+    """Django's list of recent actions links each entry by its words: without any there is nothing to press."""
+    staff = rows.make_staff(*HELD)
+    client.force_login(staff)
+    assert order.user is not None
+    checkout = rows.make_checkout(identity=order.user.identity)
+    for row in (order, order.user, checkout):
+        kind = ContentType.objects.get_for_model(row)
+        LogEntry.objects.create(
+            user=staff, content_type=kind, object_id=str(row.pk), object_repr=str(row), action_flag=CHANGE
+        )
+    client.post(address("order", order))
+    names = set(LogEntry.objects.values_list("object_repr", flat=True))
+    assert names == {order.order_id, "erased customer", checkout.reference}
+    assert columns_with(CANARIES) == set()
 
 
 @pytest.mark.parametrize("screen", ["order", "checkoutuser"])
