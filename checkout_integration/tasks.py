@@ -8,12 +8,10 @@ import time
 from typing import Any
 
 from celery import current_app, shared_task
-from celery.schedules import crontab
 from celery.signals import worker_init
 from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
-from checkout_integration.conf import app_settings
 from checkout_integration.flows.claims import Worker
 from checkout_integration.models import SyncRun
 
@@ -71,25 +69,6 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> None:
     if run.state != SyncRun.State.COMPLETE:
         logger.error("The sync of %s %s ended as %s: %s", project, lane, run.state, run.failure)
     dispatch.hand_over()
-
-
-def beat_schedule() -> dict[str, dict[str, Any]]:
-    """Entries for the Celery app's ``beat_schedule``: the drain of receivers, and the lanes of the sync for each project.
-
-    Usage: ``app.conf.beat_schedule |= beat_schedule()``.
-    """
-    schedule: dict[str, dict[str, Any]] = {
-        "checkout_integration.run_deliveries": {"task": run_deliveries.name, "schedule": 30.0},
-    }
-    for alias in app_settings().projects:
-        for lane, when in (
-            ("recent", 300.0),
-            ("reversals", crontab(minute="17", hour="3")),
-            ("all", crontab(minute="17", hour="4", day_of_week="sun")),
-        ):
-            entry = {"task": sync_transactions.name, "schedule": when, "args": (alias, lane)}
-            schedule[f"checkout_integration.sync_transactions.{alias}.{lane}"] = entry
-    return schedule
 
 
 def publish() -> None:

@@ -17,6 +17,7 @@ from celery.schedules import crontab
 from checkout_integration import flows, tasks
 from checkout_integration.models import Order, SyncRun
 from checkout_integration.sandbox import Sandbox
+from checkout_integration.schedule import beat_schedule
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -105,7 +106,7 @@ def test_schedule_names_every_project_and_lane(settings: Any) -> None:
     other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
     projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "other": other}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
-    schedule = tasks.beat_schedule()
+    schedule = beat_schedule()
     lanes = {entry.get("args") for entry in schedule.values()} - {None}
     assert lanes == {(project, lane) for project in projects for lane in ("recent", "reversals", "all")}
     app = Celery("shop", set_as_current=False)

@@ -43,15 +43,15 @@ class ClientConfig:
         for name in ("base_url", "checkout_url", "list_url"):
             address = require_secure(getattr(self, name), name, allow_http_loopback=self.allow_http_loopback)
             object.__setattr__(self, name, address)
-        if not all(map(_can_travel, self.keys)):
-            raise ValueError("a secret key must be printable ASCII text and not blank")
+        if not _can_travel(self.secret_key):
+            raise ValueError("the secret key must be printable ASCII text and not blank")
         if self.timeout <= 0:
             raise ValueError("the timeout must be a positive number of seconds")
 
     @property
     def keys(self) -> tuple[Secret, ...]:
-        """All keys, the preferred one first."""
-        return (self.secret_key, *self.other_keys)
+        """All keys, the preferred one first; of the others those that a header can carry."""
+        return (self.secret_key, *filter(_can_travel, self.other_keys))
 
 
 def _can_travel(secret: Secret) -> bool:

@@ -18,7 +18,16 @@ from django.dispatch import receiver
 from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems, secret_problems
 from checkout_integration.conf.project import AppSettings, Project
 
-__all__ = ["SETTING", "AppSettings", "Problem", "Project", "app_settings", "problems", "secret_problems"]
+__all__ = [
+    "SETTING",
+    "AppSettings",
+    "Problem",
+    "Project",
+    "app_settings",
+    "problems",
+    "project_aliases",
+    "secret_problems",
+]
 
 
 @cache
@@ -29,6 +38,18 @@ def app_settings() -> AppSettings:
     if problem:
         raise ImproperlyConfigured(f"{problem.message} {problem.hint}")
     return _resolved(getattr(django_settings, SETTING))
+
+
+def project_aliases() -> list[str]:
+    """Return the aliases of the projects as they are written: for those who run before Django's models can be imported.
+
+    Raises ``ImproperlyConfigured`` when there are none. What else is wrong is for `app_settings` to say, which imports the
+    shop's hooks.
+    """
+    raw = getattr(django_settings, SETTING, None)
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("PROJECTS"), Mapping) or not raw["PROJECTS"]:
+        raise ImproperlyConfigured(f"{SETTING} has no PROJECTS.")
+    return list(raw["PROJECTS"])
 
 
 def _first_problem() -> Problem | None:

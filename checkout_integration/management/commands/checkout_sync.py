@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
 
 def _secret_problems(alias: str) -> str:
-    """Why the service cannot be asked for a project, and what to do: of the secrets, the current one is sent."""
+    """Why the service cannot be asked for a project, and what to do: of the secrets, the current one must be there."""
     project = replace(app_settings().project(alias), previous_secret_keys=())
     return " ".join(f"{problem.message} {problem.hint}" for problem in secret_problems(project))
 
