@@ -7,7 +7,7 @@ raised without the HTTP library's own errors behind them, since those know the w
 from __future__ import annotations
 
 from checkout_integration.protocol.endpoints import Endpoint
-from checkout_integration.protocol.errors import CREDENTIAL_CODES, ErrorObject
+from checkout_integration.protocol.errors import CREDENTIAL_CODES, PROJECT_CODES, ErrorObject
 
 
 class CheckoutError(Exception):
@@ -90,6 +90,12 @@ class BadCredentials(ServiceAnswered):
     advice = "check the project identifier and its secret key"
 
 
+class UnknownProject(BadCredentials):
+    """A 4xx with one of the codes that mean that the service does not know the project."""
+
+    advice = "correct the project identifier"
+
+
 class LiveModeInactive(ServiceAnswered):
     """402: live mode, but the account is not yet activated for it (HTT-07)."""
 
@@ -142,6 +148,12 @@ class InternalError(ServiceFailed):
     """500."""
 
 
+class ListFailed(InternalError):
+    """500 of a list: deployed services answer it to an unknown project too."""
+
+    advice = "correct the project identifier if it is wrong, else wait for the service to recover"
+
+
 class BadGateway(ServiceFailed):
     """502."""
 
@@ -154,6 +166,7 @@ class GatewayTimeout(ServiceFailed):
     """504."""
 
 
+# Any operation may answer any of these; which it documents (HTT-15) makes no difference to what a status means.
 _BY_STATUS: dict[int, type[ServiceAnswered]] = {
     400: BadRequest,
     401: BadCredentials,
@@ -174,11 +187,18 @@ _BY_CENTURY: dict[int, type[ServiceAnswered]] = {3: RedirectRefused, 5: ServiceF
 
 def answered(endpoint: Endpoint, status: int, error: ErrorObject) -> ServiceAnswered:
     """The exception for an answer that is not a success."""
-    if status == 400 and error.code in CREDENTIAL_CODES:
-        kind: type[ServiceAnswered] = BadCredentials
-    else:
-        kind = _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ServiceAnswered)
+    kind = _kind(endpoint, status, error.code)
     # A 4xx says that nothing was done. After anything else an order may exist.
     unknown = not endpoint.repeatable and status // 100 != 4
     again = status == 429 or (status // 100 == 5 and endpoint.repeatable)
     return kind(endpoint, status, error, retry_is_safe=again, outcome_unknown=unknown)
+
+
+def _kind(endpoint: Endpoint, status: int, code: str) -> type[ServiceAnswered]:
+    if status // 100 == 4 and code in PROJECT_CODES:
+        return UnknownProject
+    if status == 400 and code in CREDENTIAL_CODES:
+        return BadCredentials
+    if status == 500 and endpoint.auth == "basic":
+        return ListFailed
+    return _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ServiceAnswered)

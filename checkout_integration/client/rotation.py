@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from checkout_integration.client.errors import BadCredentials, answered
+from checkout_integration.client.errors import BadCredentials, UnknownProject, answered
 from checkout_integration.client.transport import Answer
 from checkout_integration.protocol.endpoints import Endpoint
 from checkout_integration.protocol.errors import parse_error
@@ -46,4 +46,6 @@ def refuses_key(endpoint: Endpoint, answer: Answer) -> bool:
     """Whether the service refused the key, and so did nothing else (AUT-05): the call may be sent with another one."""
     if answer.status not in {400, 401}:
         return False
-    return isinstance(answered(endpoint, answer.status, parse_error(answer.body)), BadCredentials)
+    error = answered(endpoint, answer.status, parse_error(answer.body))
+    # Another key of ours does not make the project known.
+    return isinstance(error, BadCredentials) and not isinstance(error, UnknownProject)

@@ -15,7 +15,6 @@ class Endpoint:
     Attributes:
         base: which configured address the path is appended to.
         auth: "signature" for the header X-API-SIGNATURE, "basic" for HTTP Basic.
-        documented_statuses: the error statuses that the specification lists for it (HTT-15).
         repeatable: whether sending it twice is harmless. There is no idempotency key.
 
     """
@@ -24,7 +23,6 @@ class Endpoint:
     path: str
     base: Literal["base_url", "checkout_url", "list_url"]
     auth: Literal["signature", "basic"]
-    documented_statuses: tuple[int, ...]
     repeatable: bool
 
 
@@ -34,7 +32,6 @@ TOKENS: Final = Endpoint(
     path=TOKENS_PATH,
     base="base_url",
     auth="signature",
-    documented_statuses=(400, 404, 500),
     repeatable=True,
 )
 
@@ -45,7 +42,6 @@ ORDER: Final = Endpoint(
     path=ORDER_PATH,
     base="checkout_url",
     auth="signature",
-    documented_statuses=(400, 500),
     repeatable=False,
 )
 
@@ -55,6 +51,5 @@ TRANSACTIONS: Final = Endpoint(
     path=TRANSACTIONS_PATH,
     base="list_url",
     auth="basic",
-    documented_statuses=(400, 500),
     repeatable=True,
 )

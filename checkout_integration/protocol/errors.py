@@ -9,7 +9,9 @@ from typing import Any, Final
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
 
 CREDENTIAL_CODES: Final = frozenset({"ma000022", "co000005", "fm000048"})
-"""Codes with which token and order creation answer 400 to bad credentials, where AUT-05 says 401."""
+"""Codes with which token and order creation answer 400 to a wrong or missing key, where AUT-05 says 401."""
+PROJECT_CODES: Final = frozenset({"fm000001", "fm000002"})
+"""Codes that mean that the service does not know the project."""
 
 _LONGEST_TEXT: Final = 500
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")

@@ -10,10 +10,11 @@ from werkzeug.routing import Map, RequestRedirect, Rule
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.protocol.vocabulary import VERSION_HEADER
+from checkout_integration.protocol.vocabulary import TRANSACTIONS_PATH, VERSION_HEADER
 from checkout_integration.sandbox.api import Api
 from checkout_integration.sandbox.assets_route import asset_rules
 from checkout_integration.sandbox.control import Control
+from checkout_integration.sandbox.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form import Form
 from checkout_integration.sandbox.form_pages import TO_OPERATOR, message_page
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _LOGGED: Final = ("/api/", "/merchant/")
 _PAGES: Final = ("/form/", "/receipt/", "/_sandbox/operator/")
 _HOME: Final = ("/", "/_sandbox/")
+_BASIC: Final = (TRANSACTIONS_PATH, ORDERS_PATH)
+"""What is read with HTTP Basic (AUT-03), so that a 401 says so (RFC 9110)."""
 
 
 class SandboxApp:
@@ -78,7 +81,7 @@ class SandboxApp:
             endpoint, arguments = self._routes.bind_to_environ(request.environ).match()
             answer: Response = endpoint(request, **arguments)
         except RefusedError as error:
-            return _refusal(request, error)
+            return self._refusal(request, error)
         except RequestRedirect as error:
             return redirect(error.new_url, 308)
         except HTTPException as error:
@@ -97,7 +100,19 @@ class SandboxApp:
     def _framework_error(self, request: Request, status: int, message: str) -> Response:
         """Answer what no operation answered; in the field with a message alone (ERR-01)."""
         code = "" if self._sandbox.profile.framework_errors_short else f"fm000{status}"
-        return _refusal(request, RefusedError(status, code, message))
+        return self._refusal(request, RefusedError(status, code, message))
+
+    def _refusal(self, request: Request, error: RefusedError) -> Response:
+        """Return the error object, or a page where people are."""
+        if request.path.startswith(_PAGES) or request.path in _HOME:
+            back = TO_OPERATOR if request.path.startswith("/_sandbox/") else None
+            return page_answer(message_page("Not possible", f"{error.text()}.", back), error.status)
+        profile = self._sandbox.profile
+        document = error.document(request.path, always_details=profile.details_always)
+        answer = json_answer(document, error.status)
+        if error.status == 401 and request.path in _BASIC:
+            answer.headers["WWW-Authenticate"] = 'Basic realm="transactions", charset="UTF-8"'
+        return answer
 
     def _log(self, request: Request, answer: Response) -> None:
         if request.path.startswith(_LOGGED):
@@ -119,14 +134,6 @@ class SandboxApp:
 def _home(request: Request) -> Response:
     """Lead whoever opens the bare address to the operator's page."""
     return redirect("/_sandbox/", 303)
-
-
-def _refusal(request: Request, error: RefusedError) -> Response:
-    """Return the error object, or a page where people are."""
-    if not request.path.startswith(_PAGES) and request.path not in _HOME:
-        return json_answer(error.document(), error.status)
-    back = TO_OPERATOR if request.path.startswith("/_sandbox/") else None
-    return page_answer(message_page("Not possible", f"{error.text()}.", back), error.status)
 
 
 def _body_of(request: Request) -> bytes:

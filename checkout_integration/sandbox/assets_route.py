@@ -10,6 +10,7 @@ from typing import Final
 from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 
 _CLASS: Final = "CheckoutClient"
@@ -30,7 +31,9 @@ def _client_script(request: Request) -> Response:
     """Return the client-side object under the name that ?class= asks for (EP6-03)."""
     name = request.args.get("class", _CLASS)
     if not _CLASS_FORM.fullmatch(name):
-        raise RefusedError(400, "fm000002", "invalid request data", "class: must be the name of a class")
+        raise RefusedError(
+            400, Case.INVALID_DATA, "invalid request data", "class: must be the name of a class"
+        )
     script = _content("assets/client.js").replace(b"CLIENT_CLASS", name.encode())
     return Response(script, mimetype=_TYPES["js"])
 

@@ -15,6 +15,7 @@ from werkzeug.wrappers import Request, Response
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.sandbox.asked import PAYING, Asked, payment_of
 from checkout_integration.sandbox.documents import Context
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import Order
@@ -180,7 +181,7 @@ class Control:
     def _told_fully(self, order_id: str) -> dict[str, Any]:
         order = self._sandbox.ledger.find(order_id)
         if order is None:
-            raise RefusedError(404, "fm000004", "order not found")
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
         return {**self._told(order), "document": self._sandbox.documents.order(order, Context.LIST)}
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.fields import Fields
 from checkout_integration.sandbox.json_text import read_json, write_json
@@ -83,7 +84,7 @@ class Creation:
         """Store the new order of a buyer's "try again"."""
         project = self._projects.find(order.project_id)
         if project is None:
-            raise RefusedError(404, "fm000004", "project not found")
+            raise RefusedError(404, Case.UNKNOWN_PROJECT, "project not found")
         _check_standing(project)
         again = open_again(order, project, self._now())
         self._ledger.add(again)
@@ -97,7 +98,7 @@ class Creation:
         order = with_language(open_order(purchase, project, self._now()), language)
         if order.amount <= 0:
             # WHY: units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
-            raise RefusedError(400, "fm000002", "invalid request data", "amount: is worth nothing")
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "amount: is worth nothing")
         self._ledger.add(order)
         return order
 
@@ -108,20 +109,24 @@ class Creation:
 
     def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
         if not purchase.project:
-            raise RefusedError(400, "fm000002", "invalid request data", f"{name}: is required")
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", f"{name}: is required")
         project = self._projects.find(purchase.project)
         if project is None:
-            raise RefusedError(unknown_status, "co000005", "project not found", f"{name}: unknown")
+            raise RefusedError(unknown_status, Case.UNKNOWN_PROJECT, "project not found", f"{name}: unknown")
         return project
 
     def _check_signature(self, project: SandboxProject, signature: str | None, *, needed: bool) -> None:
-        """Check X-API-SIGNATURE where it is needed, and wherever it is given (AUT-02, AUT-05)."""
+        """Check X-API-SIGNATURE where it is needed; by the specification wherever it is given (AUT-02, AUT-05)."""
+        if not (needed or self._profile.unneeded_signature_checked):
+            return
         status = self._profile.bad_credentials_status
         if signature is None:
             if needed:
-                raise RefusedError(status, "fm000048", "signature is required", "X-API-SIGNATURE is missing")
+                raise RefusedError(
+                    status, Case.SIGNATURE_MISSING, "signature is required", "X-API-SIGNATURE is missing"
+                )
         elif not same_secret(signature, project.secret_key):
-            raise RefusedError(status, "ma000022", "invalid signature", "X-API-SIGNATURE does not fit")
+            raise RefusedError(status, Case.WRONG_SECRET, "invalid signature", "X-API-SIGNATURE does not fit")
 
     def _keep_token(self, document: dict[str, Any]) -> str:
         token = secrets.token_urlsafe(96)
@@ -136,7 +141,7 @@ class Creation:
         with self._store.transaction() as connection:
             row = connection.execute("SELECT * FROM tokens WHERE token = ?", (token,)).fetchone()
         if row is None or self._now() > from_microseconds(row["created_at"]) + TOKEN_LIFETIME:
-            raise RefusedError(400, "fm000011", "invalid token", "token: unknown or expired")
+            raise RefusedError(400, Case.BAD_TOKEN, "invalid token", "token: unknown or expired")
         return read_token_purchase(Fields(read_json(row["document"])))
 
     def _now(self) -> datetime:
@@ -147,12 +152,12 @@ class Creation:
 def _refuse_problems(body: Fields, project: SandboxProject | None) -> None:
     if body.problems:
         status = project.invalid_status if project else 400
-        raise RefusedError(status, "fm000002", "invalid request data", "; ".join(body.problems))
+        raise RefusedError(status, Case.INVALID_DATA, "invalid request data", "; ".join(body.problems))
 
 
 def _check_standing(project: SandboxProject) -> None:
     """Refuse what a suspended or not yet activated project may not do (HTT-07, HTT-08)."""
     if project.suspended:
-        raise RefusedError(403, "co000008", "not authorized", "the project is suspended")
+        raise RefusedError(403, Case.SUSPENDED, "not authorized", "the project is suspended")
     if project.live and not project.activated:
-        raise RefusedError(402, "co000007", "account is not activated for live requests")
+        raise RefusedError(402, Case.NOT_ACTIVATED, "account is not activated for live requests")

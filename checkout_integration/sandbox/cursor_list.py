@@ -12,6 +12,7 @@ from werkzeug.datastructures import MultiDict
 
 from checkout_integration.protocol.vocabulary import CURSOR_LIMIT_MAX, CURSOR_LIMIT_MIN, OBJECT_LIST
 from checkout_integration.sandbox.documents import Context, Documents
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Ledger, Search
 from checkout_integration.sandbox.listing import Listing, whole_number
@@ -47,7 +48,9 @@ class CursorList:
         search = Search(project_ids=self._projects.of_merchant(project.merchant), limit=limit)
         after, before = query.get("starting_after"), query.get("ending_before")
         if after and before:
-            raise RefusedError(422, "fm000012", "one of starting_after and ending_before", "both were given")
+            raise RefusedError(
+                422, Case.BOTH_CURSORS, "one of starting_after and ending_before", "both were given"
+            )
         for cursor in filter(None, [after, before]):
             self._check_cursor(cursor, search)
         window = self._ledger.window(search, after=after, before=before)
@@ -62,6 +65,6 @@ class CursorList:
     def _check_cursor(self, cursor: str, search: Search) -> None:
         order = self._ledger.find(cursor)
         if order is None:
-            raise RefusedError(404, "fm000004", "order not found", "the cursor names no order")
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", "the cursor names no order")
         if order.project_id not in search.project_ids:
-            raise RefusedError(403, "fm000013", "not authorized to access the order")
+            raise RefusedError(403, Case.FOREIGN_ORDER, "not authorized to access the order")

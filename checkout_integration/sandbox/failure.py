@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from checkout_integration.sandbox.error_codes import WITHOUT_DETAILS, code_of
+
 
 class RefusedError(Exception):
     """A refused request.
 
     Attributes:
         status: HTTP status of the answer.
-        code: the service's code: two letters and six digits (field notes); "" leaves code and details out.
+        code: a case of the table of error codes, or a code: two letters and six digits; "" leaves code and details out.
         message: short description.
         details: what exactly was wrong, "" when there is nothing to add.
     """
@@ -26,8 +28,14 @@ class RefusedError(Exception):
         """Return what a page says of it."""
         return f"{self.message} ({self.details})" if self.details else self.message
 
-    def document(self) -> dict[str, Any]:
-        """Return the error object; framework errors of the field have only a message."""
+    def document(self, path: str = "", *, always_details: bool = True) -> dict[str, Any]:
+        """Return the error object that answers a request of `path` (ERR-01 to ERR-03).
+
+        Framework errors of the field have only a message; without `always_details` some others have no details.
+        """
         if not self.code:
             return {"message": self.message}
-        return {"code": self.code, "message": self.message, "details": self.details}
+        document = {"code": code_of(self.code, path), "message": self.message}
+        if always_details or (self.details and self.code not in WITHOUT_DETAILS):
+            document["details"] = self.details
+        return document

@@ -11,6 +11,7 @@ from werkzeug.datastructures import MultiDict
 
 from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
 from checkout_integration.sandbox.documents import Context, Documents
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Search, Searchable
 from checkout_integration.sandbox.moments import read_filter_moment
@@ -92,14 +93,16 @@ class Listing:
         statuses = self._array(query, "status")
         unknown = set(statuses or ()) - set(OrderStatus)
         if unknown and self._profile.unknown_status_refused:
-            raise RefusedError(400, "fm000002", "invalid request data", "status: unknown value")
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "status: unknown value")
         return statuses
 
     def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
         """Return both ends; a second `project_date_from` is the end too, as the specification lists it (EP3-08)."""
         starts = [_moment(text) for text in query.getlist("project_date_from")]
         if len(starts) > 2:
-            raise RefusedError(400, "fm000002", "invalid request data", "project_date_from: given too often")
+            raise RefusedError(
+                400, Case.INVALID_DATA, "invalid request data", "project_date_from: given too often"
+            )
         start, second = (*starts, None, None)[:2]
         return start, _moment(query.get("project_date_to")) or second
 
@@ -122,7 +125,7 @@ def _moment(text: str | None) -> datetime | None:
         return read_filter_moment(text)
     except ValueError:
         raise RefusedError(
-            400, "fm000002", "invalid request data", "dates have the form YYYY-MM-DDThh:mm:ss"
+            400, Case.INVALID_DATA, "invalid request data", "dates have the form YYYY-MM-DDThh:mm:ss"
         ) from None
 
 
@@ -133,5 +136,7 @@ def whole_number(query: MultiDict[str, str], name: str, default: int, least: int
         return default
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
     if not least <= number <= most:
-        raise RefusedError(400, "fm000002", "invalid request data", f"{name}: must be {least} to {most}")
+        raise RefusedError(
+            400, Case.INVALID_DATA, "invalid request data", f"{name}: must be {least} to {most}"
+        )
     return number

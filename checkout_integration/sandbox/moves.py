@@ -11,6 +11,7 @@ from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.ledger import Ledger
 from checkout_integration.sandbox.order import Order
@@ -61,7 +62,7 @@ class Moves:
         """
         order = self.ledger.find(order_id)
         if order is None or order.reversal:
-            raise RefusedError(404, "fm000004", "order not found")
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
         return order
 
     def open_order(self, order_id: str, *, may_be_expired: bool = False) -> Order:
@@ -72,9 +73,11 @@ class Moves:
         """
         order = self.order(order_id)
         if order.status != OrderStatus.CREATED:
-            raise RefusedError(409, "fm000020", "the order is no longer open", f"status: {order.status}")
+            raise RefusedError(
+                409, Case.NOT_IN_THIS_STATUS, "the order is no longer open", f"status: {order.status}"
+            )
         if self.is_expired(order) and not may_be_expired:
-            raise RefusedError(410, "fm000022", "the form of the order has expired")
+            raise RefusedError(410, Case.FORM_EXPIRED, "the form of the order has expired")
         return order
 
     def is_expired(self, order: Order) -> bool:

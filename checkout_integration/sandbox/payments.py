@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.approval import Approval, Consent
 from checkout_integration.sandbox.cards import Card
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.methods import PaymentMethod
 from checkout_integration.sandbox.moves import Moves
@@ -137,7 +138,7 @@ class Payments:
             order = self._moves.order(order_id)
             events = [each.event for each in self._moves.outgoing.of_order(order_id)]
             if not events or (event is not None and event not in events):
-                raise RefusedError(409, "fm000021", "nothing to send again")
+                raise RefusedError(409, Case.NOTHING_TO_RESEND, "nothing to send again")
             self._moves.outgoing.enqueue(order, event or events[-1], self._moves.now())
 
     def is_expired(self, order: Order) -> bool:

@@ -20,6 +20,8 @@ class Profile:
         unknown_token_project_status: answer of token creation to an unknown project (EP1-23).
         list_unknown_project_status: answer of the list to an unknown login.
         framework_errors_short: errors of the framework carry a message alone.
+        details_always: every error object has `details`, "" where there is nothing to add (ERR-03).
+        unneeded_signature_checked: a signature is looked at where the request needs none, too (AUT-02, AUT-06).
         plain_arrays: the list reads `status=` and `project=` as well as the bracketed names.
         unknown_status_refused: an unknown value of the list's status filter is a 400.
         reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own.
@@ -45,6 +47,8 @@ class Profile:
     unknown_token_project_status: int
     list_unknown_project_status: int
     framework_errors_short: bool
+    details_always: bool
+    unneeded_signature_checked: bool
     plain_arrays: bool
     unknown_status_refused: bool
     reversal_is_second_item: bool
@@ -71,6 +75,8 @@ FIELD: Final = Profile(
     unknown_token_project_status=400,
     list_unknown_project_status=500,
     framework_errors_short=True,
+    details_always=False,
+    unneeded_signature_checked=False,
     plain_arrays=False,
     unknown_status_refused=False,
     reversal_is_second_item=True,
@@ -97,6 +103,8 @@ SPEC: Final = Profile(
     unknown_token_project_status=404,
     list_unknown_project_status=401,
     framework_errors_short=False,
+    details_always=True,
+    unneeded_signature_checked=True,
     plain_arrays=True,
     unknown_status_refused=True,
     reversal_is_second_item=False,

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OrderType, Platform
 from checkout_integration.sandbox.currencies import is_currency, round_money
+from checkout_integration.sandbox.error_codes import Case
+from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.fields import Fields
 from checkout_integration.sandbox.language import preferred_language
 from checkout_integration.sandbox.project import SandboxProject
@@ -156,7 +158,12 @@ def check_purchase(purchase: Purchase, project: SandboxProject, problems: Fields
     elif not purchase.amount and not purchase.products:
         problems.wrong("amount", "is required for type virtual_currency without products")
     if (purchase.url_success or purchase.url_fail) and not project.dynamic_urls:
-        problems.wrong("url_success", "dynamic URLs are not enabled in the project settings")
+        raise RefusedError(
+            400,
+            Case.RETURN_ADDRESSES,
+            "return addresses are not allowed",
+            "url_success, url_fail: dynamic URLs are not enabled in the project settings",
+        )
     if project.catalogue is not None:
         known = {product.id for product in project.catalogue if product.kind == purchase.type}
         for product_id in purchase.products or ():

@@ -9,6 +9,7 @@ from typing import Any
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.currencies import display_money, round_money, smallest_unit
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.moves import Moves, receipt_number
 from checkout_integration.sandbox.order import Order
@@ -36,9 +37,9 @@ class Reversals:
             order = self._moves.order(order_id)
             left = order.charge_amount - order.refunded_amount
             if order.status not in {OrderStatus.PROCESSED, OrderStatus.REFUNDED} or not left:
-                raise RefusedError(409, "fm000020", "the order is not processed")
+                raise RefusedError(409, Case.NOT_IN_THIS_STATUS, "the order is not processed")
             if not (order.method or {}).get("refund_allowed", True):
-                raise RefusedError(409, "fm000023", "the payment method allows no refund")
+                raise RefusedError(409, Case.NO_REFUND, "the payment method allows no refund")
             part = left if amount is None else _checked_part(amount, left, order.charge_currency)
             self._reverse(order, OrderStatus.REFUNDED, Event.PAYMENT_REFUND, part, reason)
 
@@ -51,7 +52,7 @@ class Reversals:
         with self._moves.transaction():
             order = self._moves.order(order_id)
             if order.status != OrderStatus.PROCESSED:
-                raise RefusedError(409, "fm000020", "the order is not processed")
+                raise RefusedError(409, Case.NOT_IN_THIS_STATUS, "the order is not processed")
             self._reverse(
                 order, OrderStatus.CHARGEBACK, Event.PAYMENT_CHARGEBACK, order.charge_amount, "Chargeback"
             )
@@ -113,4 +114,4 @@ def _checked_part(amount: Decimal, left: Decimal, currency: str) -> Decimal:
         wanted = f"no parts of {display_money(smallest_unit(currency), currency)}"
     else:
         return amount
-    raise RefusedError(400, "fm000002", "this amount cannot be refunded", f"amount: {wanted}")
+    raise RefusedError(400, Case.INVALID_DATA, "this amount cannot be refunded", f"amount: {wanted}")

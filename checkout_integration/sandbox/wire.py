@@ -13,6 +13,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.json_text import BeyondReachError, NotJsonError, read_json, write_json
 
@@ -33,12 +34,12 @@ def read_body(request: Request) -> bytes:
     try:
         body = request.get_data(cache=True)
     except RequestEntityTooLarge:
-        raise RefusedError(413, "fm000006", "the body is too large") from None
+        raise RefusedError(413, Case.TOO_LARGE, "the body is too large") from None
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding == "identity":
         return body
     if encoding != "gzip":
-        raise RefusedError(400, "fm000005", "unknown Content-Encoding")
+        raise RefusedError(400, Case.ENCODING, "unknown Content-Encoding")
     return _gunzip(body)
 
 
@@ -47,9 +48,9 @@ def _gunzip(body: bytes) -> bytes:
     try:
         plain = unpacker.decompress(body, LARGEST_BODY + 1)
     except zlib.error:
-        raise RefusedError(400, "fm000005", "the body is not gzip") from None
+        raise RefusedError(400, Case.ENCODING, "the body is not gzip") from None
     if len(plain) > LARGEST_BODY or not unpacker.eof:
-        raise RefusedError(400, "fm000005", "the gzip body is cut or too large")
+        raise RefusedError(400, Case.ENCODING, "the gzip body is cut or too large")
     return plain
 
 
@@ -62,16 +63,16 @@ def read_document(request: Request, not_json_status: int) -> dict[str, Any]:
     body = read_body(request)
     if request.mimetype != "application/json":
         raise RefusedError(
-            not_json_status, "fm000003", "request format not supported", "use application/json"
+            not_json_status, Case.NOT_JSON, "request format not supported", "use application/json"
         )
     try:
         document = read_json(body)
     except BeyondReachError as error:
-        raise RefusedError(400, "fm000002", "invalid request data", str(error)) from None
+        raise RefusedError(400, Case.INVALID_DATA, "invalid request data", str(error)) from None
     except NotJsonError as error:
-        raise RefusedError(not_json_status, "fm000003", "the body is not JSON", str(error)) from None
+        raise RefusedError(not_json_status, Case.NOT_JSON, "the body is not JSON", str(error)) from None
     if not isinstance(document, dict):
-        raise RefusedError(400, "fm000002", "invalid request data", "the body must be an object")
+        raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "the body must be an object")
     return document
 
 

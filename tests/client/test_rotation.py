@@ -57,7 +57,9 @@ def test_a_refusal_may_be_a_400(client_of: MakeClient, name: str, code: str) -> 
     assert [key_of(request) for request in stub.received] == [SECRET, NEW]
 
 
-@pytest.mark.parametrize("answer", [coded(400, "fm000002"), coded(403, "fm000048"), coded(500, "fm000048")])
+@pytest.mark.parametrize(
+    "answer", [coded(400, "co000002"), coded(400, "fm000002"), coded(403, "fm000048"), coded(500, "fm000048")]
+)
 def test_an_order_is_not_sent_again_after_anything_else(client_of: MakeClient, answer: bytes) -> None:
     """It may have been created."""
     with running(answer, good_answer("order")) as stub:

@@ -15,9 +15,7 @@ from tests.client.conftest import MakeClient
 from tests.client.stub import http, running
 
 DOCUMENTED = [
-    pytest.param(
-        400, errors.BadRequest, marks=pytest.mark.spec("HTT-05", "EP1-23", "EP2-17", "EP3-12", "HTT-15")
-    ),
+    pytest.param(400, errors.BadRequest, marks=pytest.mark.spec("HTT-05", "EP1-23", "EP2-17", "EP3-12")),
     pytest.param(401, errors.BadCredentials, marks=pytest.mark.spec("HTT-06", "AUT-05")),
     pytest.param(402, errors.LiveModeInactive, marks=pytest.mark.spec("HTT-07")),
     pytest.param(403, errors.Forbidden, marks=pytest.mark.spec("HTT-08")),
@@ -45,6 +43,8 @@ def test_each_status_has_its_exception(
 
     Its text has the code alone: in what the service writes may be the customer's data.
     """
+    if status == 500 and call is CALLS["list"]:
+        kind = errors.ListFailed
     with running(http(status, ERROR, Retry_After="0")) as stub:
         error = failure(client_of(stub), call)
     assert type(error) is kind
@@ -64,6 +64,58 @@ def test_bad_credentials_that_answer_400_are_recognised(client_of: MakeClient, c
     assert isinstance(error, errors.BadCredentials)
     assert error.status == 400
     assert not error.outcome_unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "kind"),
+    [
+        ("token", 400, errors.BadRequest),
+        ("token", 404, errors.NotFound),
+        ("token", 500, errors.InternalError),
+        ("order", 400, errors.BadRequest),
+        ("order", 500, errors.InternalError),
+        ("list", 400, errors.BadRequest),
+        ("list", 500, errors.InternalError),
+    ],
+)
+@pytest.mark.spec("HTT-15", "EP1-23", "EP2-17", "EP3-12")
+def test_what_an_operation_documents_says_what_can_be_done(
+    client_of: MakeClient, name: str, status: int, kind: type[errors.ServiceAnswered]
+) -> None:
+    """After a 4xx nothing was done; after a 500 an order may exist, and the other calls may be sent again."""
+    with running(http(status, ERROR, Retry_After="0")) as stub:
+        error = failure(client_of(stub), CALLS[name])
+    assert isinstance(error, kind)
+    assert (error.outcome_unknown, error.retry_is_safe) == (
+        status == 500 and name == "order",
+        status == 500 and name != "order",
+    )
+
+
+@every_call
+@pytest.mark.parametrize("code", ["fm000001", "fm000002"])
+@pytest.mark.parametrize("status", [400, 401, 404])
+@pytest.mark.spec("ERR-01", "AUT-05")
+def test_an_unknown_project_is_told_from_a_wrong_request(
+    client_of: MakeClient, call: Callable[[Client], Any], code: str, status: int
+) -> None:
+    """The sentence names what to correct; nobody looks for the mistake in the request."""
+    body = json.dumps({"code": code, "message": "x"}).encode()
+    with running(http(status, body)) as stub:
+        error = failure(client_of(stub), call)
+    assert type(error) is errors.UnknownProject
+    assert isinstance(error, errors.BadCredentials)
+    assert "correct the project identifier" in str(error)
+
+
+def test_a_list_that_fails_may_mean_an_unknown_project(client_of: MakeClient) -> None:
+    """Deployed services answer 500 to one: the sentence names both possibilities, and only there."""
+    sentences = {}
+    for name, call in CALLS.items():
+        with running(http(500, b"", Retry_After="0")) as stub:
+            sentences[name] = str(failure(client_of(stub), call))
+    assert "correct the project identifier if it is wrong, else wait" in sentences["list"]
+    assert "project" not in sentences["token"] + sentences["order"]
 
 
 @every_call

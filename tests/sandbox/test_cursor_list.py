@@ -133,7 +133,7 @@ def test_a_cursor_must_be_an_order_that_one_may_see(service: Service, orders: li
     service.sandbox.projects.add(stranger)
     assert asked(service, starting_after="nothing").status_code == 404
     forbidden = asked(service, "stranger", "sandbox_stranger", ending_before=orders[1])
-    assert (forbidden.status_code, set(forbidden.json())) == (403, {"code", "message", "details"})
+    assert (forbidden.status_code, forbidden.json()["code"]) == (403, "fm000013")
     both = asked(service, starting_after=orders[0], ending_before=orders[4])
     assert (both.status_code, set(both.json())) == (422, {"code", "message", "details"})
     own = asked(service, "stranger", "sandbox_stranger")

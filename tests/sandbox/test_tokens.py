@@ -97,7 +97,7 @@ def test_a_token_needs_the_secret(profile: str, status: int, secret: str | None)
     with running(profile=profile) as service:
         answer = service.token(BUY, secret=secret)
     assert answer.status_code == status
-    assert set(answer.json()) == {"code", "message", "details"}
+    assert set(answer.json()) >= {"code", "message"}
 
 
 @pytest.mark.spec("EP1-23", "HTT-09", "HTT-15")
