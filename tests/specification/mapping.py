@@ -74,9 +74,11 @@ def one_sided() -> dict[tuple[str, str], str]:
     return {(row["id"], row["side"]): row["why"] for row in rows}
 
 
-def side_of(path: str) -> str:
-    """Return the side that a file of the tests or of the package speaks of."""
-    return SANDBOX if path.startswith(("tests/sandbox/", "checkout_integration/sandbox/")) else APP
+def sides_of(path: str) -> tuple[str, ...]:
+    """Return the sides that a file of the tests or of the package speaks of; the tests of their agreement, of both."""
+    if path.startswith("tests/agreement/"):
+        return SIDES
+    return (SANDBOX,) if path.startswith(("tests/sandbox/", "checkout_integration/sandbox/")) else (APP,)
 
 
 def _cited(text: str) -> Iterator[str]:

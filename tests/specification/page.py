@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from tests.specification.mapping import APP, ROOT, SANDBOX, SIDES, Files, Statement, side_of, statements
+from tests.specification.mapping import APP, ROOT, SANDBOX, SIDES, Files, Statement, sides_of, statements
 
 PAGE = ROOT / "docs" / "spec-map.md"
 SENTENCE = 110
@@ -21,7 +21,8 @@ def count(claims: Files) -> int:
 def page(claims: Files, citations: Citations, reasons: Reasons) -> str:
     """Return the map as Markdown."""
     known = statements()
-    made = {side: {path: ones for path, ones in claims.items() if side_of(path) == side} for side in SIDES}
+    made = {side: {path: ones for path, ones in claims.items() if side in sides_of(path)} for side in SIDES}
+    both = count(made[APP]) + count(made[SANDBOX]) - count(claims)
     lines = [
         "# Which statement is proven by what",
         "",
@@ -32,7 +33,7 @@ def page(claims: Files, citations: Citations, reasons: Reasons) -> str:
     ]
     lines.append(
         f"{len(known)} statements, {count(claims)} claims: {count(made[APP])} by tests of the client and the app, "
-        f"{count(made[SANDBOX])} by tests of the sandbox."
+        f"{count(made[SANDBOX])} by tests of the sandbox, {both} of these by tests of both."
     )
     section = ""
     for statement in known:
@@ -52,7 +53,7 @@ def _row(statement: Statement, made: Mapping[str, Files], citations: Citations, 
     cells = [statement.id, says.replace("|", "\\|").replace("<", "&lt;")]
     for side in SIDES:
         why = reasons.get((statement.id, side), "")
-        files = [file for file in citations.get(statement.id, []) if side_of(file) == side]
+        files = [file for file in citations.get(statement.id, []) if side in sides_of(file)]
         tests = list(_tests(statement.id, made[side]))
         cells.append("<br>".join(file.removeprefix("checkout_integration/") for file in files) or "–")
         cells.append("<br>".join(tests) or (f"*{why}*" if why else "**not yet**"))

@@ -19,7 +19,7 @@ from tests.specification.mapping import (
     citations,
     claims,
     one_sided,
-    side_of,
+    sides_of,
     statements,
 )
 from tests.specification.marks import Claim, Place, claims_of, places_of
@@ -100,8 +100,9 @@ def test_removing_one_mark_removes_exactly_its_claim(path: str) -> None:
 
 @pytest.mark.parametrize("path", MARKED)
 def test_no_mark_is_idle_or_said_twice(path: str) -> None:
-    """A mark where pytest does not look claims nothing, and one of two alike could go without a trace."""
+    """A mark where pytest does not look claims nothing; one of two alike could go without a trace; ids are written out."""
     made = list(claims_of(read(path)))
+    assert not any("pytest.mark.spec(*" in ast.unparse(node) for node in read(path).body)
     assert sorted({claim.place for claim in made}) == sorted(places_of(read(path)))
     twice = Counter((claim.statement, claim.test, claim.case) for claim in made)
     whole = {(claim.statement, claim.test) for claim in made if not claim.case}
@@ -153,14 +154,19 @@ def test_there_are_231_statements() -> None:
 def test_every_statement_is_proven_on_both_sides_and_no_other() -> None:
     """A mark that names no statement proves nothing; a side that cannot show one says why, and only then."""
     known = {(statement.id, side) for statement in statements() for side in SIDES}
-    proven = {(claim.statement, side_of(path)) for path, made in claims().items() for claim in made}
+    proven = {
+        (claim.statement, side)
+        for path, made in claims().items()
+        for side in sides_of(path)
+        for claim in made
+    }
     assert proven | set(one_sided()) == known
     assert proven & set(one_sided()) == set()
 
 
 def test_every_statement_is_cited_on_both_sides() -> None:
     """Who reads a statement finds the lines that obey it, in the client or the app and in the sandbox."""
-    cited = {(id_, side_of(file)) for id_, files in citations().items() for file in files}
+    cited = {(id_, side) for id_, files in citations().items() for file in files for side in sides_of(file)}
     assert {(statement.id, side) for statement in statements() for side in SIDES} - cited == set()
 
 
@@ -172,16 +178,16 @@ def test_statements_of_state_are_cited_by_the_policy() -> None:
 
 
 def test_the_page_counts_its_claims() -> None:
-    """The number at the top is that of the rows, where a test stands once and says of how many of its cases."""
+    """The number at the top is that of the rows, where a test stands in a cell once and says of how many of its cases."""
     text = PAGE.read_text(encoding="utf-8")
     rows = [
         line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| statement")
     ]
     tests = [
-        test
+        cell
         for row in rows
-        for test in row.replace(" |", "<br>").split("<br>")
-        if "::test" in test or "::Test" in test
+        for cell in set(row.replace(" | ", "<br>").removesuffix(" |").split("<br>"))
+        if ".py::" in cell
     ]
     assert f"{len(rows)} statements, {sum(map(cases_of, tests))} claims" in text
     assert sum(map(cases_of, tests)) == count(claims())
