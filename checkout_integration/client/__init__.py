@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from checkout_integration.client.client import Client
 from checkout_integration.client.config import ClientConfig
+from checkout_integration.protocol.listing import CursorPage
 
-__all__ = ["Client", "ClientConfig"]
+__all__ = ["Client", "ClientConfig", "CursorPage"]

@@ -144,19 +144,40 @@ class Client:
                     seen.add(order.id or "")
                     yield order
 
+    def list_page(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+    ) -> CursorPage:
+        """Return one page of a generic list with cursors (EP4-01 to EP4-04, LST-01 to LST-05).
+
+        Args:
+            path: path of the list below the list address, for instance ``/api/v1/orders``.
+            limit: size of the page, 1 to 100; the service's own where it is left out.
+            starting_after: identifier of the last element of the previous page: the page after it.
+            ending_before: identifier of the first element of the next page: the page before it.
+
+        Raises:
+            ValueError: a limit outside 1 to 100, or both cursors at once. Nothing was sent.
+            CheckoutError: the call did not succeed.
+
+        """
+        pairs = cursor_pairs(limit=limit, starting_after=starting_after, ending_before=ending_before)
+        endpoint = replace(TRANSACTIONS, path=path)
+        return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page, rows=CURSOR_LIMIT_MAX)
+
     def iter_list(self, path: str, *, limit: int = CURSOR_LIMIT_MAX) -> Iterator[Document]:
         """All elements of a generic list below the list address, page after page (EP4-01 to EP4-04)."""
-        endpoint = replace(TRANSACTIONS, path=path)
         after: str | None = None
         while True:
-            page = self._cursor_page(endpoint, cursor_pairs(limit=limit, starting_after=after))
+            page = self.list_page(path, limit=limit, starting_after=after)
             yield from page.data
             if not page.has_more:
                 return
-            after = _next_cursor(endpoint, page, after)
-
-    def _cursor_page(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> CursorPage:
-        return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page, rows=CURSOR_LIMIT_MAX)
+            after = _next_cursor(path, page, after)
 
     def _create(self, endpoint: Endpoint, document: Document, parse: Callable[[JsonValue], T]) -> T:
         def request(key: Secret) -> requests.Request:
@@ -254,11 +275,11 @@ def _moment_of_header(value: str | None) -> datetime | None:
         return None
 
 
-def _next_cursor(endpoint: Endpoint, page: CursorPage, previous: str | None) -> str:
+def _next_cursor(path: str, page: CursorPage, previous: str | None) -> str:
     last = page.data[-1].get("id") if page.data else None
     if not isinstance(last, str) or last == previous:
         raise AnswerUnreadable(
-            f"{endpoint.path} says that there is more, but gives nothing to continue after",
+            f"{path}: has_more is true but the page has no cursor",
             retry_is_safe=True,
         )
     return last

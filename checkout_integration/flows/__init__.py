@@ -21,6 +21,7 @@ from checkout_integration.flows.erasing import Erasure, erase, survey
 from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.queue import queue_state
 from checkout_integration.flows.replaying import replay, run_parked_again
+from checkout_integration.flows.service import service_client
 from checkout_integration.flows.support import (
     accept_payment,
     refresh_checkout,
@@ -55,6 +56,7 @@ __all__ = [
     "run_again",
     "run_deliveries",
     "run_parked_again",
+    "service_client",
     "survey",
     "sync_transactions",
 ]

@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import cast
 
 from checkout_integration.client import Client, ClientConfig
-from checkout_integration.conf import Project
+from checkout_integration.conf import Project, app_settings
 from checkout_integration.protocol.listing import ArrayStyle
+
+
+def service_client(project: str = "default") -> Client:
+    """Return a client for calls that no flow makes, for instance of lists. Use it as a context manager: it holds connections.
+
+    Args:
+        project: alias of the project in the settings.
+
+    """
+    return client_for(app_settings().project(project))
 
 
 def client_for(project: Project) -> Client:

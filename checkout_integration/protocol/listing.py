@@ -63,7 +63,13 @@ class TransactionPage:
 class CursorPage:
     """One page of a generic list (LST-01 to LST-05, EP4-04).
 
-    The specification lists ``total_count`` as a boolean and describes a number: None unless it is a number.
+    Attributes:
+        data: the elements, as they were sent.
+        has_more: whether there are elements after this page.
+        has_before: whether there are elements before this page.
+        total_count: how many elements there are in all; None where the service sends no number. The specification lists it
+            as a boolean and describes a number.
+
     """
 
     data: tuple[Document, ...] = field(repr=False)
@@ -98,9 +104,11 @@ def query_pairs(
 def cursor_pairs(
     *, limit: int | None = None, starting_after: str | None = None, ending_before: str | None = None
 ) -> list[tuple[str, str]]:
-    """The query string of a generic list (EP4-01 to EP4-03). Raises ValueError for a limit outside 1 to 100."""
+    """The query string of a generic list (EP4-01 to EP4-03). Raises ValueError for a limit beyond 1 to 100 or two cursors."""
     if limit is not None and not CURSOR_LIMIT_MIN <= limit <= CURSOR_LIMIT_MAX:
         raise ValueError(f"the limit must be between {CURSOR_LIMIT_MIN} and {CURSOR_LIMIT_MAX}")
+    if starting_after is not None and ending_before is not None:
+        raise ValueError("give one of starting_after and ending_before")
     pairs = [("limit", limit), ("starting_after", starting_after), ("ending_before", ending_before)]
     return [(name, str(value)) for name, value in pairs if value is not None]
 

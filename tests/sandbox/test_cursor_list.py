@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from checkout_integration.client import Client, ClientConfig
+from checkout_integration.client import Client, ClientConfig, CursorPage
 from checkout_integration.protocol.values import Secret
 from checkout_integration.sandbox import SandboxProject
 from tests.sandbox.service import PROJECT, SECRET, Service
@@ -151,3 +151,37 @@ def test_only_the_merchant_reads_it(service: Service) -> None:
 def test_the_client_reads_it_through(service: Service, client: Client, orders: list[str], limit: int) -> None:
     """Client.iter_list yields every order once, whatever the size of the pages."""
     assert [element["id"] for element in client.iter_list("/api/v1/orders", limit=limit)] == orders
+
+
+@pytest.mark.spec("EP4-01", "EP4-02", "EP4-03", "EP4-04", "LST-02", "LST-03", "LST-04", "LST-05")
+def test_the_client_reads_one_page_in_both_directions(
+    service: Service, client: Client, orders: list[str]
+) -> None:
+    """With the whole envelope; the count is no number by the letter of the specification."""
+    path, count = "/api/v1/orders", 5 if service.sandbox.profile.name == "field" else None
+    first = client.list_page(path, limit=2)
+    middle = client.list_page(path, limit=2, starting_after=orders[1])
+    before = client.list_page(path, limit=2, ending_before=orders[4])
+    last = client.list_page(path, starting_after=orders[3])
+    pages = [(ids_of(page), page.has_before, page.has_more) for page in (first, middle, before, last)]
+    assert pages == [
+        (orders[:2], False, True),
+        (orders[2:4], True, True),
+        (orders[2:4], True, True),
+        (orders[4:], True, False),
+    ]
+    assert {page.total_count for page in (first, middle, before, last)} == {count}
+
+
+@pytest.mark.parametrize("size", [0, 101])
+def test_the_client_refuses_what_the_service_would(client: Client, size: int) -> None:
+    """Before anything is sent: a limit out of range, and both cursors at once."""
+    with pytest.raises(ValueError, match="between 1 and 100"):
+        client.list_page("/api/v1/orders", limit=size)
+    with pytest.raises(ValueError, match="one of starting_after and ending_before"):
+        client.list_page("/api/v1/orders", starting_after="a", ending_before="b")
+
+
+def ids_of(page: CursorPage) -> list[str]:
+    """Return the identifiers on a page that the client has read."""
+    return [element["id"] for element in page.data]
