@@ -44,6 +44,7 @@ class Project:
     list_array_style: str = "brackets"
     list_page_size: int = 100
     list_margin: int = 900
+    historic_margin: int = 86400
     reference_key: str = "checkout_reference"
     return_url: str = ""
     dynamic_urls: bool = False
@@ -65,6 +66,11 @@ class Project:
     def list_delta(self) -> timedelta:
         """LIST_MARGIN: how old, in seconds, a row of the transaction list may be."""
         return timedelta(seconds=self.list_margin)
+
+    @property
+    def historic_delta(self) -> timedelta:
+        """HISTORIC_MARGIN: how much older than the installation, in seconds, a listed order is none of ours."""
+        return timedelta(seconds=self.historic_margin)
 
 
 def _asked(source: SecretSource) -> Secret:

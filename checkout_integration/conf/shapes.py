@@ -75,6 +75,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "LIST_PAGE_SIZE": _whole(2, 1000, "a whole number from 2 to 1000 (chained paging needs two rows a page)"),
     "RETRY_INTERVAL": _SECONDS,
     "LIST_MARGIN": _SECONDS,
+    "HISTORIC_MARGIN": _SECONDS,
     "TIMEOUT": Shape(fits=_is_time_limit, mend=f"a number of seconds, more than 0 and at most {HOUR}"),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
     "DYNAMIC_URLS": _ON_OR_OFF,

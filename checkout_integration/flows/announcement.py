@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 from checkout_integration.flows.attempt import attempt
 from checkout_integration.flows.claims import Worker, claims
 from checkout_integration.flows.database import insert_once, state_database, write_first
-from checkout_integration.flows.lease import release, renewed
+from checkout_integration.flows.lease import renewed
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.statement import ask
 from checkout_integration.models import Announcement, Delivery, Order
@@ -113,7 +113,13 @@ def _give(batch: Sequence[Announcement]) -> None:
     # A signal that this version does not know, since a newer one announced it, has no receivers here.
     connected = defaultdict(list, {name: sorted(signal.connected(Order)) for name, signal in SIGNALS.items()})
     deliveries = [
-        Delivery(announcement=each, order_id=each.order_id, receiver=receiver, due_at=datetime.now(UTC))
+        Delivery(
+            announcement=each,
+            order_id=each.order_id,
+            line=each.line,
+            receiver=receiver,
+            due_at=datetime.now(UTC),
+        )
         for each in batch
         for receiver in connected[each.signal]
     ]
@@ -126,8 +132,5 @@ def _give(batch: Sequence[Announcement]) -> None:
 
 
 def _run(delivery: Delivery) -> bool:
-    try:
-        with renewed(delivery):
-            return attempt(delivery)
-    finally:
-        release(delivery)
+    with renewed(delivery):
+        return attempt(delivery)

@@ -27,10 +27,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Min, Q, QuerySet
 
 from checkout_integration.flows.database import state_database
+from checkout_integration.flows.fulfilment import note_receiver
 from checkout_integration.flows.lease import lease_end
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.statement import ask
-from checkout_integration.models import Delivery, Order
+from checkout_integration.models import Delivery
+from checkout_integration.signals import checkout_paid
 
 _Place = tuple[datetime, int]
 """Of a delivery in the queue: when it is due, and its key."""
@@ -63,7 +65,8 @@ class Worker:
 def ready(without: Collection[str] = ()) -> Iterator[list[Delivery]]:
     """Deliveries that may run now, oldest first, a window at a time: due, or left behind by a process that died.
 
-    One order's deliveries run one at a time; one that waits to be tried again holds back later ones of its own receiver.
+    Those of one checkout, or of one order without a checkout, run one at a time; one that waits to be tried again holds back
+    later ones of its own receiver.
     ``without``: receivers whose due deliveries are left out, looked at before each window.
 
     Small statements, each on an index: one statement for all of it is left to a planner that knows nothing yet of a queue
@@ -95,15 +98,14 @@ def _places(
 def _not_held_back(keys: Sequence[int], now: datetime) -> list[Delivery]:
     # RACE: what another process has claimed or ended since the keys were read is no longer due.
     window = ask(_rows, keys=list(keys), now=now)
-    orders = sorted({delivery.order_id for delivery in window if delivery.order_id is not None})
-    leased = set(ask(_leased, orders=orders, now=now)) if orders else set()
-    turns = set(ask(_turns, orders=orders)) if orders else set()
+    lines = sorted({delivery.line for delivery in window if delivery.line})
+    busy = set(ask(_busy, lines=lines, now=now)) if lines else set()
+    turns = set(ask(_turns, lines=lines)) if lines else set()
 
     def is_free(each: Delivery) -> bool:
-        if each.order_id is None:
+        if not each.line:
             return True
-        turn = (each.order_id, each.receiver, each.announcement_id)
-        return each.order_id not in leased and turn in turns
+        return each.line not in busy and (each.line, each.receiver, each.announcement_id) in turns
 
     return list(filter(is_free, window))
 
@@ -114,18 +116,19 @@ def _unfinished() -> QuerySet[Delivery]:
 
 def _rows(*, keys: list[int], now: datetime) -> QuerySet[Delivery]:
     rows = _unfinished().filter(pk__in=keys, due_at__lte=now)
-    return rows.select_related("announcement__transition").order_by("due_at", "pk")
+    return rows.select_related("announcement__transition", "announcement__grant").order_by("due_at", "pk")
 
 
-def _leased(*, orders: list[int], now: datetime) -> QuerySet[Order, int]:
-    held = Order.objects.using(state_database()).filter(pk__in=orders, receivers_lease_until__gt=now)
-    return held.values_list("pk", flat=True)
+def _busy(*, lines: list[str], now: datetime) -> QuerySet[Delivery, str | None]:
+    """Those of these lines in which a receiver runs."""
+    running = Delivery.objects.using(state_database()).filter(exclusive__in=lines, due_at__gt=now)
+    return running.values_list("exclusive", flat=True)
 
 
-def _turns(*, orders: list[int]) -> QuerySet[Delivery, tuple[Any, ...]]:
-    """Of each order and receiver the announcement whose turn it is."""
-    unfinished = _unfinished().filter(order__pk__in=orders).values("order", "receiver")
-    return unfinished.annotate(first=Min("announcement")).values_list("order", "receiver", "first")
+def _turns(*, lines: list[str]) -> QuerySet[Delivery, tuple[Any, ...]]:
+    """Of each line and receiver the announcement whose turn it is."""
+    unfinished = _unfinished().filter(line__in=lines).values("line", "receiver")
+    return unfinished.annotate(first=Min("announcement")).values_list("line", "receiver", "first")
 
 
 def claims(worker: Worker | None = None) -> Iterator[Delivery]:
@@ -182,12 +185,13 @@ class Claim(Enum):
 
 
 def claim(delivery: Delivery, worker: Worker | None = None) -> Claim:
-    """Takes the order's lease and then the delivery, each by a conditional update: of two claimants one wins."""
+    """Take the delivery by a conditional update: of two claimants one wins, and of two of one line too."""
     for _ in range(worker.share if worker else 1):
         slot = None
         if worker is not None and (slot := _free_slot(delivery, worker)) is None:
             return Claim.NO_SLOT
-        # RACE: another claimant of this worker may be given the same slot. The column is unique; then there may be another.
+        # RACE: another claimant may take the same slot, or another delivery of the same line. Both columns are unique: for
+        # the first there may be another slot, for the second the next try finds the same.
         with suppress(IntegrityError), transaction.atomic(using=state_database()):
             # Committed before the attempt: a process that dies has counted it.
             return Claim.WON if _claim(delivery, slot) else Claim.LOST
@@ -209,20 +213,21 @@ def _held_slots(*, slots: list[str], key: int) -> QuerySet[Delivery, str | None]
 
 
 def _claim(delivery: Delivery, slot: str | None) -> bool:
-    alias, now, until, fence = state_database(), datetime.now(UTC), lease_end(), secrets.token_hex(16)
-    if delivery.order_id:
-        orders = Order.objects.using(alias).filter(pk=delivery.order_id)
-        free = orders.exclude(receivers_lease_until__gt=now)
-        if not free.update(receivers_lease_until=until, receivers_lease_fence=fence):
-            return False
+    alias, now, fence = state_database(), datetime.now(UTC), secrets.token_hex(16)
     mine = Delivery.objects.using(alias).filter(
         pk=delivery.pk, state=delivery.state, attempts=delivery.attempts, due_at__lte=now
     )
     taken = mine.update(
-        state=Delivery.State.RUNNING, attempts=F("attempts") + 1, fence=fence, slot=slot, due_at=until
+        state=Delivery.State.RUNNING,
+        attempts=F("attempts") + 1,
+        fence=fence,
+        slot=slot,
+        exclusive=delivery.line or None,
+        due_at=lease_end(),
     )
     if not taken:
-        transaction.set_rollback(True, using=alias)
         return False
+    if delivery.announcement.signal == checkout_paid.name and delivery.announcement.grant_id:
+        note_receiver(delivery.announcement.grant_id, "begun", delivery.receiver)
     delivery.state, delivery.attempts, delivery.fence = Delivery.State.RUNNING, delivery.attempts + 1, fence
     return True

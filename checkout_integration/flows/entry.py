@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, SyncRun
+from checkout_integration.models import Checkout, CheckoutUser, Grant, Notification, Order, SyncRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
@@ -31,18 +31,23 @@ class Cause:
 
 @dataclass(frozen=True)
 class Notice:
-    """A signal to be announced; ``once`` are the words that make its idempotency key."""
+    """A signal to be announced; ``once`` are the words that make its idempotency key.
+
+    ``grant`` is what it opens or closes; ``order`` is set where that is not the entry's own.
+    """
 
     signal: str
     once: tuple[str, ...]
     arguments: dict[str, Any] = field(default_factory=dict)
+    grant: Grant | None = None
+    order: Order | None = None
 
 
 @dataclass(kw_only=True)
 class Entry:
     """An order in the ledger's hands. Filled from top to bottom: loaded, moved, bound, judged, written.
 
-    ``row`` is not in the database yet when ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after
+    ``silent``: the order is from before the installation, so nothing is said of it. ``row`` is not in the database yet when ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after
     they had been looked for: before anything is committed they are looked for again (`writing`).
     """
 
@@ -56,8 +61,10 @@ class Entry:
     tombstones: list[str] = field(default_factory=list)
     verdict_before: Verdict = PENDING
     verdict: Verdict = PENDING
+    silent: bool = False
     notices: list[Notice] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
+    reviews: list[tuple[str, Order]] = field(default_factory=list)
 
     @property
     def order_id(self) -> str:
@@ -75,6 +82,16 @@ class Entry:
         return self.is_new or self.before != self.after or self.verdict != self.verdict_before
 
     @property
+    def to_write(self) -> bool:
+        """Whether anything about this order is to be written."""
+        return self.changed or bool(self.incidents or self.notices)
+
+    @property
+    def reversals(self) -> list[Observation]:
+        """What reversal documents with ids of their own say of this order."""
+        return [each for each in self.observations if each.reversal is not None]
+
+    @property
     def erased(self) -> bool:
         """Whether nothing personal may be kept: of this order, of this customer, or of whoever this sale was made for."""
         held = None if self.is_new else self.row.personal_data
@@ -87,24 +104,12 @@ class Entry:
         """Whether nothing told until now that the order is an erased customer's."""
         return self.erased and (self.is_new or not self.row.personal_data.erased_at)
 
-    @property
-    def granted_before(self) -> bool:
-        """Whether goods were granted for this order before this batch, and not taken back."""
-        return self.before.paid and self.verdict_before.pays
-
-    @property
-    def granted(self) -> bool:
-        """Whether goods are due for this order now."""
-        return self.after.paid and self.verdict.pays
-
-    @property
-    def is_payer(self) -> bool:
-        """Whether this is the order that paid its checkout."""
-        if self.checkout is None:
-            return False
-        paid_by = self.checkout.paid_order_id
-        # A payer that is not inserted yet has no primary key to compare.
-        return self.checkout.paid_order is self.row if paid_by is None else paid_by == self.row.pk
+    def ask_for_review(self, reason: str, order: Order | None = None) -> None:
+        """Add ``payment_review`` and its incident, once per order and reason; ``order`` where it is not the entry's own."""
+        about = order or self.row
+        once = ("review", about.order_id, reason)
+        self.notices.append(Notice("payment_review", once, {"reason": reason}, order=order))
+        self.reviews.append((reason, about))
 
 
 def verdict_of(row: Order) -> Verdict:

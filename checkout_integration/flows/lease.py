@@ -1,7 +1,7 @@
 """The lease of a running delivery: how long a process that died holds it back, and how one that lives keeps it.
 
-A delivery and its order are leased together, under one fence. While a receiver runs, a thread of its own renews the lease,
-so that a receiver may run for longer; when the process dies, nobody renews, and another one takes over.
+While a receiver runs, a thread of its own renews the lease, so that a receiver may run for longer; when the process dies,
+nobody renews, and another one takes over.
 """
 
 from __future__ import annotations
@@ -16,24 +16,17 @@ from django.db import connections
 
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.repeating import DATABASE_AWAY
-from checkout_integration.models import Delivery, Order
+from checkout_integration.models import Delivery
 
 logger = logging.getLogger("checkout_integration.receivers")
 
 LEASE = timedelta(minutes=2)
-"""How long a process that died may hold back the deliveries of one order, and a slot of the receiver."""
+"""How long a process that died may hold back the deliveries of one checkout, and a slot of the receiver."""
 
 
 def lease_end() -> datetime:
     """When a lease that is taken or renewed now ends."""
     return datetime.now(UTC) + LEASE
-
-
-def release(delivery: Delivery) -> None:
-    """Lets other deliveries of the order run, where the lease is still ours."""
-    if delivery.order_id is not None:
-        orders = Order.objects.using(state_database()).filter(pk=delivery.order_id)
-        orders.filter(receivers_lease_fence=delivery.fence).update(receivers_lease_until=None)
 
 
 @contextmanager
@@ -74,15 +67,8 @@ def _keep(delivery: Delivery, ended: threading.Event) -> None:
 
 
 def _renew(delivery: Delivery) -> bool:
-    """Moves the end of both leases where the fence is ours; False when another process has taken over.
-
-    Two statements, each by itself: the receiver's transaction may hold either row, and this must not hold the other.
-    """
-    alias, until = state_database(), lease_end()
-    if delivery.order_id is not None:
-        orders = Order.objects.using(alias).filter(pk=delivery.order_id)
-        orders.filter(receivers_lease_fence=delivery.fence).update(receivers_lease_until=until)
-    held = Delivery.objects.using(alias).filter(
+    """Move the end of the lease where the fence is ours; False when another process has taken over."""
+    running = Delivery.objects.using(state_database()).filter(
         pk=delivery.pk, fence=delivery.fence, state=Delivery.State.RUNNING
     )
-    return bool(held.update(due_at=until))
+    return bool(running.update(due_at=lease_end()))

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.customers import find_users, forget_erased
+from checkout_integration.flows.customers import Sighted, find_users, forget_erased
 from checkout_integration.flows.database import locked, read_committed, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
-from checkout_integration.flows.grants import announce_review, grant, take_back
+from checkout_integration.flows.fulfilment import settle
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.locking import load_entries, lock
 from checkout_integration.flows.reversals import absorb, keep_waiting, retarget
@@ -25,9 +26,11 @@ from checkout_integration.flows.writing import write
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
 from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events
+from checkout_integration.policy.facts import decide
 from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.policy.state import observe, unknown_words
-from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic, judge
+from checkout_integration.policy.verdict import Reason, Terms, Verdict, VerdictStatus, judge
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 logger = logging.getLogger("checkout_integration.ledger")
 
@@ -49,32 +52,64 @@ def record(
         entries = load_entries(project, observations, held)
         if held.awaited:
             absorb(project, entries)
-        historic_before = installed_at(project) if cause.source is Source.LIST else None
         for entry in entries:
             _move(project, entry)
             _resolve(project, entry, held.checkouts)
-            _judge(project, entry, historic_before)
+        terms = _terms(project, entries)
+        for entry in entries:
+            _judge(entry, terms)
             _follow(entry, cause)
-        find_users(project, entries, held.sighted)
-        forget_erased(project, entries)
-        write(project, [entry for entry in entries if entry.changed or entry.incidents], cause)
+        _write(project, entries, cause, sighted=held.sighted)
     return entries
 
 
 def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
-    """Records a staff member's acceptance of a payment in review: its goods are granted as if it were verified.
+    """Record a staff member's acceptance of a payment: its goods are granted as if it were verified.
 
-    A part of the caller's transaction. Raises ``ValueError`` when the order is not in review, or its payment was taken back.
+    A part of the caller's transaction. Raises ``ValueError`` when the order is not in review or historic, or its payment was
+    reversed.
     """
-    cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+    entry = _entry_of(order, project)
+    if entry.verdict_before.status not in ACCEPTABLE or not entry.before.stands:
+        raise ValueError("Only a paid order that is in review, or from before the installation, can be accepted.")
+    entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
+    _write(project, [entry], Cause(source=Source.STAFF, staff=staff, reason=reason))
+    return entry
+
+
+def restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
+    """Record a staff member's decision that a reversed payment stands after all, such as a dispute that was won.
+
+    A part of the caller's transaction. Raises ``ValueError`` when the payment was not reversed.
+    """
+    entry = _entry_of(order, project)
+    if not entry.before.fully_reversed:
+        raise ValueError("Only a payment that was refunded or charged back can be restored.")
+    facts = decide(entry.before.facts, OrderStatus.PROCESSED, datetime.now(UTC))
+    entry.after = replace(entry.before, facts=facts)
+    if not entry.verdict.pays:
+        entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
+    _write(project, [entry], Cause(source=Source.STAFF, staff=staff, reason=reason))
+    return entry
+
+
+ACCEPTABLE = (VerdictStatus.REVIEW, VerdictStatus.HISTORIC)
+
+
+def _entry_of(order: Order, project: Project) -> Entry:
     known = [Observation(source=Source.STAFF, order=order.snapshot)]
     (entry,) = load_entries(project, known, lock(project, known))
-    if entry.verdict_before.status is not VerdictStatus.REVIEW or not entry.before.paid:
-        raise ValueError("Only a paid order that is in review can be accepted.")
-    entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    grant(entry)
-    write(project, [entry], cause)
     return entry
+
+
+def _write(
+    project: Project, entries: Sequence[Entry], cause: Cause, *, sighted: Sighted | None = None
+) -> None:
+    """Settle checkouts and grants, then write whatever changed."""
+    settlements = settle(project, entries)
+    find_users(project, entries, sighted)
+    forget_erased(project, entries)
+    write(project, [entry for entry in entries if entry.to_write], settlements, cause)
 
 
 def _move(project: Project, entry: Entry) -> None:
@@ -99,42 +134,42 @@ def _resolve(project: Project, entry: Entry, held: list[Checkout]) -> None:
         held += [entry.checkout] if entry.checkout else []
 
 
-def _judge(project: Project, entry: Entry, historic_before: datetime | None) -> None:
-    """Decides whether the payment pays for its sale. What was decided once for good stands."""
-    held = entry.verdict_before
-    if held.status is VerdictStatus.HISTORIC or held.reason in (Reason.BY_STAFF, Reason.PAID_TWICE):
-        return
-    unbound = entry.is_new and entry.checkout is None
-    if unbound and historic_before and is_historic(entry.after, historic_before):
-        entry.verdict = Verdict(VerdictStatus.HISTORIC)
-        return
-    entry.verdict = judge(
-        entry.after,
-        entry.checkout.sale if entry.checkout else None,
+def _terms(project: Project, entries: Sequence[Entry]) -> Terms:
+    """Return what the settings say; when the app was installed is read only for orders without a checkout."""
+    unbound = any(entry.checkout is None for entry in entries)
+    return Terms(
+        installed_at=installed_at(project) if unbound else None,
         accept_unbound=project.unbound_orders == "accept",
         accept_test=project.accept_test_payments,
+        historic_margin=project.historic_delta,
     )
 
 
+def _judge(entry: Entry, terms: Terms) -> None:
+    """Decide whether the payment pays for its checkout."""
+    sale = entry.checkout.sale if entry.checkout else None
+    entry.verdict = judge(entry.after, sale, terms, before=entry.verdict_before)
+
+
 def _follow(entry: Entry, cause: Cause) -> None:
-    """What follows from the move: the service's facts, the shop's sale, and what staff should look at."""
-    contradictions = new_contradictions(entry.before, entry.after)
-    entry.incidents.extend(contradictions)
-    if entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST:
+    """Collect what follows for this order: the service's facts, and what staff should look at."""
+    entry.silent = entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST
+    if entry.silent:
+        entry.incidents.clear()
         return
+    contradictions = new_contradictions(entry.before, entry.after)
     for event in new_events(entry.before, entry.after):
         signal = event.replace(".", "_")
         entry.notices.append(Notice(signal, (signal, entry.order_id)))
-    if entry.granted and not entry.granted_before:
-        grant(entry)
-    take_back(entry)
-    in_review = entry.after.paid and entry.verdict.status is VerdictStatus.REVIEW
+    in_review = entry.after.stands and entry.verdict.status is VerdictStatus.REVIEW
     if in_review and entry.verdict != entry.verdict_before:
-        announce_review(entry, entry.verdict.reason)
+        entry.ask_for_review(entry.verdict.reason)
         _say_what_to_set(entry)
     for code in contradictions:
         if code in REVIEWED:
-            announce_review(entry, code)
+            entry.ask_for_review(code)
+        else:
+            entry.incidents.append(code)
 
 
 def _say_what_to_set(entry: Entry) -> None:

@@ -73,7 +73,8 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
             observation = reversal_of(owner, observation)
         if owner:
             orders[owner][0].observations.append(observation)
-            refund.delete()
+            if observation.reversal is None:  # it was the order itself, not a document of its reversal
+                refund.delete()
 
 
 def _owners(

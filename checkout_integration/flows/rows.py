@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from checkout_integration.flows.database import key_of
-from checkout_integration.models import Order, OrderItem, PersonalData, Refund
+from checkout_integration.models import Order, OrderItem, PersonalData
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
@@ -110,25 +109,4 @@ def _item_row(row: Order, position: int, item: Item) -> OrderItem:
         code=as_column_text(item.code),
         platform=as_column_text(item.platform or item.platform_id, 64),
         document=dict(item.document),
-    )
-
-
-def refund_row(row: Order, state: OrderState) -> Refund | None:
-    """The order's refund as a row; None while there is none."""
-    told = state.order
-    if told.refund is None or not (told.refunded or state.fully_reversed or state.partial):
-        return None
-    return Refund(
-        key=key_of("order", row.project, row.order_id),
-        project=row.project,
-        order=row,
-        transaction=as_column_text(told.transaction),
-        status=state.status.value,
-        refunded_at=told.refunded_at,
-        amount=as_column_money(told.refund.amount),
-        currency=as_column_text(told.refund.currency, 8),
-        reason=told.refund.reason or "",
-        code=as_column_text(told.refund.code),
-        receipt_number=as_column_text(told.refund.receipt_number),
-        document=personal.split(told.refund.document, personal.REFUND)[0],
     )

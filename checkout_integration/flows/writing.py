@@ -13,8 +13,10 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.customers import ErasedMeanwhile, any_erased, standing
 from checkout_integration.flows.database import insert_once, key_of, locked, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
+from checkout_integration.flows.fulfilment import Settlement, write_grants
 from checkout_integration.flows.inbox import told_of_orders
-from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row, refund_row
+from checkout_integration.flows.refunds import write_refunds
+from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row
 from checkout_integration.models import (
     Announcement,
     Checkout,
@@ -24,19 +26,21 @@ from checkout_integration.models import (
     Transition,
 )
 from checkout_integration.policy.observation import Source
-from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 
-def write(project: Project, entries: Sequence[Entry], cause: Cause) -> None:
-    """Writes the entries of a batch, in the lock order's tables from order to outbox."""
+def write(
+    project: Project, entries: Sequence[Entry], settlements: Sequence[Settlement], cause: Cause
+) -> None:
+    """Write the entries of a batch and their settlements, in the lock order's tables from order to outbox."""
     columns = [columns_of(entry.after) for entry in entries]
     _drop_bodies(project, [entry.order_id for entry in entries if entry.turns_out_erased])
     _write_orders(entries, columns)
     _write_personal(entries, columns)
     _write_items(entries)
-    _write_refunds(entries)
-    _write_checkouts(project, entries)
+    write_refunds(project, entries)
+    _write_checkouts(project, entries, settlements)
+    write_grants(settlements)
     transitions = _write_transitions(entries, cause)
     insert_once([row for entry in entries for row in _incidents(project, entry, cause)], "key")
     insert_once(
@@ -109,46 +113,41 @@ def _write_items(entries: Sequence[Entry]) -> None:
         items.bulk_create(rows)
 
 
-def _write_refunds(entries: Sequence[Entry]) -> None:
-    rows = [
-        row
-        for entry in entries
-        if entry.before != entry.after and (row := refund_row(entry.row, entry.after)) is not None
-    ]
-    told = "status refunded_at amount currency reason code receipt_number document transaction".split()
-    insert_once(rows, "key", update_fields=told)
+def _write_checkouts(
+    project: Project, entries: Sequence[Entry], settlements: Sequence[Settlement]
+) -> None:
+    """The checkouts that this batch moved; their rows are locked.
 
-
-def _write_checkouts(project: Project, entries: Sequence[Entry]) -> None:
-    """The sales that this batch moved. ``paid_order`` is set once: nobody else can set it, the row is locked.
-
-    Raises ``ErasedMeanwhile`` where a tombstone stands by now. The statement that moves the sale asks for it, if one does:
+    Raises ``ErasedMeanwhile`` where a tombstone stands by now. The statement that moves the checkout asks for it, if one does:
     the first success of a new customer shall cost no more than any other.
     """
-    for entry in entries:
-        if entry.checkout is not None and (moved := _moved(entry, entry.checkout)):
-            held = Checkout.objects.using(state_database()).filter(pk=entry.checkout.pk)
-            if entry.tombstones:
-                held = held.exclude(Exists(standing(project, entry.tombstones)))
-            if not held.update(**moved):
-                raise ErasedMeanwhile
-        elif any_erased(project, entry.tombstones):
+    looked_for: list[str] = []
+    for settlement in settlements:
+        if settlement.checkout is None or not (moved := _moved(settlement, settlement.checkout)):
+            continue
+        row = Checkout.objects.using(state_database()).filter(pk=settlement.checkout.pk)
+        tombstones = [each for entry in settlement.entries for each in entry.tombstones]
+        if tombstones:
+            row = row.exclude(Exists(standing(project, tombstones)))
+            looked_for += tombstones
+        if not row.update(**moved):
             raise ErasedMeanwhile
+    if any_erased(project, [each for entry in entries for each in entry.tombstones if each not in looked_for]):
+        raise ErasedMeanwhile
 
 
-def _moved(entry: Entry, checkout: Checkout) -> dict[str, Any]:
+def _moved(settlement: Settlement, checkout: Checkout) -> dict[str, Any]:
+    """Return the columns of a checkout that are other than before."""
     moved: dict[str, Any] = {}
-    if (
-        not checkout.order_id
-    ):  # the answer that names the order was lost, is on its way, or went to a token's user
-        moved["order_id"] = checkout.order_id = entry.order_id
-        if checkout.status in (Checkout.Status.NEW, Checkout.Status.UNKNOWN):
-            moved["status"] = checkout.status = Checkout.Status.OPEN
-    if entry.erased and not checkout.erased_at:
-        # Its buyer was erased before any order told whose sale it is.
+    if not checkout.order_id:
+        # The answer that names the order was lost, is on its way, or went to a token's user.
+        moved["order_id"] = checkout.order_id = settlement.entries[0].order_id
+    if any(entry.erased for entry in settlement.entries) and not checkout.erased_at:
+        # Its buyer was erased before any order told whose checkout it is.
         moved |= {"metadata": {}, "payment_form_url": "", "identity": "", "erased_at": datetime.now(UTC)}
-    if entry.is_payer and not (entry.granted_before and entry.granted):
-        moved |= {"status": checkout.status, "paid_order": entry.row, "paid_at": checkout.paid_at}
+    payer = checkout.paid_order.pk if checkout.paid_order else None
+    if (checkout.status.value, payer) != settlement.before:
+        moved |= {"status": checkout.status, "paid_order_id": payer, "paid_at": checkout.paid_at}
     return moved
 
 
@@ -174,12 +173,14 @@ def _write_transitions(entries: Sequence[Entry], cause: Cause) -> dict[str, Tran
 
 
 def _incidents(project: Project, entry: Entry, cause: Cause) -> Iterable[Incident]:
-    for kind in dict.fromkeys(entry.incidents):
+    found = [(kind, entry.row) for kind in entry.incidents]
+    found += [(f"review:{reason}", order) for reason, order in entry.reviews]
+    for kind, order in dict.fromkeys(found):
         yield Incident(
-            key=key_of("order", project.alias, entry.order_id, kind),
+            key=key_of("order", project.alias, order.order_id, kind),
             kind=kind[:64],
             project=project.alias,
-            order=entry.row,
+            order=order,
             notification=cause.notification,
         )
 
@@ -189,15 +190,16 @@ def _announcements(
 ) -> Iterable[Announcement]:
     transition = transitions.get(entry.order_id)
     notices = list(entry.notices)
-    if entry.moved and transition and _is_news(entry, cause):
+    if entry.moved and transition and _is_news(entry):
         notices.append(Notice("order_changed", ("changed", str(transition.pk))))
     for notice in notices:
         yield Announcement(
             idempotency_key=key_of(project.alias, *notice.once),
             signal=notice.signal,
             project=project.alias,
-            order=entry.row,
+            order=notice.grant.order if notice.grant else notice.order or entry.row,
             checkout=entry.checkout,
+            grant=notice.grant,
             transition=transition,
             arguments={
                 "source": cause.word,
@@ -210,7 +212,6 @@ def _announcements(
         )
 
 
-def _is_news(entry: Entry, cause: Cause) -> bool:
+def _is_news(entry: Entry) -> bool:
     """Not the order that we have just created ourselves, and not one from before this installation."""
-    historic = entry.verdict.status is VerdictStatus.HISTORIC and cause.source is Source.LIST
-    return not historic and not (entry.is_new and entry.after.status is OrderStatus.CREATED)
+    return not entry.silent and not (entry.is_new and entry.after.status is OrderStatus.CREATED)

@@ -1,6 +1,6 @@
 """What we remember: Django tables. Queries only; no network, no signals, and no writing of state outside ``flows``."""
 
-from checkout_integration.models.checkout import Checkout
+from checkout_integration.models.checkout import Checkout, Grant
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.notification import Notification, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
@@ -17,6 +17,7 @@ __all__ = [
     "CheckoutUser",
     "Delivery",
     "FailedAttempt",
+    "Grant",
     "Incident",
     "Installation",
     "Notification",

@@ -41,14 +41,22 @@ class Checkout(Row):
     """
 
     class Status(models.TextChoices):
-        """States of a sale; ``unknown``: the service may or may not have made the order, the sync will tell."""
+        """States of a checkout. ``unknown``: the service may or may not have made the order, the sync finds it.
+
+        ``new``, ``unknown`` and ``failed`` hold until an order is known; then the orders decide (`policy.fulfilment`).
+        """
 
         NEW = "new", _("new")
         UNKNOWN = "unknown", _("unknown")
         OPEN = "open", _("open")
+        REVIEW = "review", _("in review")
         PAID = "paid", _("paid")
         REVERSED = "reversed", _("reversed")
+        CANCELLED = "cancelled", _("cancelled")
         FAILED = "failed", _("failed")
+
+    PAYABLE = (Status.NEW, Status.UNKNOWN, Status.OPEN)
+    """States in which the hosted form is offered: no payment has come yet."""
 
     reference = IdentifierField(max_length=64, unique=True, default=new_reference, editable=False)
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
@@ -133,6 +141,11 @@ class Checkout(Row):
         )
 
     @property
+    def is_payable(self) -> bool:
+        """Whether the customer may still be sent to the hosted form."""
+        return self.status in self.PAYABLE
+
+    @property
     def latest_order(self) -> Order | None:
         """The order that paid, else the latest one: "try again" on the form makes a new order of the same sale."""
         return self.paid_order or self.orders.order_by("pk").last()
@@ -141,3 +154,48 @@ class Checkout(Row):
     def price(self) -> tuple[Decimal, str] | None:
         """Amount and currency that the shop asked for, None where the service sets the price."""
         return (self.expected_amount, self.currency) if self.expected_amount is not None else None
+
+
+class Grant(Row):
+    """Goods that were granted for a payment; the shop's signals follow these rows, which are never pruned.
+
+    Each opening sends ``checkout_paid`` once and each closing ``checkout_reversed`` once. All payments of a checkout share a
+    grant; a renewal, and an accepted order without a checkout, have one of their own. A payment that stands after the grant
+    was closed opens another one, with the next ``number``.
+    """
+
+    class State(models.TextChoices):
+        """``open``: a payment for it stands."""
+
+        OPEN = "open", _("open")
+        CLOSED = "closed", _("closed")
+
+    key = models.CharField(max_length=64, unique=True, editable=False)
+    project = IdentifierField(max_length=64)
+    checkout = models.ForeignKey(
+        Checkout, null=True, blank=True, on_delete=models.PROTECT, related_name="grants"
+    )
+    order = models.ForeignKey(
+        "checkout_integration.Order",
+        on_delete=models.PROTECT,
+        related_name="grants",
+        help_text=_("The order that pays for it, or paid last."),
+    )
+    number = models.PositiveIntegerField(default=1)
+    renewal = models.BooleanField(default=False)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    begun = models.JSONField(
+        default=list, blank=True, help_text=_("Receivers of checkout_paid that were started.")
+    )
+    completed = models.JSONField(
+        default=list, blank=True, help_text=_("Receivers of checkout_paid that completed.")
+    )
+    opened_at = InstantField(auto_now_add=True)
+    closed_at = InstantField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("grant")
+        verbose_name_plural = _("grants")
+
+    def __str__(self) -> str:
+        return f"{self.checkout or self.order} ({self.number})"

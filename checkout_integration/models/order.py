@@ -128,8 +128,6 @@ class Order(Row):
     conflicts = models.JSONField(default=list, editable=False)
     recorded_at = InstantField(auto_now_add=True)
     changed_at = InstantField(auto_now=True)
-    receivers_lease_until = InstantField(null=True, blank=True, editable=False)
-    receivers_lease_fence = models.CharField(max_length=32, blank=True, default="", editable=False)
 
     objects = OrderQuerySet.as_manager()  # type: ignore[misc]  # the plug-in gives Row a plain one
 
@@ -249,10 +247,10 @@ class OrderItem(Row):
 
 
 class Refund(Row):
-    """The refund of an order (RFD-01 to RFD-06), or a reversal document that waits for its order.
+    """One refund or chargeback of an order (RFD-01 to RFD-06): a reversal document, or what a notification states.
 
-    In the field a refund or chargeback is a second item of the list. One that is seen before its order has no ``order`` yet:
-    it is never taken for a sale.
+    A reversal document is an item of the transaction list with an id of its own. One that is seen before its order has no
+    ``order`` yet: it is never taken for a payment. What a notification states has a row only while no document is known.
     """
 
     key = models.CharField(max_length=64, unique=True, editable=False)

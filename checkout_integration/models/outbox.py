@@ -36,6 +36,14 @@ class Announcement(Row):
         on_delete=models.CASCADE,
         related_name="announcements",
     )
+    grant = models.ForeignKey(
+        "checkout_integration.Grant",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="announcements",
+        help_text=_("What checkout_paid opened, or checkout_reversed closed."),
+    )
     transition = models.ForeignKey(
         "checkout_integration.Transition",
         null=True,
@@ -57,12 +65,19 @@ class Announcement(Row):
     def __str__(self) -> str:
         return self.signal
 
+    @property
+    def line(self) -> str:
+        """Whose runs are one at a time and in order: the checkout's, else the order's; "" where there is neither."""
+        if self.checkout_id:
+            return f"checkout:{self.checkout_id}"
+        return f"order:{self.order_id}" if self.order_id else ""
+
 
 class Delivery(Row):
     """One announcement for one receiver; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):
-        """``superseded``: the payment was reversed before it ran; ``parked``: given up after ten attempts."""
+        """``superseded``: the grant was closed before it ran, or there was nothing to undo; ``parked``: given up."""
 
         DUE = "due", _("due")
         RUNNING = "running", _("running")
@@ -75,6 +90,9 @@ class Delivery(Row):
         Order, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries"
     )
     receiver = IdentifierField()
+    line = models.CharField(max_length=32, blank=True, default="", editable=False)
+    # Set while it runs, and unique: of one checkout, or of one order without a checkout, one receiver runs at a time.
+    exclusive = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts = models.PositiveSmallIntegerField(default=0)
     fence = models.CharField(max_length=32, blank=True, default="", editable=False)
@@ -92,7 +110,10 @@ class Delivery(Row):
         constraints = [
             models.UniqueConstraint(fields=["announcement", "receiver"], name="ci_delivery_identity")
         ]
-        indexes = [models.Index(fields=["state", "due_at"], name="ci_delivery_due")]
+        indexes = [
+            models.Index(fields=["state", "due_at"], name="ci_delivery_due"),
+            models.Index(fields=["line", "state"], name="ci_delivery_line"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.announcement} → {self.receiver}"

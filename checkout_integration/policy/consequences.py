@@ -12,6 +12,7 @@ from checkout_integration.protocol.vocabulary import Event, OrderStatus
 REVIEWED = {
     fact_rules.PAID_AND_CANCELED,
     fact_rules.DOUBLE_LOSS,
+    fact_rules.REVERSAL_AFTER_DECISION,
     PARTIAL_REFUND,
     *(f"conflict:{field}" for field in MONEY_CONFLICTS),
 }

@@ -7,11 +7,15 @@ displayed status is a function of the *set* of observations (G3, G5), whatever t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from checkout_integration.policy import refunds as refund_rules
 from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.policy.refunds import Refunded
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
+
+REVERSALS = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 
 UNKNOWN_TIME = "~"
 """Sorts behind every time: of two attempts with the same number, the one that carries a time stands."""
@@ -24,12 +28,15 @@ class Slot:
     ``at`` is the fact's time as text (`observation.stamp`), "" when unknown. ``own`` is a time that the document itself
     gave (``refunded_at``, ``canceled_at``) and beats ``at``. ``attempt`` is the delivery attempt that ``at`` was told by.
     ``reread``: known only from the status in a message of another event, so that ``at`` is when it was true at the latest.
+    ``latest``: of a reversal, the latest time that a message or document of its own gave: a second one of the same kind shows
+    in it.
     """
 
     at: str = ""
     own: str = ""
     attempt: int = 0
     reread: bool = False
+    latest: str = ""
 
     @property
     def time(self) -> str:
@@ -48,9 +55,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that is known: slots by ``kind/source``, and the latest staff decision."""
+    """All that is known: slots by ``kind/source``, the amounts that were refunded, and the latest staff decision."""
 
     slots: Mapping[str, Slot]
+    refunds: Mapping[str, Refunded] = field(default_factory=dict)
     decision: Decision | None = None
 
     def times(self, kind: OrderStatus, *sources: Source) -> list[str]:
@@ -77,14 +85,17 @@ KIND_OF_EVENT = {
 def facts_of(observation: Observation, timing: Timing) -> Facts:
     """The facts that one observation yields; none for an unknown event or status."""
     if observation.source is Source.NOTIFICATION:
-        return Facts(slots=dict(_told_by_notification(observation, timing)))
-    if observation.source is Source.LIST:
-        return Facts(slots=dict(_told_by_list(observation, timing)))
-    # STA-02: an order that was just made is created.
-    return Facts(slots={_key(OrderStatus.CREATED, Source.CREATION): Slot()})
+        slots = dict(_slots_of_notification(observation, timing))
+    elif observation.source is Source.LIST:
+        slots = dict(_slots_of_list_row(observation, timing))
+    else:
+        # STA-02: an order that was just made is created.
+        slots = {_key(OrderStatus.CREATED, Source.CREATION): Slot()}
+    is_refund = _key(OrderStatus.REFUNDED, observation.source) in slots
+    return Facts(slots=slots, refunds=refund_rules.refunds_of(observation) if is_refund else {})
 
 
-def _told_by_notification(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
+def _slots_of_notification(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
     attempt = max(observation.delivery_try, 0)
     at = stamp(_event_time(observation.observed_at, attempt, timing.retry_interval))
     status = observation.order.status
@@ -99,19 +110,22 @@ def _told_by_notification(observation: Observation, timing: Timing) -> Iterable[
         if status == reread:
             at_the_latest = stamp(observation.observed_at)
             own = stamp(_own_time(observation, reread))
-            yield _key(reread, Source.NOTIFICATION), Slot(at=at_the_latest, own=own, reread=True)
+            yield _key(reread, Source.NOTIFICATION), Slot(at=at_the_latest, own=own, reread=True, latest=own)
     own = stamp(_own_time(observation, kind))
-    yield _key(kind, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt)
+    latest = (own or at) if kind in REVERSALS else ""
+    yield _key(kind, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt, latest=latest)
 
 
-def _told_by_list(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
+def _slots_of_list_row(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
     status = observation.order.status
     if status not in set(OrderStatus):
         return
     kind = OrderStatus(status)
     read_at = observation.observed_at
     seen = stamp(read_at - timing.list_margin if read_at else None)
-    yield _key(kind, Source.LIST), Slot(at=max(seen, stamp(_own_time(observation, kind))))
+    own = stamp(_own_time(observation, kind))
+    # A row says again and again that an order is reversed, so the time of reading it is no time of a reversal.
+    yield _key(kind, Source.LIST), Slot(at=max(seen, own), latest=own if kind in REVERSALS else "")
 
 
 def _event_time(told_at: datetime | None, attempt: int, retry_interval: timedelta) -> datetime | None:
@@ -137,6 +151,10 @@ def _key(kind: OrderStatus, source: Source) -> str:
     return f"{kind}/{source}"
 
 
+def _kind(key: str) -> str:
+    return key.partition("/")[0]
+
+
 def join(left: Facts, right: Facts) -> Facts:
     """Both together: commutative, associative, idempotent."""
     slots = dict(left.slots)
@@ -144,36 +162,57 @@ def join(left: Facts, right: Facts) -> Facts:
         slots[key] = _join_slots(key, slots[key], slot) if key in slots else slot
     decisions = [facts.decision for facts in (left, right) if facts.decision]
     decision = max(decisions, key=lambda each: (each.at, each.status, sorted(each.known)), default=None)
-    return Facts(slots=slots, decision=decision)
+    return Facts(slots=slots, refunds=refund_rules.join(left.refunds, right.refunds), decision=decision)
 
 
 def _join_slots(key: str, left: Slot, right: Slot) -> Slot:
+    latest = max(left.latest, right.latest)
     if key.endswith(f"/{Source.LIST}"):
-        return max(left, right, key=lambda slot: slot.at)
+        return replace(max(left, right, key=lambda slot: slot.at), latest=latest)
     nearest = min(left, right, key=lambda slot: (slot.reread, slot.attempt, slot.at or UNKNOWN_TIME))
     own = min(filter(None, (left.own, right.own)), default="")
-    return replace(nearest, own=own)
+    return replace(nearest, own=own, latest=latest)
 
 
 def decide(facts: Facts, status: OrderStatus, at: datetime) -> Facts:
     """The facts with a staff member's decision that outranks all that is known now."""
     known = frozenset(facts.slots)
-    return Facts(slots=facts.slots, decision=Decision(status=status, at=stamp(at), known=known))
+    return replace(facts, decision=Decision(status=status, at=stamp(at), known=known))
 
 
 def displayed_status(facts: Facts) -> OrderStatus:
-    """The status that the facts add up to: one of those of the specification (STA-01), by the transitions that it shows."""
-    facts = _as_decided(facts)
+    """Return the status that the facts add up to (STA-01), by the transitions that the specification shows."""
+    facts = as_decided(facts)
     return _reversed(facts) or _paid(facts) or _ended(facts) or _waiting(facts)
 
 
-def _as_decided(facts: Facts) -> Facts:
-    """A decision stands in for the slots that were known when it was made."""
+def as_decided(facts: Facts) -> Facts:
+    """Return the facts as they count: a decision stands in for what was known when it was made."""
     if facts.decision is None:
         return facts
-    later = {key: slot for key, slot in facts.slots.items() if key not in facts.decision.known}
-    decided = {_key(facts.decision.status, Source.STAFF): Slot(at=facts.decision.at)}
-    return Facts(slots=later | decided)
+    known = facts.decision.known
+    counting = {
+        key: slot for key, slot in facts.slots.items() if key not in known and _kind(key) not in REVERSALS
+    }
+    counting |= _reversals_after(facts, facts.decision)
+    counting[_key(facts.decision.status, Source.STAFF)] = Slot(at=facts.decision.at)
+    return Facts(slots=counting, refunds=facts.refunds)
+
+
+def _reversals_after(facts: Facts, decision: Decision) -> dict[str, Slot]:
+    """Return the reversals that came after a decision, by slot: of a new kind, or a second one of a kind known then.
+
+    A source that says only now what another one said before the decision says nothing new.
+    """
+    known = {_kind(key) for key in decision.known}
+    reversals = {key: slot for key, slot in facts.slots.items() if _kind(key) in REVERSALS}
+    of_new_kinds = {key: slot for key, slot in reversals.items() if _kind(key) not in known}
+    repeated = {
+        key: replace(slot, at=slot.latest, own="")
+        for key, slot in reversals.items()
+        if key not in of_new_kinds and slot.latest > decision.at
+    }
+    return of_new_kinds | repeated
 
 
 def _reversed(facts: Facts) -> OrderStatus | None:
@@ -218,12 +257,15 @@ def contradictions(facts: Facts) -> frozenset[str]:
             found.add(LISTED_CANCELED_THOUGH_PAID)
     if facts.knows(OrderStatus.REFUNDED) and facts.knows(OrderStatus.CHARGEBACK):
         found.add(DOUBLE_LOSS)
+    if facts.decision is not None and _reversals_after(facts, facts.decision):
+        found.add(REVERSAL_AFTER_DECISION)
     return frozenset(found)
 
 
 PAID_AND_CANCELED = "paid_and_canceled"
 LISTED_CANCELED_THOUGH_PAID = "listed_canceled_though_paid"
 DOUBLE_LOSS = "double_loss"
+REVERSAL_AFTER_DECISION = "reversal_after_decision"
 
 
 def to_json(facts: Facts) -> dict[str, object]:
@@ -232,17 +274,27 @@ def to_json(facts: Facts) -> dict[str, object]:
         key: {name: value for name, value in _parts(slot) if value}
         for key, slot in sorted(facts.slots.items())
     }
-    if facts.decision is None:
-        return {"slots": slots}
-    decision = facts.decision
-    return {
-        "slots": slots,
-        "decision": {"status": decision.status, "at": decision.at, "known": sorted(decision.known)},
-    }
+    stored: dict[str, object] = {"slots": slots}
+    if facts.refunds:
+        stored["refunds"] = refund_rules.to_json(facts.refunds)
+    if facts.decision is not None:
+        decision = facts.decision
+        stored["decision"] = {
+            "status": decision.status,
+            "at": decision.at,
+            "known": sorted(decision.known),
+        }
+    return stored
 
 
 def _parts(slot: Slot) -> tuple[tuple[str, object], ...]:
-    return ("at", slot.at), ("own", slot.own), ("try", slot.attempt), ("reread", slot.reread)
+    return (
+        ("at", slot.at),
+        ("own", slot.own),
+        ("try", slot.attempt),
+        ("reread", slot.reread),
+        ("latest", slot.latest),
+    )
 
 
 def from_json(stored: Mapping[str, object]) -> Facts:
@@ -257,9 +309,11 @@ def from_json(stored: Mapping[str, object]) -> Facts:
                 own=told.get("own", ""),
                 attempt=told.get("try", 0),
                 reread=told.get("reread", False),
+                latest=told.get("latest", ""),
             )
             for key, told in slots.items()
         },
+        refunds=refund_rules.from_json(stored.get("refunds") or {}),
         decision=_decision_from(decision) if isinstance(decision, Mapping) else None,
     )
 

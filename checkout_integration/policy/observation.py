@@ -36,7 +36,8 @@ class Observation:
     """News of one order.
 
     ``observed_at`` is the attempt's own ``created_at`` (notification) or the answer's ``Date`` (list row); None when the
-    service gave no time. ``live`` is None where the source makes no statement on it (a list row).
+    service gave no time. ``live`` is None where the source makes no statement on it (a list row). ``reversal`` is the
+    reversal document that says it of the order, where that has an id of its own (`policy.reversal`).
     """
 
     source: Source
@@ -45,6 +46,7 @@ class Observation:
     observed_at: datetime | None = None
     delivery_try: int = 0
     live: bool | None = None
+    reversal: Order | None = field(default=None, repr=False)
 
     @property
     def document(self) -> Document:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import Order, parse_order
 from checkout_integration.protocol.vocabulary import OrderStatus
 
-REVERSALS = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 SAME_MOMENT = timedelta(seconds=60)
 
 
@@ -38,10 +38,10 @@ def is_older(order: Order, reversal: Order) -> bool:
 
 
 def reversal_of(order_id: str, observation: Observation) -> Observation:
-    """The same news, told of the order that it reverses: its status, its times and its refund, and nothing else."""
-    told = observation.order
-    wanted = ("status", "refunded", "refunded_at", "refund", "receipt_number", "transaction")
-    document = {name: told.document[name] for name in wanted if name in told.document}
-    if told.status == OrderStatus.REFUNDED and told.refunded_at is None and "created_at" in told.document:
-        document["refunded_at"] = told.document["created_at"]
-    return replace(observation, order=parse_order({**document, "id": order_id}))
+    """Return the observation as one of the order that it reverses: its status, its times and its refund, nothing else."""
+    reversal = observation.order
+    fields = ("status", "refunded", "refunded_at", "refund", "receipt_number", "transaction")
+    document = {name: reversal.document[name] for name in fields if name in reversal.document}
+    if reversal.status == OrderStatus.REFUNDED and reversal.refunded_at is None and reversal.created_at:
+        document["refunded_at"] = reversal.document["created_at"]
+    return replace(observation, order=parse_order({**document, "id": order_id}), reversal=reversal)

@@ -10,6 +10,7 @@ from typing import Any
 
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
+from checkout_integration.policy import refunds as refund_rules
 from checkout_integration.policy.amounts import inexact_amounts
 from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import Merged
@@ -39,18 +40,19 @@ class OrderState:
 
     @property
     def partial(self) -> bool:
-        """Whether the refund is smaller than the charge, and no chargeback took the rest.
-
-        Deployed services refund in full only.
-        """
-        refund = self.order.refund
+        """Whether less was refunded than was charged, and no chargeback took the rest."""
         charged = _charged(self.order)
-        if self.status != OrderStatus.REFUNDED or self.facts.knows(OrderStatus.CHARGEBACK):
+        refunded = self.refunded_amount
+        if self.status != OrderStatus.REFUNDED or charged is None or refunded is None:
             return False
-        if refund is None or refund.amount is None or charged is None:
-            return False
-        amount, currency = charged
-        return (refund.currency or currency) == currency and refund.amount < amount
+        counting = fact_rules.as_decided(self.facts)
+        return not counting.knows(OrderStatus.CHARGEBACK) and refunded < charged[0]
+
+    @property
+    def refunded_amount(self) -> Decimal | None:
+        """How much was given back, in the currency of the charge; None where nothing or no such amount is known."""
+        charged = _charged(self.order)
+        return refund_rules.total(self.facts.refunds, charged[1]) if charged else None
 
     @property
     def fully_reversed(self) -> bool:
@@ -61,13 +63,20 @@ class OrderState:
 
     @property
     def succeeded(self) -> bool:
-        """Whether a success is known, whatever became of it."""
-        return self.facts.knows(OrderStatus.PROCESSED)
+        """Whether a success is known, or staff decided that there is one, whatever became of it."""
+        decision = self.facts.decision
+        decided = decision is not None and decision.status == OrderStatus.PROCESSED
+        return decided or self.facts.knows(OrderStatus.PROCESSED)
 
     @property
-    def paid(self) -> bool:
-        """Whether a success is known and no end, full refund or chargeback has taken it back."""
-        return self.succeeded and (self.status == OrderStatus.PROCESSED or self.partial)
+    def settled(self) -> bool:
+        """Whether money came, as a success or its reversal tells; a reversal is judged as its success would be."""
+        return self.succeeded or any(self.facts.knows(kind) for kind in SETTLED_KINDS)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the payment is with the shop. A cancellation beside the success does not undo it: a person decides."""
+        return self.succeeded and not self.fully_reversed
 
     @property
     def contradictions(self) -> frozenset[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
 from checkout_integration.policy.binding import Sale
 from checkout_integration.policy.fields import MONEY_CONFLICTS
-from checkout_integration.policy.observation import Source
+from checkout_integration.policy.observation import Source, stamp
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.values import same_money
@@ -36,6 +36,7 @@ class Reason(StrEnum):
 
     NONE = ""
     UNBOUND = "unbound"
+    BEFORE_INSTALLATION = "before_installation"
     TYPE = "type"
     MODE = "mode"
     TESTING_CASE = "testing_case"
@@ -65,38 +66,81 @@ class Verdict:
 
 
 PENDING = Verdict(VerdictStatus.PENDING)
+LATEST_RETRY = timedelta(hours=48)
+"""How much older than the installation a signed success may be: for so long the service goes on delivering it."""
+WITHDRAWING = frozenset({Reason.CONFLICT, Reason.MODE, Reason.TESTING_CASE})
+"""Findings that take back what a setting has accepted."""
 
 
-def judge(state: OrderState, sale: Sale | None, *, accept_unbound: bool, accept_test: bool) -> Verdict:
-    """The verdict on an order's success, whatever became of it later; pending while none is known.
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the settings say of payments, and when this app began to watch the project.
 
-    ``accept_unbound`` is the setting UNBOUND_ORDERS="accept"; ``accept_test`` ACCEPT_TEST_PAYMENTS, which decides the mode
-    of an unbound order (a sale has its own).
+    ``installed_at`` may be None for an order with a checkout, which it does not matter to. ``accept_unbound`` is
+    UNBOUND_ORDERS="accept"; ``accept_test`` is ACCEPT_TEST_PAYMENTS, which decides the mode of an unbound order (a checkout
+    has its own); ``historic_margin`` is HISTORIC_MARGIN.
     """
-    if not state.succeeded:
+
+    installed_at: datetime | None = None
+    accept_unbound: bool = False
+    accept_test: bool = False
+    historic_margin: timedelta = timedelta(hours=24)
+
+
+def judge(state: OrderState, sale: Sale | None, terms: Terms, *, before: Verdict = PENDING) -> Verdict:
+    """Return the verdict on an order's payment, whatever became of it later; pending while no money is known.
+
+    A reversal whose success was lost is judged as the success would be. ``before`` is the verdict until now: what staff
+    accepted stands, and so does what a setting accepted, unless the payment turns out to be another one.
+    """
+    if before.reason == Reason.BY_STAFF:
+        return before
+    if sale is None and is_historic(state, terms):
+        return Verdict(VerdictStatus.HISTORIC)
+    if not state.settled:
         return PENDING
-    reason = _refusal(state, sale, test=sale.test if sale else accept_test)
-    if reason is Reason.UNBOUND and accept_unbound:
+    reason = _refusal(state, sale, terms)
+    if reason is Reason.NONE:
+        return Verdict(VerdictStatus.VERIFIED)
+    if reason is Reason.UNBOUND and terms.accept_unbound:
         return Verdict(VerdictStatus.ACCEPTED, Reason.BY_SETTING)
-    if reason is not Reason.NONE:
-        return Verdict(VerdictStatus.REVIEW, reason)
-    return Verdict(VerdictStatus.VERIFIED)
+    if before.reason == Reason.BY_SETTING and reason not in WITHDRAWING:
+        return before
+    return Verdict(VerdictStatus.REVIEW, reason)
 
 
-def is_historic(state: OrderState, installed_at: datetime) -> bool:
-    """Whether an unbound order that only the list tells of is older than the installation, and was over before it.
+def is_historic(state: OrderState, terms: Terms) -> bool:
+    """Whether an order was over before this app was installed: nothing that happens to it is news.
 
-    One that still waits for its payment is not: the payment will be news.
+    Only the list tells of it. One that still waits for its payment is not historic: the payment will be news.
     """
-    if state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
-        return False
     created_at = state.order.created_at
-    only_listed = all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)
-    return only_listed and created_at is not None and created_at < installed_at
+    if created_at is None or terms.installed_at is None or not _only_listed(state):
+        return False
+    is_open = state.status in (OrderStatus.CREATED, OrderStatus.PENDING)
+    return not is_open and created_at < terms.installed_at - terms.historic_margin
 
 
-def _refusal(state: OrderState, sale: Sale | None, *, test: bool) -> Reason:
-    order = state.order
+def _is_older(state: OrderState, terms: Terms) -> bool:
+    """Whether an unbound payment is from before the installation.
+
+    A signed success says when it was; of others it is known only when their orders were created.
+    """
+    if terms.installed_at is None:
+        return False
+    signed = [time for time in state.facts.times(OrderStatus.PROCESSED, Source.NOTIFICATION) if time]
+    if signed:
+        return min(signed) < stamp(terms.installed_at - LATEST_RETRY)
+    created_at = state.order.created_at
+    return created_at is not None and created_at < terms.installed_at
+
+
+def _only_listed(state: OrderState) -> bool:
+    return all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)
+
+
+def _refusal(state: OrderState, sale: Sale | None, terms: Terms) -> Reason:
+    order, test = state.order, sale.test if sale else terms.accept_test
     if order.testing_case:
         return Reason.TESTING_CASE
     if not _mode_agrees(state, test=test):
@@ -104,7 +148,7 @@ def _refusal(state: OrderState, sale: Sale | None, *, test: bool) -> Reason:
     if state.merged.conflicts & MONEY_CONFLICTS:
         return Reason.CONFLICT
     if sale is None:
-        return Reason.UNBOUND
+        return Reason.BEFORE_INSTALLATION if _is_older(state, terms) else Reason.UNBOUND
     if _order_type(order) != sale.type:
         return Reason.TYPE
     return _content(order, sale)
@@ -134,12 +178,18 @@ def _content(order: Order, sale: Sale) -> Reason:
 
 
 def _price(order: Order, sale: Sale) -> Reason:
-    """Compares the price that the shop set; where VAT is added for the buyer it is in ``amount`` only."""
+    """Compare the price that the shop set; where VAT is added for the buyer it is in ``amount`` only (ORD-41).
+
+    Older messages do not say who pays VAT, but give the amount without it.
+    """
     if sale.expected_amount is None:
         return Reason.NONE
     if order.currency != sale.currency:
         return Reason.CURRENCY
-    paid = order.original_amount if order.vat_payer == VatPayer.BUYER else order.amount
+    without_vat = order.vat_payer == VatPayer.BUYER or (
+        not order.vat_payer and order.original_amount is not None
+    )
+    paid = order.original_amount if without_vat else order.amount
     return Reason.NONE if _same(paid, sale.expected_amount, sale.currency) else Reason.AMOUNT
 
 

@@ -1,0 +1,200 @@
+"""What a checkout's orders add up to: which one pays it, its status, and which goods are granted.
+
+Pure functions of the *set* of orders, so that the end does not depend on the order in which notifications and list rows
+arrived. The rules are described in docs/fulfilment.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from checkout_integration.policy.observation import Source, stamp
+from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.verdict import Verdict
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+UNKNOWN_MOMENT = "~"
+"""Sorts behind every moment."""
+ENDED = (OrderStatus.CANCELED, OrderStatus.REJECTED)
+
+
+class CheckoutState(StrEnum):
+    """Status of a checkout of which an order is known."""
+
+    OPEN = "open"
+    REVIEW = "review"
+    PAID = "paid"
+    REVERSED = "reversed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """One order, as far as it matters to its checkout.
+
+    ``moment`` is when it was paid, as text that sorts. ``stands``: the money is with the shop; ``reversed``: all of it went
+    back; ``ended``: it ended unpaid. ``decided``: staff decided that it stands, so no later reversal closes its grant.
+    """
+
+    order_id: str
+    moment: str
+    stands: bool
+    reversed: bool
+    ended: bool
+    decided: bool
+    pays: bool
+    recurring_id: str = ""
+
+
+def payment_of(order_id: str, state: OrderState, verdict: Verdict) -> Payment:
+    """Return an order's state and verdict as a payment."""
+    order, decision = state.order, state.facts.decision
+    return Payment(
+        order_id=order_id,
+        moment=_moment(state),
+        stands=state.stands,
+        reversed=state.fully_reversed,
+        ended=not state.settled and state.status in ENDED,
+        decided=decision is not None and decision.status == OrderStatus.PROCESSED,
+        pays=verdict.pays,
+        recurring_id=(order.recurring_id or "") if order.recurring else "",
+    )
+
+
+def _moment(state: OrderState) -> str:
+    """Return when the order was paid: as a notification says, else when it was created, which the list says too."""
+    signed = [time for time in state.facts.times(OrderStatus.PROCESSED, Source.NOTIFICATION) if time]
+    return min(signed, default="") or stamp(state.order.created_at) or UNKNOWN_MOMENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Payments that share one grant: all of a checkout but its renewals, or one renewal.
+
+    ``payer`` is the standing payment that came first, "" while none stands.
+    """
+
+    order_ids: tuple[str, ...]
+    payer: str
+    renewal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fulfilment:
+    """What the orders of one checkout add up to. ``paid_twice`` are standing payments beside the one that pays."""
+
+    status: CheckoutState
+    payer: str
+    lines: tuple[Line, ...]
+    paid_twice: tuple[str, ...]
+
+
+def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
+    """Return what the orders of one checkout add up to; of an order without a checkout, what it does by itself."""
+    everything = sorted(payments, key=lambda payment: (payment.moment, payment.order_id))
+    paying = [payment for payment in everything if payment.pays]
+    standing = [payment for payment in paying if payment.stands]
+    renewals = [payment for payment in paying[1:] if _renews(payment, paying[0])]
+    first_line = [payment for payment in paying if payment not in renewals]
+    lines = [_line(first_line), *(_line([renewal], renewal=True) for renewal in renewals)] if paying else []
+    return Fulfilment(
+        status=_status(everything, standing),
+        payer=_first(standing) or _first([payment for payment in paying if payment.reversed]),
+        lines=tuple(lines),
+        paid_twice=tuple(payment.order_id for payment in first_line if payment.stands)[1:],
+    )
+
+
+def _renews(payment: Payment, first: Payment) -> bool:
+    return bool(payment.recurring_id) and payment.recurring_id == first.recurring_id
+
+
+def _line(payments: Sequence[Payment], *, renewal: bool = False) -> Line:
+    return Line(
+        order_ids=tuple(payment.order_id for payment in payments),
+        payer=_first([payment for payment in payments if payment.stands]),
+        renewal=renewal,
+    )
+
+
+def _first(payments: Sequence[Payment]) -> str:
+    return payments[0].order_id if payments else ""
+
+
+def _status(payments: Sequence[Payment], standing: Sequence[Payment]) -> CheckoutState:
+    if standing:
+        return CheckoutState.PAID
+    if any(payment.stands for payment in payments):
+        return CheckoutState.REVIEW
+    if any(payment.reversed for payment in payments):
+        return CheckoutState.REVERSED
+    if payments and all(payment.ended for payment in payments):
+        return CheckoutState.CANCELLED
+    return CheckoutState.OPEN
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrantChanges:
+    """What becomes of the open grants: those that stay, by their key, with the order that pays for each; and the rest."""
+
+    payers: dict[int, str]
+    closed: tuple[int, ...]
+    opened: tuple[Line, ...]
+
+
+def grant_changes(
+    fulfilment: Fulfilment, payments: Iterable[Payment], open_grants: Iterable[tuple[int, str]]
+) -> GrantChanges:
+    """Return what becomes of the open grants, given as pairs of a key and the order that paid.
+
+    A line that stands has one grant. A grant closes when no payment for it stands any more: a verdict that is withdrawn
+    takes no goods back, and neither does a reversal after a decision of staff; a person looks at those.
+    """
+    secure = {payment.order_id for payment in payments if payment.stands or payment.decided}
+    left = sorted(open_grants)
+    payers: dict[int, str] = {}
+    opened: list[Line] = []
+    for line in fulfilment.lines:
+        mine = [key for key, order_id in left if order_id in line.order_ids]
+        if line.payer and mine:
+            payers[mine[0]] = line.payer
+        elif line.payer:
+            opened.append(line)
+    others = [(key, order_id) for key, order_id in left if key not in payers]
+    payers |= {key: order_id for key, order_id in others if order_id in secure}
+    closed = tuple(key for key, order_id in others if order_id not in secure)
+    return GrantChanges(payers=payers, closed=closed, opened=tuple(opened))
+
+
+class Undo(StrEnum):
+    """Whether a receiver of ``checkout_reversed`` has goods to revoke."""
+
+    RUN = "run"
+    NOTHING = "nothing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrantedBy:
+    """The receivers of ``checkout_paid`` that were begun and that completed for one grant."""
+
+    begun: frozenset[str] = frozenset()
+    completed: frozenset[str] = frozenset()
+
+
+def undo(
+    granted: GrantedBy, undoes: frozenset[str], *, connected: frozenset[str], attempted: bool = False
+) -> Undo:
+    """Return whether a receiver runs that revokes what the receivers ``undoes`` granted; empty for all of them.
+
+    ``attempted``: also what was begun and not completed is undone. ``connected`` are the receivers of ``checkout_paid`` that
+    are known now: where it names none of those that completed, they were renamed, and a person has to look.
+    """
+    done = granted.completed | (granted.begun if attempted else frozenset())
+    if done & undoes or (done and not undoes):
+        return Undo.RUN
+    if undoes and granted.completed and not granted.completed & connected:
+        return Undo.UNKNOWN
+    return Undo.NOTHING
