@@ -19,7 +19,7 @@ from checkout_integration.flows.database import keeps_old_snapshots, state_datab
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
-from checkout_integration.signals import SIGNALS, checkout_paid, payment_success
+from checkout_integration.signals import SIGNALS, checkout_paid, checkout_reversed, payment_success
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -86,6 +86,33 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
                 id="checkout_integration.W001",
             )
         )
+    return messages
+
+
+def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """E013: it is not said which goods a receiver revokes. W008: what it undoes is not connected."""
+    paid = checkout_paid.connected(sender=Order)
+    messages: list[CheckMessage] = []
+    for name in sorted(checkout_reversed.connected(sender=Order)):
+        undone = checkout_reversed.undoing(name, paid).names
+        if len(paid) > 1 and not undone:
+            messages.append(
+                Error(
+                    f"The receiver {name} of checkout_reversed does not say which of the {len(paid)} receivers of "
+                    "checkout_paid it undoes: it would revoke goods that were never granted.",
+                    hint=f"Connect it with undoes=…, one or several of: {', '.join(sorted(paid))}.",
+                    id="checkout_integration.E013",
+                )
+            )
+        messages += [
+            Warning(
+                f"The receiver {name} of checkout_reversed undoes {missing!r}, which is not connected to checkout_paid.",
+                hint=f"Connected are: {', '.join(sorted(paid)) or 'none'}. A receiver that was renamed keeps its old name "
+                "with dispatch_uid.",
+                id="checkout_integration.W008",
+            )
+            for missing in sorted(undone - set(paid))
+        ]
     return messages
 
 
@@ -170,5 +197,6 @@ def register_checks() -> None:
     register(check_default_project)
     register(check_celery)
     register(check_receivers)
+    register(check_undoing)
     register(check_database)
     register(check_deployment, Tags.security, deploy=True)

@@ -50,7 +50,12 @@ class ClientScript:
 
 
 def form_link(sale: Sale) -> str:
-    """Address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02); "" when there is none to link."""
+    """Return the address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02).
+
+    "" when there is none to link, or nothing left to pay.
+    """
+    if not _checkout_of(sale).is_payable:
+        return ""
     project = app_settings().projects.get(_checkout_of(sale).project)  # None: taken out of the settings since
     return safe_address(sale.payment_form_url, loopback=project is not None and project.allow_http_loopback)
 

@@ -17,14 +17,17 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MethodType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 from django.dispatch import Signal
 
 Receiver = Callable[..., Any]
+UndoneWhen: TypeAlias = Literal["completed", "attempted"]
+_Undone: TypeAlias = tuple[str, Callable[[], Receiver | None] | None]
 LONGEST_NAME: Final = 255
 """Of a receiver: what the column of its deliveries takes."""
 
@@ -101,6 +104,84 @@ class DurableSignal(Signal):
         return {sender: held for sender, reference in references.items() if (held := reference()) is not None}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Undoing:
+    """What a receiver of ``checkout_reversed`` undoes: receivers of ``checkout_paid`` by name; none stands for all of them.
+
+    ``when`` is "completed", or "attempted" where it undoes also what was begun and not completed.
+    """
+
+    names: frozenset[str] = frozenset()
+    when: UndoneWhen = "completed"
+
+
+class ReversalSignal(DurableSignal):
+    """A durable signal whose receivers say what they undo."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._undoing: dict[str, tuple[tuple[_Undone, ...], UndoneWhen]] = {}
+
+    def connect(
+        self,
+        receiver: Receiver,
+        sender: object = None,
+        weak: bool = True,
+        dispatch_uid: object = None,
+        undoes: Receiver | str | Sequence[Receiver | str] = (),
+        when: UndoneWhen = "completed",
+    ) -> None:
+        """Connect a receiver that revokes what the receivers ``undoes`` of ``checkout_paid`` granted.
+
+        Args:
+            receiver: as for any signal.
+            sender: as for any signal.
+            weak: as for any signal.
+            dispatch_uid: as for any signal.
+            undoes: one receiver or several, as callables or by name. The receiver runs if one of them completed for the
+                grant; without ``undoes``, if any receiver of ``checkout_paid`` did.
+            when: "attempted" runs it also where one of them was begun and did not complete, for effects outside the database.
+
+        Raises:
+            ValueError: ``when`` is another word.
+
+        """
+        if when not in ("completed", "attempted"):
+            raise ValueError(f'when is "completed" or "attempted", not {when!r}.')
+        several = [undoes] if callable(undoes) or isinstance(undoes, str) else list(undoes)
+        super().connect(receiver, sender, weak, dispatch_uid)
+        self._undoing[receiver_name(receiver, dispatch_uid)] = (tuple(map(_undone, several)), when)
+
+    def disconnect(
+        self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
+    ) -> bool:
+        """Disconnect a receiver, and forget what it undoes."""
+        self._undoing.pop(receiver_name(receiver, dispatch_uid), None)
+        return super().disconnect(receiver, sender, dispatch_uid)
+
+    def undoing(self, name: str, connected: Mapping[str, Receiver]) -> Undoing:
+        """Return what the receiver of this name undoes, of the receivers of ``checkout_paid`` that are ``connected``."""
+        undone, when = self._undoing.get(name, ((), "completed"))
+        names = {
+            found for own_name, reference in undone for found in _names_of(own_name, reference, connected)
+        }
+        return Undoing(names=frozenset(names), when=when)
+
+
+def _undone(receiver: Receiver | str) -> _Undone:
+    """Return the name of what is undone, and a weak reference to it where it was given as a callable."""
+    if isinstance(receiver, str):
+        return receiver, None
+    return receiver_name(receiver, None), _reference(receiver)
+
+
+def _names_of(
+    name: str, reference: Callable[[], Receiver | None] | None, connected: Mapping[str, Receiver]
+) -> list[str]:
+    receiver = reference() if reference else None
+    return [each for each, known in connected.items() if receiver is not None and known == receiver] or [name]
+
+
 def receiver_name(receiver: Receiver | None, dispatch_uid: object) -> str:
     """The name by which a receiver's deliveries are kept."""
     if isinstance(dispatch_uid, str):
@@ -156,14 +237,18 @@ payment_cancel: Final = DurableSignal("payment_cancel")
 """The service said payment.cancel. Once per order."""
 
 checkout_paid: Final = DurableSignal("checkout_paid")
-"""A sale of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
+"""A checkout of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
 
-``checkout`` is None for an accepted order that no checkout of this shop is bound to. Once per checkout, per renewal and per
-accepted order.
+Sent once for each `Grant` that is opened: one for a checkout, one for each renewal, one for an accepted order without a
+checkout, for which ``checkout`` is None. ``order`` is the one that pays when the receiver runs.
 """
 
-checkout_reversed: Final = DurableSignal("checkout_reversed")
-"""The payment was fully refunded or charged back: take goods back here. Once per checkout and cause."""
+checkout_reversed: Final = ReversalSignal("checkout_reversed")
+"""No payment for the grant stands any more: **revoke goods here**. Once for each `Grant` that is closed.
+
+Say which receiver of ``checkout_paid`` yours undoes, ``@receiver(checkout_reversed, undoes=grant_items)``: it runs only where
+that one completed for this grant.
+"""
 
 payment_review: Final = DurableSignal("payment_review")
 """A success that could not be verified, a second payment, a contradiction: staff should look. Once per order and reason."""

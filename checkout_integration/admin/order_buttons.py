@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration import flows
 from checkout_integration.admin.buttons import Button, Refused
+from checkout_integration.flows.ledger import ACCEPTABLE
 from checkout_integration.flows.rows import state_of
 from checkout_integration.models import Order
-from checkout_integration.policy.verdict import VerdictStatus
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -21,7 +21,9 @@ def _accept(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     try:
         flows.accept_payment(order, staff=staff, reason=reason)
     except ValueError:
-        raise Refused(_("Only a paid order that is in review can be accepted.")) from None
+        raise Refused(
+            _("Only a paid order that is in review, or from before the installation, can be accepted.")
+        ) from None
     return _("The payment is accepted; its goods are being granted.")
 
 
@@ -42,12 +44,12 @@ ACCEPT: Final = Button(
     label=_("Accept this payment"),
     permission="accept_payment",
     question=_(
-        "The payment is in review because it does not pay for exactly what was sold. If you accept it, the goods are "
-        "granted as if it did."
+        "The payment does not pay for exactly what was sold, or is from before the installation. If you accept it, the goods "
+        "are granted as if it were verified."
     ),
     needs_reason=True,
     keeps_own_row=True,
-    offered=lambda order: order.verdict == VerdictStatus.REVIEW and state_of(order).paid,
+    offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,
     act=_accept,
 )
 CHECK: Final = Button(

@@ -25,7 +25,7 @@ from checkout_integration.admin.page import Answer, Chapter, Page, Raw, Table, V
 from checkout_integration.admin.payment import paid_answer, received_answer, verdict_answer
 from checkout_integration.admin.timeline import NEWEST, timeline_of
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ORDER, VERDICT, is_sandboxed, mode_of, word
+from checkout_integration.admin.words import ORDER, VERDICT, is_sandboxed, mode_of, order_word, word
 from checkout_integration.flows.rows import state_of
 from checkout_integration.models import (
     Announcement,
@@ -36,6 +36,7 @@ from checkout_integration.models import (
     OrderItem,
     Refund,
 )
+from checkout_integration.policy.state import OrderState
 
 
 def order_page(order: Order, viewer: Viewer) -> Page:
@@ -47,10 +48,10 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state = state_of(order)
     items = list(order.items.order_by("position")[:NEWEST])
     return Page(
-        badges=[badge(word(ORDER, order.status)), badge(mode_of(order)), badge(word(VERDICT, order.verdict))],
+        badges=[badge(order_word(state)), badge(mode_of(order)), badge(word(VERDICT, order.verdict))],
         note=_personal_note(order, viewer),
         answers=[
-            _status(order),
+            _status(order, state),
             paid_answer(order, state),
             received_answer(order, state),
             goods_answer(order, announcements, deliveries),
@@ -73,8 +74,8 @@ def _personal_note(order: Order, viewer: Viewer) -> str:
     return ""
 
 
-def _status(order: Order) -> Answer:
-    status = word(ORDER, order.status)
+def _status(order: Order, state: OrderState) -> Answer:
+    status = order_word(state)
     changed = format_html(_("last change here: {}"), moment(order.changed_at))
     return Answer(_("What is its state?"), badge(status), [status.meaning, changed])
 

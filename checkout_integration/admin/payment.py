@@ -91,7 +91,7 @@ def _before_loss(order: Order, state: OrderState, net: str) -> str:
 
 def _meaning(order: Order, state: OrderState) -> StrOrPromise:
     """What the verdict means; it is about a success, whatever became of that later."""
-    if state.paid or order.verdict not in JUDGED:
+    if state.stands or order.verdict not in JUDGED:
         return word(VERDICT, order.verdict).meaning
     status = word(ORDER, order.status)
     return _("The order is %(state)s: no goods are to be granted.") % {"state": status.text}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models import Announcement, Checkout, Delivery, Notification, Order, SyncRun
+from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -47,6 +48,16 @@ ORDER: Final[Mapping[str, Word]] = {
     OrderStatus.CHARGEBACK: Word(_("charged back"), "bad", _("The buyer's bank took the money back.")),
 }
 
+PARTLY_REFUNDED: Final = Word(
+    _("partly refunded"), "calm", _("The buyer got part of the money back; the goods were not revoked.")
+)
+
+
+def order_word(state: OrderState) -> Word:
+    """Return the word of an order's status; a refund of less than the charge has one of its own."""
+    return PARTLY_REFUNDED if state.partial else word(ORDER, state.status)
+
+
 VERDICT: Final[Mapping[str, Word]] = {
     VerdictStatus.PENDING: Word(
         _("no verdict"), "calm", _("There is no payment to judge: none has come, or it was taken back.")
@@ -67,6 +78,16 @@ VERDICT: Final[Mapping[str, Word]] = {
 
 REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
     Reason.UNBOUND: (_("no checkout"), _("The payment belongs to no checkout of this shop.")),
+    Reason.BEFORE_INSTALLATION: (
+        _("before the installation"),
+        _("The payment belongs to no checkout, and its order is from before this app was installed."),
+    ),
+    Reason.RECEIVERS_RENAMED: (
+        _("receivers renamed"),
+        _(
+            "The goods were granted by receivers that no longer exist, so they were not revoked: revoke them by hand."
+        ),
+    ),
     Reason.TYPE: (_("other type"), _("The order is of another type than the checkout.")),
     Reason.MODE: (
         _("test or live"),
@@ -98,7 +119,11 @@ CHECKOUT: Final[Mapping[str, Word]] = {
         _("unknown"), "wait", _("The service may or may not have made the order; the next sync tells.")
     ),
     Checkout.Status.OPEN: Word(_("open"), "wait", _("The buyer has a form to pay with.")),
+    Checkout.Status.REVIEW: Word(
+        _("in review"), "bad", _("A payment came that is not verified; staff should look."), "!"
+    ),
     Checkout.Status.PAID: Word(_("paid"), "good"),
+    Checkout.Status.CANCELLED: Word(_("cancelled"), "bad", _("The buyer cancelled, or was declined.")),
     Checkout.Status.REVERSED: Word(_("reversed"), "bad", _("Paid, then refunded or charged back.")),
     Checkout.Status.FAILED: Word(_("failed"), "bad", _("The service refused to make the order.")),
 }
@@ -126,7 +151,9 @@ DELIVERY: Final[Mapping[str, Word]] = {
     Delivery.State.DUE: Word(_("due"), "wait"),
     Delivery.State.RUNNING: Word(_("running"), "wait"),
     Delivery.State.DONE: Word(_("done"), "good"),
-    Delivery.State.SUPERSEDED: Word(_("superseded"), "calm", _("Not run: the payment was taken back first.")),
+    Delivery.State.SUPERSEDED: Word(
+        _("superseded"), "calm", _("Not run: the payment was reversed first, or nothing was granted.")
+    ),
     Delivery.State.PARKED: Word(
         _("parked"), "bad", _("Given up after ten attempts; staff can run it again.")
     ),
@@ -153,6 +180,12 @@ INCIDENT: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
     "double_loss": (
         _("refunded and charged back"),
         _("The buyer's money was given back and taken back too: it may have been lost twice."),
+    ),
+    "reversal_after_decision": (
+        _("reversed after a decision"),
+        _(
+            "The payment was refunded or charged back after staff decided that it stands. The goods were not revoked."
+        ),
     ),
     "partial_refund": (
         _("refunded in part"),

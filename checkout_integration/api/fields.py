@@ -9,7 +9,6 @@ from rest_framework import serializers
 
 from checkout_integration import display
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.returning import AWAITED
 from checkout_integration.models import Checkout, OrderItem
 from checkout_integration.protocol.form import safe_address
 from checkout_integration.protocol.values import fits_places, minor_units
@@ -63,7 +62,7 @@ class FormAddressField(serializers.CharField):
 
     def get_attribute(self, instance: Checkout) -> str | None:
         """The address, or None."""
-        return display.form_link(instance) or None if instance.status in AWAITED else None
+        return display.form_link(instance) or None
 
 
 class ActivationCodeField(serializers.CharField):

@@ -24,10 +24,12 @@ from checkout_integration.flows.replaying import replay, run_parked_again
 from checkout_integration.flows.service import service_client
 from checkout_integration.flows.support import (
     accept_payment,
+    mark_granted,
     refresh_checkout,
     refresh_order,
     replay_notification,
     resolve_incident,
+    restore_payment,
     run_again,
 )
 from checkout_integration.flows.sync import sync_transactions
@@ -46,6 +48,7 @@ __all__ = [
     "erase",
     "fan_out",
     "find_persons",
+    "mark_granted",
     "newest_announcement",
     "queue_state",
     "refresh_checkout",
@@ -53,6 +56,7 @@ __all__ = [
     "replay",
     "replay_notification",
     "resolve_incident",
+    "restore_payment",
     "run_again",
     "run_deliveries",
     "run_parked_again",

@@ -11,18 +11,18 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.flows.database import state_database, write_first
+from checkout_integration.flows.fulfilment import note_receiver
 from checkout_integration.flows.receiver_failure import log_failure, report_failure, store_failure
-from checkout_integration.flows.rows import state_of
 from checkout_integration.flows.statement import ask
+from checkout_integration.flows.undoing import Ruling, ask_staff_to_undo, ruling_on
 from checkout_integration.models import Announcement, Checkout, Delivery, Order, ValidationDecision
-from checkout_integration.signals import SIGNALS, Receiver
+from checkout_integration.signals import SIGNALS, Receiver, checkout_paid
 
 logger = logging.getLogger("checkout_integration.receivers")
 
 MOST_ATTEMPTS = 10
 BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440))
 """Waits after the first, second, … failed attempt."""
-SUCCESSES = frozenset({"payment_success", "checkout_paid"})
 
 
 class _FenceLost(Exception):
@@ -35,10 +35,17 @@ class ReceiverNotConnected(LookupError):
 
 def attempt(delivery: Delivery) -> bool:
     """Runs a claimed delivery; False when it failed. The receiver's own writes commit together with the mark "done"."""
-    order = _order_of(delivery)
-    if delivery.announcement.signal in SUCCESSES and order is not None and state_of(order).fully_reversed:
+    ruling = ruling_on(delivery)
+    if ruling is Ruling.SUPERSEDED:
         _finish(delivery, Delivery.State.SUPERSEDED)
         return True
+    if ruling is Ruling.RECEIVERS_RENAMED:
+        with transaction.atomic(using=state_database()):
+            write_first()
+            if _finish(delivery, Delivery.State.PARKED, error="ReceiversRenamed"):
+                ask_staff_to_undo(delivery)
+        return False
+    order = _order_of(delivery)
     if delivery.attempts > MOST_ATTEMPTS:
         # It ended its process each time, so that no failure could be booked.
         _finish(delivery, Delivery.State.PARKED, error="ProcessEnded")
@@ -52,6 +59,7 @@ def attempt(delivery: Delivery) -> bool:
                 _call(delivery, order)
             if not _finish(delivery, Delivery.State.DONE):
                 raise _FenceLost
+            _note_completed(delivery)
     except _FenceLost:
         logger.warning(
             "Delivery %s was taken over by another process; its effects here are undone.", delivery.pk
@@ -63,8 +71,18 @@ def attempt(delivery: Delivery) -> bool:
     return True
 
 
+def _note_completed(delivery: Delivery) -> None:
+    """Remember on the grant what was granted, together with the receiver's own writes."""
+    announcement = delivery.announcement
+    if announcement.signal == checkout_paid.name and announcement.grant_id:
+        note_receiver(announcement.grant_id, "completed", delivery.receiver)
+
+
 def _order_of(delivery: Delivery) -> Order | None:
-    return next(iter(ask(_orders, key=delivery.order_id)), None) if delivery.order_id else None
+    """The signal's order; of a grant, the one that pays for it now."""
+    grant = delivery.announcement.grant
+    key = grant.order_id if grant else delivery.order_id
+    return next(iter(ask(_orders, key=key)), None) if key else None
 
 
 def _orders(*, key: int) -> QuerySet[Order]:
@@ -107,9 +125,13 @@ def _checkout_of(announcement: Announcement, order: Order | None) -> Checkout | 
     return announcement.checkout
 
 
+_FREE: dict[str, Any] = {"slot": None, "exclusive": None}
+"""What a run that has ended gives back: its receiver's slot, and the turn of its line."""
+
+
 def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     """Ends the delivery where the fence is still ours."""
-    ended = {"state": state, "slot": None, "finished_at": datetime.now(UTC), "error": error}
+    ended = {"state": state, **_FREE, "finished_at": datetime.now(UTC), "error": error}
     return bool(_held(delivery).update(**ended))
 
 
@@ -127,7 +149,7 @@ def _fail(delivery: Delivery, error: BaseException) -> None:
     """
     log_failure(delivery, error)
     given_up = delivery.attempts >= MOST_ATTEMPTS
-    planned: dict[str, Any] = {"slot": None, "error": type(error).__name__}
+    planned: dict[str, Any] = {**_FREE, "error": type(error).__name__}
     if given_up:
         planned |= {"state": Delivery.State.PARKED, "finished_at": datetime.now(UTC)}
     else:

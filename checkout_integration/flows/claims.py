@@ -116,7 +116,7 @@ def _unfinished() -> QuerySet[Delivery]:
 
 def _rows(*, keys: list[int], now: datetime) -> QuerySet[Delivery]:
     rows = _unfinished().filter(pk__in=keys, due_at__lte=now)
-    return rows.select_related("announcement__transition", "announcement__grant").order_by("due_at", "pk")
+    return rows.select_related("announcement__transition").order_by("due_at", "pk")
 
 
 def _busy(*, lines: list[str], now: datetime) -> QuerySet[Delivery, str | None]:

@@ -47,8 +47,9 @@ class Notice:
 class Entry:
     """An order in the ledger's hands. Filled from top to bottom: loaded, moved, bound, judged, written.
 
-    ``silent``: the order is from before the installation, so nothing is said of it. ``row`` is not in the database yet when ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after
-    they had been looked for: before anything is committed they are looked for again (`writing`).
+    ``silent``: the order is from before the installation, so nothing is sent for it. ``row`` is not in the database yet when
+    ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after they had been looked for: before
+    anything is committed they are looked for again (`writing`).
     """
 
     row: Order

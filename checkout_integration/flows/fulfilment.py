@@ -32,7 +32,7 @@ from checkout_integration.policy.verdict import Reason
 class Settlement:
     """What a batch means for one checkout, or for one order without a checkout.
 
-    ``before`` are the checkout's status and payer until now. ``orders`` are all orders of it, by the service's id; ``grants``
+    ``before`` and ``after`` are the checkout's status and payer; no ``after`` where no money moved. ``orders`` are all orders of it, by the service's id; ``grants``
     all that were ever opened for it; of these ``changed``, and beside them ``opened``, are to be written.
     """
 
@@ -45,14 +45,16 @@ class Settlement:
     grants: list[Grant] = field(default_factory=list)
     opened: list[Grant] = field(default_factory=list)
     changed: list[Grant] = field(default_factory=list)
+    after: tuple[str, Order | None] | None = None
 
 
 def settle(project: Project, entries: Iterable[Entry]) -> list[Settlement]:
     """Return what the changed entries of a batch mean for their checkouts, with the signals in those entries."""
     changed = [entry for entry in entries if entry.changed]
     settlements = _by_checkout(project, changed)
-    _load(settlements)
-    for settlement in settlements:
+    moved = [settlement for settlement in settlements if any(map(_moves_money, settlement.entries))]
+    _load(moved)
+    for settlement in moved:
         fulfilment = fulfilment_of(settlement.payments)
         _change_grants(settlement, fulfilment)
         if settlement.checkout is not None:
@@ -73,6 +75,13 @@ def _by_checkout(project: Project, entries: Sequence[Entry]) -> list[Settlement]
     return list(settlements.values())
 
 
+def _moves_money(entry: Entry) -> bool:
+    """Whether an order became another payment than before, or came to its checkout."""
+    bound = entry.checkout is not None and entry.row.checkout_id != entry.checkout.pk
+    before = payment_of(entry.order_id, entry.before, entry.verdict_before)
+    return entry.is_new or bound or before != payment_of(entry.order_id, entry.after, entry.verdict)
+
+
 def _load(settlements: Sequence[Settlement]) -> None:
     """Read the other orders of the checkouts, and the grants, by one statement each where there can be any."""
     checkouts = [each.checkout.pk for each in settlements if each.checkout]
@@ -82,7 +91,9 @@ def _load(settlements: Sequence[Settlement]) -> None:
     grants = Grant.objects.using(state_database()).filter(Q(checkout__in=checkouts) | Q(order__in=known))
     granted = list(grants.order_by("pk")) if checkouts or known else []
     for settlement in settlements:
-        siblings = [row for row in others if settlement.checkout and row.checkout_id == settlement.checkout.pk]
+        siblings = [
+            row for row in others if settlement.checkout and row.checkout_id == settlement.checkout.pk
+        ]
         rows = [*(entry.row for entry in settlement.entries), *siblings]
         settlement.orders = {row.order_id: row for row in rows}
         settlement.payments = [
@@ -117,8 +128,7 @@ def _change_grants(settlement: Settlement, fulfilment: Fulfilment) -> None:
 
 def _keep(settlement: Settlement, grant: Grant, payer: Order) -> None:
     checkout = settlement.checkout.pk if settlement.checkout else None
-    # A payer that is not inserted yet has no key.
-    if payer.pk is not None and (grant.order_id, grant.checkout_id) == (payer.pk, checkout):
+    if (grant.order_id, grant.checkout_id) == (payer.pk, checkout):
         return
     grant.order, grant.checkout = payer, settlement.checkout
     settlement.changed.append(grant)
@@ -144,20 +154,21 @@ def _open(settlement: Settlement, line: Line) -> None:
         renewal=line.renewal,
     )
     settlement.opened.append(grant)
-    _notify(settlement, grant, "checkout_paid")
+    _notify(settlement, grant, "checkout_paid", payer=line.payer)
 
 
-def _notify(settlement: Settlement, grant: Grant, signal: str) -> None:
+def _notify(settlement: Settlement, grant: Grant, signal: str, payer: str = "") -> None:
     """Add the signal to the entry of the grant's order, else to the one that caused it."""
-    own = [entry for entry in settlement.entries if entry.row is grant.order or entry.row.pk == grant.order_id]
+    # Not `grant.order`, which would be read; a payer that is not inserted yet has no key.
+    own = [entry for entry in settlement.entries if payer == entry.order_id or grant.order_id == entry.row.pk]
     entry = (own or settlement.entries)[0]
     entry.notices.append(Notice(signal, (signal, grant.key), {"renewal": grant.renewal}, grant=grant))
 
 
 def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
-    checkout.status = Checkout.Status(fulfilment.status.value)
-    checkout.paid_order = settlement.orders.get(fulfilment.payer)
-    if checkout.paid_order is not None and checkout.paid_at is None:
+    payer = settlement.orders.get(fulfilment.payer)
+    settlement.after = (fulfilment.status.value, payer)
+    if payer is not None and checkout.paid_at is None:
         checkout.paid_at = datetime.now(UTC)
 
 

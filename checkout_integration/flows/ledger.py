@@ -71,7 +71,9 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
     """
     entry = _entry_of(order, project)
     if entry.verdict_before.status not in ACCEPTABLE or not entry.before.stands:
-        raise ValueError("Only a paid order that is in review, or from before the installation, can be accepted.")
+        raise ValueError(
+            "Only a paid order that is in review, or from before the installation, can be accepted."
+        )
     entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
     _write(project, [entry], Cause(source=Source.STAFF, staff=staff, reason=reason))
     return entry

@@ -29,7 +29,7 @@ def write_refunds(project: Project, entries: Sequence[Entry]) -> None:
     refunds = Refund.objects.using(state_database())
     if others:
         known = refunds.filter(order__in=[entry.row.pk for entry in others]).exclude(document_id="")
-        before = set(known.values_list("order", flat=True))
+        before = set(known.values_list("order_id", flat=True))
         others = [entry for entry in others if entry.row.pk not in before]
     insert_once([*documents, *map(_stated_row, others)], "key", update_fields=COLUMNS)
     if documented:

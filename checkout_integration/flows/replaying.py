@@ -102,9 +102,7 @@ def _give(keys: Sequence[int], receiver: str) -> int:
         given = set(had.values_list("announcement", flat=True))
         missing = announcements.exclude(pk__in=given).order_by("pk")
         deliveries = [
-            Delivery(
-                announcement=each, order_id=each.order_id, line=each.line, receiver=receiver, due_at=now
-            )
+            Delivery(announcement=each, order_id=each.order_id, line=each.line, receiver=receiver, due_at=now)
             for each in missing
         ]
         insert_once(deliveries, "announcement", "receiver")

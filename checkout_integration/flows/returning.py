@@ -19,8 +19,6 @@ logger = logging.getLogger("checkout_integration.returning")
 
 SALT = "checkout_integration.return"
 VALID_SECONDS = 7 * 24 * 60 * 60
-AWAITED = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.OPEN)
-"""States in which the payment may still come."""
 
 
 def signed_reference(reference: str) -> str:
@@ -44,7 +42,7 @@ def ask_once(checkout: Checkout) -> bool:
     True when it was asked now. A service that does not answer is left to the sync.
     """
     waiting = Checkout.objects.using(state_database()).filter(
-        pk=checkout.pk, status__in=AWAITED, asked_at=None
+        pk=checkout.pk, status__in=Checkout.PAYABLE, asked_at=None
     )
     if not waiting.update(asked_at=datetime.now(UTC)):  # of many requests one asks
         return False

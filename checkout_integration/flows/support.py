@@ -14,27 +14,57 @@ from checkout_integration.flows import intake, ledger
 from checkout_integration.flows.answer import Answer
 from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.fulfilment import note_receiver
 from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.replaying import make_due_again
 from checkout_integration.flows.service import client_for
-from checkout_integration.models import Checkout, Delivery, Incident, Notification, Order
+from checkout_integration.models import (
+    Checkout,
+    Delivery,
+    Grant,
+    Incident,
+    Notification,
+    Order,
+    Transition,
+)
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
+from checkout_integration.signals import checkout_paid
 
 logger = logging.getLogger("checkout_integration.support")
 
 NOT_DONE = (Delivery.State.PARKED, Delivery.State.SUPERSEDED)
 """States of a delivery that ended without success, which staff may run again."""
+MARKABLE = (Delivery.State.DUE, Delivery.State.PARKED)
+"""States of a delivery whose goods staff may grant by hand."""
 
 
 def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
-    """Accepts a payment that is in review, so that its goods are granted. ``reason`` is kept in the order's history.
+    """Accept a payment that is in review or historic, so that its goods are granted.
 
-    The incidents that asked for this review are resolved by it. Raises ``ValueError`` when the order is not in review, or its
-    payment was taken back.
+    ``reason`` is kept in the order's history. The incidents that asked for this review are resolved by it. Raises
+    ``ValueError`` when the order is in neither state, or its payment was reversed.
     """
     project = app_settings().project(order.project)
     repeated(lambda: _accept(order, project, staff, reason))
+
+
+def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
+    """Decide that a reversed payment stands after all, such as a dispute that was won: its goods are granted anew.
+
+    The decision outranks what is known now. A reversal that comes later closes no grant by itself: staff are asked to look.
+    Raises ``ValueError`` when the payment was not reversed.
+    """
+    project = app_settings().project(order.project)
+    repeated(lambda: _restore(order, project, staff, reason))
+
+
+def mark_granted(delivery: Delivery, *, staff: AbstractBaseUser, reason: str) -> bool:
+    """Mark a receiver of ``checkout_paid`` as completed: staff granted its goods by hand. A reversal then undoes it.
+
+    False when the receiver runs, has completed, or its grant was closed. Who did it, and why, stands in the order's history.
+    """
+    return repeated(lambda: _mark_granted(delivery, staff, reason))
 
 
 def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
@@ -84,6 +114,36 @@ def _accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str
         write_first()
         ledger.accept(order, project, staff, reason)  # and has locked the order
         _resolve(Q(order=order.pk, kind__startswith="review:"), staff)
+
+
+def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
+    with transaction.atomic(using=state_database()):
+        write_first()
+        ledger.restore(order, project, staff, reason)
+
+
+def _mark_granted(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> bool:
+    grant = delivery.announcement.grant
+    if grant is None or delivery.announcement.signal != checkout_paid.name:
+        return False
+    with transaction.atomic(using=state_database()):
+        write_first()
+        # Lock order: the run, then its grant, as an attempt locks them.
+        runs = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=MARKABLE)
+        if not runs.filter(announcement__grant__state=Grant.State.OPEN).exists():
+            return False
+        if not runs.update(state=Delivery.State.DONE, finished_at=datetime.now(UTC), error=""):
+            return False
+        note_receiver(grant.pk, "completed", delivery.receiver)
+        Transition.objects.using(state_database()).create(
+            order_id=grant.order_id,
+            from_status=grant.order.status,
+            to_status=grant.order.status,
+            source=Source.STAFF.value,
+            staff_id=staff.pk,
+            reason=reason[:255],
+        )
+    return True
 
 
 def _resolve(which: Q, staff: AbstractBaseUser) -> bool:

@@ -113,13 +113,11 @@ def _write_items(entries: Sequence[Entry]) -> None:
         items.bulk_create(rows)
 
 
-def _write_checkouts(
-    project: Project, entries: Sequence[Entry], settlements: Sequence[Settlement]
-) -> None:
-    """The checkouts that this batch moved; their rows are locked.
+def _write_checkouts(project: Project, entries: Sequence[Entry], settlements: Sequence[Settlement]) -> None:
+    """Write the checkouts that this batch moved; their rows are locked.
 
-    Raises ``ErasedMeanwhile`` where a tombstone stands by now. The statement that moves the checkout asks for it, if one does:
-    the first success of a new customer shall cost no more than any other.
+    Raises ``ErasedMeanwhile`` where a tombstone stands by now. The statement that moves the checkout asks for it, if one
+    does: the first success of a new customer shall cost no more than any other.
     """
     looked_for: list[str] = []
     for settlement in settlements:
@@ -132,7 +130,9 @@ def _write_checkouts(
             looked_for += tombstones
         if not row.update(**moved):
             raise ErasedMeanwhile
-    if any_erased(project, [each for entry in entries for each in entry.tombstones if each not in looked_for]):
+    if any_erased(
+        project, [each for entry in entries for each in entry.tombstones if each not in looked_for]
+    ):
         raise ErasedMeanwhile
 
 
@@ -145,9 +145,10 @@ def _moved(settlement: Settlement, checkout: Checkout) -> dict[str, Any]:
     if any(entry.erased for entry in settlement.entries) and not checkout.erased_at:
         # Its buyer was erased before any order told whose checkout it is.
         moved |= {"metadata": {}, "payment_form_url": "", "identity": "", "erased_at": datetime.now(UTC)}
-    payer = checkout.paid_order.pk if checkout.paid_order else None
-    if (checkout.status.value, payer) != settlement.before:
-        moved |= {"status": checkout.status, "paid_order_id": payer, "paid_at": checkout.paid_at}
+    if settlement.after is not None:
+        status, payer = settlement.after
+        if (status, payer.pk if payer else None) != settlement.before:
+            moved |= {"status": status, "paid_order": payer, "paid_at": checkout.paid_at}
     return moved
 
 
@@ -197,7 +198,7 @@ def _announcements(
             idempotency_key=key_of(project.alias, *notice.once),
             signal=notice.signal,
             project=project.alias,
-            order=notice.grant.order if notice.grant else notice.order or entry.row,
+            order_id=notice.grant.order_id if notice.grant else (notice.order or entry.row).pk,
             checkout=entry.checkout,
             grant=notice.grant,
             transition=transition,

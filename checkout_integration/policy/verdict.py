@@ -47,6 +47,7 @@ class Reason(StrEnum):
     VIRTUAL_CURRENCY = "virtual_currency"
     CONFLICT = "conflict"
     PAID_TWICE = "paid_twice"
+    RECEIVERS_RENAMED = "receivers_renamed"
     BY_SETTING = "by_setting"
     BY_HOOK = "by_hook"
     BY_STAFF = "by_staff"
@@ -99,7 +100,10 @@ def judge(state: OrderState, sale: Sale | None, terms: Terms, *, before: Verdict
         return Verdict(VerdictStatus.HISTORIC)
     if not state.settled:
         return PENDING
-    reason = _refusal(state, sale, terms)
+    return _compared(_refusal(state, sale, terms), terms, before)
+
+
+def _compared(reason: Reason, terms: Terms, before: Verdict) -> Verdict:
     if reason is Reason.NONE:
         return Verdict(VerdictStatus.VERIFIED)
     if reason is Reason.UNBOUND and terms.accept_unbound:

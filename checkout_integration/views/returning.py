@@ -14,9 +14,8 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from checkout_integration.display import csp_nonce
-from checkout_integration.flows.returning import AWAITED, ask_once, checkout_of
-from checkout_integration.models import Checkout, Order
-from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.flows.returning import ask_once, checkout_of
+from checkout_integration.models import Checkout
 from checkout_integration.views.handing_over import JsonHandingOver
 from checkout_integration.views.transactions import outside_transactions
 
@@ -61,33 +60,30 @@ def _checkout(signed: str) -> Checkout:
 
 def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str, Any]:
     order = checkout.latest_order
-    heading, message = _words(checkout, order)
+    heading, message = _words(checkout)
     return {
         "checkout": checkout,
         "order": order,
         "heading": heading,
         "message": message,
         "price": checkout.price,
-        "is_pending": checkout.status in AWAITED and not _is_over(order),
+        "is_pending": checkout.is_payable,
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": "/",
         "csp_nonce": csp_nonce(request),
     }
 
 
-def _is_over(order: Order | None) -> bool:
-    """Whether the customer cancelled or the payment was declined; trying again makes a new order."""
-    return order is not None and order.status in (OrderStatus.CANCELED, OrderStatus.REJECTED)
-
-
-def _words(checkout: Checkout, order: Order | None) -> tuple[str, str]:
+def _words(checkout: Checkout) -> tuple[str, str]:
     if checkout.status == Checkout.Status.PAID:
         return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
     if checkout.status == Checkout.Status.REVERSED:
         return gettext("Refunded"), gettext("The payment was given back.")
     if checkout.status == Checkout.Status.FAILED:
         return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
-    if _is_over(order):
+    if checkout.status == Checkout.Status.REVIEW:
+        return gettext("Received"), gettext("Your payment has arrived. The shop is checking it.")
+    if checkout.status == Checkout.Status.CANCELLED:
         return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
     return gettext("Waiting for the payment"), gettext(
         "The payment is not known yet. This page looks again by itself."

@@ -21,13 +21,18 @@ def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
     buyer, product = checkout.user, checkout.subject
     assert buyer is not None  # `views.buy` sells products to players, and nothing else
     assert isinstance(product, Product)
-    InventoryItem.objects.get_or_create(
+    InventoryItem.objects.update_or_create(
         checkout=checkout,
-        defaults={"owner": buyer, "product": product, "code": item.code if item else ""},
+        defaults={
+            "owner": buyer,
+            "product": product,
+            "code": item.code if item else "",
+            "taken_back_at": None,
+        },
     )
 
 
-@receiver(checkout_reversed)
+@receiver(checkout_reversed, undoes=grant_goods)
 def take_goods_back(checkout: Checkout | None, **kwargs: Any) -> None:
     """Take back what a refund or a chargeback has undone."""
     if checkout is None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/incident/"
 KINDS = {
     *(fact_rules.PAID_AND_CANCELED, fact_rules.LISTED_CANCELED_THOUGH_PAID, fact_rules.DOUBLE_LOSS),
+    fact_rules.REVERSAL_AFTER_DECISION,
     *(state.PARTIAL_REFUND, state.LISTED_REJECTED_WITH_TRANSACTION),
     *("unknown_status", "unknown_event", "refused_content", "not_applied"),
     *("conflict:type", "inexact:refund.amount"),

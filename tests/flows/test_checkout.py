@@ -216,17 +216,17 @@ def test_reversal_takes_the_goods_back(
     assert_taken_back(checkout)
 
 
-def test_declined_payment_leaves_the_sale_open(
+def test_declined_payment_cancels_the_checkout(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
 ) -> None:
-    """The customer may try again."""
+    """The customer may try again, which makes a new order; the form of this one is over."""
     heard = listen(payment_success)
     checkout = flows.create_checkout(**PRICE)
     checkout_sandbox.payments.decline(checkout.order_id)
     assert checkout_sandbox.wait_idle()
     flows.run_deliveries()
     checkout.refresh_from_db()
-    assert (checkout.status, Order.objects.get().status, heard) == ("open", "rejected", [])
+    assert (checkout.status, Order.objects.get().status, heard) == ("cancelled", "rejected", [])
 
 
 def test_own_metadata_travels_beside_the_reference(checkout_sandbox: Sandbox) -> None:

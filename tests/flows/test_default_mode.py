@@ -20,7 +20,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.spec("EVT-01")
 @pytest.mark.parametrize(
-    ("action", "event", "status"), [("pay", "payment.success", "paid"), ("decline", "payment.cancel", "open")]
+    ("action", "event", "status"),
+    [("pay", "payment.success", "paid"), ("decline", "payment.cancel", "cancelled")],
 )
 def test_only_the_end_of_a_payment_is_notified(
     checkout_sandbox: Sandbox, live_server: LiveServer, action: str, event: str, status: str

@@ -64,7 +64,7 @@ def test_refund_before_its_success_ends_refunded(checkout_deliver: Deliver, list
     assert Order.objects.get().status == "refunded"
     assert heard == []
     checkout.refresh_from_db()
-    assert checkout.status == "open"
+    assert checkout.status == "reversed"
 
 
 def test_future_notification_is_quarantined(checkout_deliver: Deliver) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from checkout_integration import flows
 from checkout_integration.flows import claims as claims_module
 from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import Claim, claim, ready
+from checkout_integration.flows.claims import Claim, claim, claims, ready
 from checkout_integration.models import Announcement, Checkout, Delivery, Order
 from checkout_integration.signals import (
     checkout_paid,
@@ -53,8 +53,9 @@ def die_at_work() -> None:
     """Leaves every delivery as a process leaves it that died in its receiver, long ago."""
     fan_out()
     past = timezone.now() - timedelta(seconds=1)
-    Delivery.objects.update(state=Delivery.State.RUNNING, attempts=1, fence="of-the-dead", due_at=past)
-    Order.objects.update(receivers_lease_until=past, receivers_lease_fence="of-the-dead")
+    running = {"state": Delivery.State.RUNNING, "attempts": 1, "fence": "of-the-dead", "due_at": past}
+    for delivery in Delivery.objects.all():
+        Delivery.objects.filter(pk=delivery.pk).update(**running, exclusive=delivery.line)
 
 
 def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
@@ -68,13 +69,13 @@ def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
 
 
 def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
-    """While the lease lasts, nobody else runs receivers of this order."""
-    heard = listen(checkout_paid)
+    """While the lease lasts, nobody else runs receivers of this checkout."""
+    heard = listen(checkout_paid, name="first"), listen(checkout_paid, name="second")
     paid(CheckoutFactory())
-    die_at_work()
-    Order.objects.update(receivers_lease_until=timezone.now() + timedelta(minutes=1))
+    fan_out()
+    next(claims())
     flows.run_deliveries()
-    assert heard == []
+    assert heard == ([], [])
 
 
 def test_order_is_claimed_by_one_process(listen: Listening) -> None:
@@ -179,7 +180,6 @@ def test_slow_process_loses_its_effects_to_the_one_that_took_over(listen: Listen
     def take_over() -> None:
         past = timezone.now() - timedelta(seconds=1)
         Delivery.objects.update(due_at=past)
-        Order.objects.update(receivers_lease_until=past)
         flows.run_deliveries()
 
     listen(checkout_paid, grant)

@@ -224,9 +224,9 @@ def test_account_is_found_by_the_hook(checkout_deliver: Deliver, hooks: type[Sho
 @pytest.mark.parametrize(
     ("events", "status", "kinds"),
     [
-        (["payment.success", "payment.cancel"], "canceled", {"paid_and_canceled"}),
-        (["payment.refund", "payment.chargeback"], "chargeback", {"double_loss"}),
-        (["payment.chargeback", "payment.refund"], "refunded", {"double_loss"}),
+        (["payment.success", "payment.cancel"], "canceled", {"review:paid_and_canceled"}),
+        (["payment.refund", "payment.chargeback"], "chargeback", {"review:double_loss"}),
+        (["payment.chargeback", "payment.refund"], "refunded", {"review:double_loss"}),
     ],
 )
 def test_contradictions_are_incidents(

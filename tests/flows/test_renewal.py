@@ -30,10 +30,9 @@ def _short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "LEASE", SHORT)
 
 
-def ends() -> list[datetime | None]:
-    """When the leases of the delivery and of its order end."""
-    delivery = Delivery.objects.select_related("order").get()
-    return [delivery.due_at, delivery.order.receivers_lease_until if delivery.order else None]
+def end() -> datetime:
+    """When the lease of the delivery ends."""
+    return Delivery.objects.get().due_at
 
 
 def test_living_process_keeps_its_lease(listen: Listening) -> None:
@@ -59,7 +58,7 @@ def test_living_process_keeps_its_lease(listen: Listening) -> None:
             gate.open()
     assert set(Delivery.objects.values_list("state", "attempts")) == {("done", 1)}
     assert (len(heard), owned()) == (1, 1)
-    assert Order.objects.get().receivers_lease_until is None
+    assert set(Delivery.objects.values_list("exclusive", flat=True)) == {None}
 
 
 def test_delivery_without_an_order_is_kept_too(
@@ -73,9 +72,9 @@ def test_delivery_without_an_order_is_kept_too(
     with at_work(1, flows.run_deliveries):
         try:
             gate.await_inside(1)
-            (first, _) = ends()
-            await_true(lambda: ends()[0] != first)
-            await_true(lambda: datetime.now(UTC) > (first or datetime.now(UTC)))
+            first = end()
+            await_true(lambda: end() != first)
+            await_true(lambda: datetime.now(UTC) > first)
             assert flows.run_deliveries().run == 0
         finally:
             gate.open()
@@ -101,13 +100,12 @@ def test_lease_that_was_lost_is_not_renewed(listen: Listening) -> None:
     fan_out()
     delivery = next(claims())
     with renewed(delivery):
-        (first, _) = ends()
-        await_true(lambda: ends()[0] != first)
+        first = end()
+        await_true(lambda: end() != first)
         Delivery.objects.update(fence="of-another")
-        Order.objects.update(receivers_lease_fence="of-another")
-        before = ends()
-        await_true(lambda: datetime.now(UTC) > max(filter(None, before)) + SHORT)
-        assert ends() == before
+        before = end()
+        await_true(lambda: datetime.now(UTC) > before + SHORT)
+        assert end() == before
 
 
 def test_nothing_is_left_running(listen: Listening) -> None:

@@ -11,7 +11,7 @@ from checkout_integration import flows
 from checkout_integration.flows import claims as claims_module
 from checkout_integration.flows.announcement import fan_out
 from checkout_integration.flows.claims import Claim, Worker, claim, claims, ready
-from checkout_integration.models import Delivery, Order
+from checkout_integration.models import Delivery
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.shop import Failing, Listening, statements
@@ -172,7 +172,6 @@ def test_slot_of_a_dead_process_is_taken_over_with_its_delivery(listen: Listenin
     assert heard == []
     past = datetime.now(UTC) - timedelta(seconds=1)
     Delivery.objects.filter(state=Delivery.State.RUNNING).update(due_at=past)
-    Order.objects.update(receivers_lease_until=past)
     run_all(worker)
     assert [each["attempt"] for each in heard] == [2, 1]
 

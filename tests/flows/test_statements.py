@@ -19,7 +19,7 @@ from checkout_integration.testing.payloads import OrderItemDocumentFactory, Refu
 from tests.flows.shop import notification, statements
 
 pytestmark = pytest.mark.django_db
-FIRST, DUPLICATE, FORGED = 8, 4, 0
+FIRST, REVERSAL, DUPLICATE, FORGED = 11, 12, 4, 0
 NOT_COUNTED = re.compile(
     r"BEGIN|SAVEPOINT|RELEASE|ROLLBACK|COMMIT|(INSERT INTO|DELETE FROM) .checkout_integration_orderitem"
 )
@@ -90,7 +90,7 @@ def test_first_reversal_of_a_paid_order(checkout_deliver: Deliver, buyer: User, 
     checkout_deliver(order=order)
     status = {"payment.refund": "refunded", "payment.chargeback": "chargeback"}[event]
     back = {**order, "status": status, "refunded": True, "refund": RefundDocumentFactory()}
-    within(FIRST, lambda: checkout_deliver(notification(event, back)))
+    within(REVERSAL, lambda: checkout_deliver(notification(event, back)))
     checkout.refresh_from_db()
     assert checkout.status == "reversed"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.models import Order
-from checkout_integration.signals import checkout_reversed, payment_review
+from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review
 from checkout_integration.testing.assertions import assert_in_review, assert_taken_back
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -30,6 +30,7 @@ def settle(settings: Any, **changes: Any) -> None:
 )
 def test_reversal_takes_back(checkout_deliver: Deliver, listen: Listening, event: str, status: str) -> None:
     """Once per sale and cause."""
+    listen(checkout_paid)
     heard = listen(checkout_reversed)
     checkout = CheckoutFactory()
     checkout_deliver(order=order_document_for(checkout))
@@ -44,6 +45,7 @@ def test_reversal_of_an_accepted_unbound_payment_takes_back(
     checkout_deliver: Deliver, listen: Listening, settings: Any
 ) -> None:
     """Goods were granted without a sale; they go back the same way."""
+    listen(checkout_paid)
     heard = listen(checkout_reversed)
     settle(settings, UNBOUND_ORDERS="accept")
     told = OrderDocumentFactory()
@@ -81,6 +83,7 @@ def test_refund_after_a_withdrawn_verdict_takes_back(
     checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
 ) -> None:
     """The goods were granted before the conflict was seen, so the refund takes them back all the same."""
+    listen(checkout_paid)
     heard = listen(checkout_reversed)
     settle(settings, UNBOUND_ORDERS="accept")
     told = OrderDocumentFactory() if accepted else order_document_for(CheckoutFactory())
@@ -95,6 +98,7 @@ def test_refund_after_a_cancel_takes_back(
     checkout_deliver: Deliver, listen: Listening, settings: Any, accepted: bool
 ) -> None:
     """A cancel after the success takes nothing back by itself; the refund that follows does."""
+    listen(checkout_paid)
     heard = listen(checkout_reversed)
     settle(settings, UNBOUND_ORDERS="accept")
     begun = datetime.now(UTC)
@@ -111,6 +115,7 @@ def test_refund_after_a_cancel_takes_back(
 
 def test_full_refund_after_a_partial_one_takes_back(checkout_deliver: Deliver, listen: Listening) -> None:
     """Both say refunded; only the second leaves nothing with the shop."""
+    listen(checkout_paid)
     heard, review = listen(checkout_reversed), listen(payment_review)
     checkout = CheckoutFactory()
     checkout_deliver(order=order_document_for(checkout))
@@ -123,15 +128,16 @@ def test_full_refund_after_a_partial_one_takes_back(checkout_deliver: Deliver, l
     assert_taken_back(checkout)
 
 
-def test_refund_and_chargeback_are_two_causes(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Each is announced once."""
-    heard = listen(checkout_reversed)
+def test_a_grant_is_revoked_once(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A refund after a chargeback, or the reverse, is a second loss: staff look, and nothing is revoked twice."""
+    listen(checkout_paid)
+    heard, review = listen(checkout_reversed), listen(payment_review)
     checkout = CheckoutFactory()
     begun = datetime.now(UTC)
     checkout_deliver(notification(order=order_document_for(checkout), at=begun))
     for minutes, (event, status) in enumerate(
         [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
     ):
-        told = {**order_document_for(checkout, status=status), "refunded_at": ""}
-        checkout_deliver(notification(event, told, at=begun + timedelta(minutes=30 * minutes)))
-    assert len(heard) == 2
+        document = {**order_document_for(checkout, status=status), "refunded_at": ""}
+        checkout_deliver(notification(event, document, at=begun + timedelta(minutes=30 * minutes)))
+    assert (len(heard), [each["reason"] for each in review]) == (1, ["double_loss"])

@@ -40,7 +40,6 @@ OURS: Final = frozenset(
     Checkout.project Checkout.status Checkout.failure
     CheckoutUser.project
     Order.project Order.status Order.verdict Order.verdict_reason Order.facts Order.conflicts
-    Order.receivers_lease_fence
     Refund.key Refund.project Refund.status
     Transition.from_status Transition.to_status Transition.source
     Incident.key Incident.kind Incident.project Incident.detail
@@ -48,7 +47,8 @@ OURS: Final = frozenset(
     ValidationDecision.project ValidationDecision.code ValidationDecision.request_hash
     ValidationDecision.decided_by ValidationDecision.failure
     Announcement.idempotency_key Announcement.signal Announcement.project Announcement.arguments Announcement.state
-    Delivery.receiver Delivery.state Delivery.fence Delivery.slot Delivery.error
+    Grant.key Grant.project Grant.state Grant.begun Grant.completed
+    Delivery.receiver Delivery.line Delivery.exclusive Delivery.state Delivery.fence Delivery.slot Delivery.error
     FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure
     SyncCursor.project SyncCursor.lane

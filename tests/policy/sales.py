@@ -8,7 +8,7 @@ from typing import Any
 
 from checkout_integration.policy.binding import Sale
 from checkout_integration.policy.state import OrderState
-from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, judge
+from checkout_integration.policy.verdict import Reason, Terms, Verdict, VerdictStatus, judge
 from tests.policy.news import known, message
 
 VERIFIED = Verdict(VerdictStatus.VERIFIED)
@@ -46,7 +46,7 @@ def verdict(
     state: OrderState, sale: Sale | None = SIMPLE, *, accept_unbound: bool = False, accept_test: bool = False
 ) -> Verdict:
     """The verdict, with the safe settings unless told otherwise."""
-    return judge(state, sale, accept_unbound=accept_unbound, accept_test=accept_test)
+    return judge(state, sale, Terms(accept_unbound=accept_unbound, accept_test=accept_test))
 
 
 def review(reason: Reason) -> Verdict:

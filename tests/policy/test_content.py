@@ -121,7 +121,9 @@ VAT: list[tuple[Mapping[str, object], Verdict]] = [
     ({"vat_payer": "seller", "original_amount": "9.99", "amount": "8.39"}, review(Reason.AMOUNT)),
     ({"vat_payer": "nobody", "original_amount": None, "amount": "9.99"}, VERIFIED),
     ({"vat_payer": "nobody", "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
-    ({"vat_payer": None, "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
+    ({"vat_payer": None, "original_amount": "9.99", "amount": "11.89"}, VERIFIED),
+    ({"vat_payer": None, "original_amount": "9.98", "amount": "9.99"}, review(Reason.AMOUNT)),
+    ({"vat_payer": None, "original_amount": None, "amount": "9.99"}, VERIFIED),
     ({"vat_payer": "unheard of", "original_amount": "9.99", "amount": "9.98"}, review(Reason.AMOUNT)),
 ]
 

@@ -68,7 +68,7 @@ def test_the_order_is_the_older_document(order: Any, document: Any, older: bool)
 def test_it_becomes_news_of_the_order_that_it_reverses() -> None:
     """The order is refunded at the moment at which the document was made."""
     state = known(paid(id="order-1", description="500 gems", created_at=written(at(0))))
-    told = reversal(description="Refund", amount="1", metadata={"x": "y"}, refund={"reason": "asked"})
+    told = reversal(description="Refund", amount="9.990", metadata={"x": "y"}, refund={"reason": "asked"})
     state = known(reversal_of("order-1", told), before=state)
     assert state.status == "refunded"
     assert state.order.refunded_at == at(60)

@@ -81,12 +81,14 @@ def test_an_empty_row_tells_nothing(stored: dict[str, object]) -> None:
             message("payment.cancel", 30, delivery_try=2, status="refunded", refunded_at=written(at(20))),
             {
                 "canceled/notification": Slot(at=stamp(at(10)), attempt=2),
-                "refunded/notification": Slot(at=stamp(at(30)), own=stamp(at(20)), reread=True),
+                "refunded/notification": Slot(
+                    at=stamp(at(30)), own=stamp(at(20)), reread=True, latest=stamp(at(20))
+                ),
             },
         ),
         (
             message("payment.refund", 30, status="refunded", refunded_at=written(at(20))),
-            {"refunded/notification": Slot(at=stamp(at(30)), own=stamp(at(20)))},
+            {"refunded/notification": Slot(at=stamp(at(30)), own=stamp(at(20)), latest=stamp(at(20)))},
         ),
         (
             row("canceled", 60, canceled_at=written(at(3))),

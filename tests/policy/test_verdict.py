@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from itertools import product
 
 import pytest
 
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus, is_historic
+from checkout_integration.policy.verdict import Reason, Terms, Verdict, VerdictStatus, is_historic, judge
 from tests.policy.news import at, creation, known, message, row, written
 from tests.policy.sales import PAYS_SIMPLE, SIMPLE, VERIFIED, review, success, verdict
 
@@ -83,11 +82,10 @@ def test_only_what_was_sold_is_verified(mode: tuple[bool, bool | None, bool | No
         row("created", **PAYS_SIMPLE),
         row("pending", **PAYS_SIMPLE),
         message("payment.cancel", status="rejected", **PAYS_SIMPLE),
-        message("payment.refund", status="refunded", **PAYS_SIMPLE),
         message("payment.unheard_of", status="processed", **PAYS_SIMPLE),
     ],
 )
-def test_no_verdict_before_a_success(observation: Observation) -> None:
+def test_no_verdict_before_money_came(observation: Observation) -> None:
     """Nothing is verified that is not known to be paid."""
     assert verdict(known(observation)) == Verdict(VerdictStatus.PENDING)
 
@@ -103,7 +101,7 @@ def test_a_partial_refund_withdraws_no_verdict() -> None:
     told = {**PAYS_SIMPLE, "charge_amount": Decimal("9.99"), "charge_currency": "USD"}
     refund = message("payment.refund", 30, refund={"amount": Decimal(1), "currency": "USD"})
     state = known(message("payment.success", **told), refund)
-    assert state.partial and state.paid
+    assert state.partial and state.stands
     assert verdict(state) == VERIFIED
 
 
@@ -175,26 +173,82 @@ def test_only_two_verdicts_pay(status: VerdictStatus) -> None:
     assert Verdict(status).pays is (status in ("verified", "accepted"))
 
 
-OLD, NEW = {"created_at": written(at(-60))}, {"created_at": written(at(60))}
+def told_at(minutes: float) -> dict[str, str]:
+    """When the order was created."""
+    return {"created_at": written(at(minutes))}
+
+
+DAY = 24 * 60
+INSTALLED = Terms(installed_at=at(0))
+OLD, RECENT, NEW = told_at(-DAY - 1), told_at(-DAY), told_at(0)
 
 
 @pytest.mark.parametrize(
     ("observations", "historic"),
     [
         ([row("processed", **OLD)], True),
+        ([row("processed", **RECENT)], False),
         ([row("processed", **NEW)], False),
-        ([row("processed", created_at=written(at(0)))], False),
         ([row("pending", **OLD)], False),
         ([row("created", **OLD)], False),
         ([row("processed")], False),
         ([row("processed", **OLD), message("payment.success", **OLD)], False),
         ([row("refunded", **OLD), row("processed", **OLD)], True),
+        ([row("canceled", **OLD)], True),
         ([creation(), row("processed", **OLD)], False),
     ],
 )
-def test_only_old_orders_that_the_list_alone_tells_of_are_historic(
+def test_only_old_orders_that_the_list_alone_knows_are_historic(
     observations: list[Observation], historic: bool
 ) -> None:
-    """What the shop made itself, or was told by a notification, is its business now."""
-    assert is_historic(known(*observations), at(0)) is historic
-    assert is_historic(known(*observations), at(0) - timedelta(days=1)) is False
+    """What the shop made itself, or a notification says, is its business now; HISTORIC_MARGIN is a day."""
+    assert is_historic(known(*observations), INSTALLED) is historic
+    assert is_historic(known(*observations), replace(INSTALLED, installed_at=at(-DAY))) is False
+
+
+@pytest.mark.parametrize("accept_unbound", [True, False])
+def test_the_list_alone_accepts_nothing_from_before_the_installation(accept_unbound: bool) -> None:
+    """A migration: the shop may have granted it already."""
+    terms = replace(INSTALLED, accept_unbound=accept_unbound)
+    assert judge(known(row("processed", 60, **{**PAYS_SIMPLE, **RECENT})), None, terms) == review(
+        Reason.BEFORE_INSTALLATION
+    )
+    assert judge(known(row("processed", 60, **{**PAYS_SIMPLE, **OLD})), None, terms) == Verdict(
+        VerdictStatus.HISTORIC
+    )
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expected"),
+    [
+        (10, Verdict(VerdictStatus.ACCEPTED, Reason.BY_SETTING)),
+        (-2 * DAY, Verdict(VerdictStatus.ACCEPTED, Reason.BY_SETTING)),
+        (-2 * DAY - 1, review(Reason.BEFORE_INSTALLATION)),
+    ],
+)
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_signed_success_says_when_it_was(minutes: float, expected: Verdict, listed: bool) -> None:
+    """However old its order is, and whether the list was read before or not; a captured one grants nothing."""
+    created = {**PAYS_SIMPLE, **told_at(-365 * DAY)}
+    news = [
+        message("payment.success", minutes, **created),
+        *([row("processed", 60, **created)] if listed else []),
+    ]
+    assert judge(known(*news), None, replace(INSTALLED, accept_unbound=True)) == expected
+    assert judge(known(*reversed(news)), None, replace(INSTALLED, accept_unbound=True)) == expected
+
+
+def test_what_a_setting_accepted_stays_accepted() -> None:
+    """When the setting changes; but not when the payment turns out to be another one."""
+    accepted = Verdict(VerdictStatus.ACCEPTED, Reason.BY_SETTING)
+    success = message("payment.success", 0, **PAYS_SIMPLE)
+    assert judge(known(success), None, Terms(), before=accepted) == accepted
+    doubtful = known(success, row("processed", 60, amount="1"))
+    assert judge(doubtful, None, Terms(), before=accepted) == review(Reason.CONFLICT)
+
+
+def test_a_reversal_is_judged_as_its_lost_success_would_be() -> None:
+    """So that the end does not depend on which of the two arrived."""
+    refund = message("payment.refund", 30, **PAYS_SIMPLE)
+    assert verdict(known(refund)) == verdict(known(refund, message("payment.success", 0, **PAYS_SIMPLE)))
+    assert verdict(known(refund)) == VERIFIED
