@@ -15,7 +15,6 @@ from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.search import of_our_projects
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import CHECKOUT, LIVE, TEST, word
-from checkout_integration.flows.returning import AWAITED
 from checkout_integration.models import Checkout, Order
 
 
@@ -136,7 +135,7 @@ def form_of(checkout: Checkout, viewer: Viewer) -> Answer:
     """The hosted form, in whose address a token may be; a sandbox on this machine has one without TLS."""
     if not checkout.payment_form_url:
         return Answer(_("Where does the buyer pay?"), NOTHING, [_("There is no form.")])
-    if checkout.status not in AWAITED:
+    if not checkout.is_payable:
         return Answer(
             _("Where does the buyer pay?"), NOTHING, [_("There is nothing left to pay in the form.")]
         )
