@@ -32,8 +32,9 @@ from checkout_integration.policy.verdict import Reason
 class Settlement:
     """What a batch means for one checkout, or for one order without a checkout.
 
-    ``before`` and ``after`` are the checkout's status and payer; no ``after`` where no money moved. ``orders`` are all orders of it, by the service's id; ``grants``
-    all that were ever opened for it; of these ``changed``, and beside them ``opened``, are to be written.
+    ``before`` and ``after`` are the checkout's status and payer; no ``after`` where no money moved. ``orders`` are all orders
+    of it, by the service's id; ``grants`` all that were ever opened for it; of these ``changed``, and beside them ``opened``,
+    are to be written.
     """
 
     project: Project

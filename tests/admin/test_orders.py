@@ -152,7 +152,7 @@ def test_no_verdict_grants_goods_for_money_that_went_back(
 def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
     """As it leaves them with the buyer."""
     part = {"amount": 2, "currency": "USD"}
-    slots = {"processed/notification": {}, "refunded/notification": {}}
+    slots: dict[str, Any] = {"processed/notification": {}, "refunded/notification": {}}
     order = rows.make_order(
         status="refunded",
         document={"refund": part},

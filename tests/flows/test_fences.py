@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from django.db import connection, transaction
-from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.attempt import attempt
 from checkout_integration.flows.claims import Claim, claim, ready
-from checkout_integration.flows.lease import release
 from checkout_integration.models import Announcement, Delivery, Order
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -20,17 +17,16 @@ from tests.flows.shop import Listening, own, owned
 
 
 @pytest.mark.django_db
-def test_a_lease_of_another_process_is_not_released(listen: Listening) -> None:
+def test_a_turn_of_another_process_is_not_given_back(listen: Listening) -> None:
     """Who was overtaken and ends late must not let a third one in while the second one works."""
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
     ((slow,),) = ready()
     assert claim(slow) is Claim.WON
-    until = timezone.now() + timedelta(minutes=2)
-    Order.objects.update(receivers_lease_until=until, receivers_lease_fence="of-the-second")
-    release(slow)
-    assert Order.objects.get().receivers_lease_until is not None
+    Delivery.objects.update(fence="of-the-second")
+    assert attempt(slow) is False
+    assert Delivery.objects.values_list("state", "exclusive").get() == ("running", slow.line)
 
 
 @pytest.mark.postgres

@@ -1,0 +1,163 @@
+"""What a checkout's orders add up to: who pays it, its status, its grants, and what is undone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from checkout_integration.policy.fulfilment import (
+    Fulfilment,
+    GrantChanges,
+    GrantedBy,
+    Payment,
+    Undo,
+    fulfilment_of,
+    grant_changes,
+    undo,
+)
+
+FIRST = Payment(
+    order_id="first", moment="1", stands=True, reversed=False, ended=False, decided=False, pays=True
+)
+SECOND = replace(FIRST, order_id="second", moment="2")
+OPEN = replace(FIRST, order_id="open", stands=False, pays=False)
+ENDED = replace(OPEN, order_id="ended", ended=True)
+DOUBTFUL = replace(FIRST, order_id="doubtful", pays=False)
+RENEWED = replace(FIRST, recurring_id="agreement")
+RENEWAL = replace(SECOND, order_id="renewal", recurring_id="agreement")
+
+
+def back(payment: Payment) -> Payment:
+    """The same payment, fully refunded or charged back."""
+    return replace(payment, stands=False, reversed=True)
+
+
+def changes(payments: list[Payment], *grants: tuple[int, str]) -> GrantChanges:
+    """What becomes of these open grants."""
+    return grant_changes(fulfilment_of(payments), payments, grants)
+
+
+@pytest.mark.parametrize(
+    ("payments", "status", "payer"),
+    [
+        ([], "open", ""),
+        ([OPEN], "open", ""),
+        ([ENDED], "cancelled", ""),
+        ([ENDED, OPEN], "open", ""),
+        ([ENDED, FIRST], "paid", "first"),
+        ([DOUBTFUL], "review", ""),
+        ([DOUBTFUL, FIRST], "paid", "first"),
+        ([back(FIRST)], "reversed", "first"),
+        ([back(FIRST), ENDED], "reversed", "first"),
+        ([back(FIRST), DOUBTFUL], "review", "first"),
+        ([back(DOUBTFUL)], "reversed", ""),
+    ],
+)
+def test_the_status_of_a_checkout(payments: list[Payment], status: str, payer: str) -> None:
+    """A function of the set of its orders."""
+    for order in permutations(payments):
+        fulfilment = fulfilment_of(order)
+        assert (fulfilment.status, fulfilment.payer) == (status, payer)
+
+
+def test_a_checkout_stays_paid_while_one_payment_stands() -> None:
+    """Paid twice, and one of them refunded: which one does not matter."""
+    for payments in ([back(FIRST), SECOND], [FIRST, back(SECOND)]):
+        assert fulfilment_of(payments).status == "paid"
+        assert changes(payments, (1, "first")).closed == ()
+
+
+def test_the_earliest_payment_pays() -> None:
+    """Whichever was known first; the others are paid twice."""
+    expected = Fulfilment(
+        status=fulfilment_of([FIRST]).status,
+        payer="first",
+        lines=fulfilment_of([FIRST, SECOND]).lines,
+        paid_twice=("second",),
+    )
+    assert fulfilment_of([SECOND, FIRST]) == expected
+    assert [line.order_ids for line in expected.lines] == [("first", "second")]
+
+
+def test_each_renewal_has_a_grant_of_its_own() -> None:
+    """A payment of the same agreement is no second payment."""
+    fulfilment = fulfilment_of([RENEWAL, RENEWED])
+    assert fulfilment.paid_twice == ()
+    assert [(line.order_ids, line.renewal) for line in fulfilment.lines] == [
+        (("first",), False),
+        (("renewal",), True),
+    ]
+
+
+@pytest.mark.parametrize("reversed_one", ["first", "renewal"])
+def test_of_two_payments_of_an_agreement_the_one_that_went_back_is_revoked(reversed_one: str) -> None:
+    """And the other one stays, also where it was known first."""
+    payments = [back(each) if each.order_id == reversed_one else each for each in (RENEWED, RENEWAL)]
+    closed = {"first": 1, "renewal": 2}[reversed_one]
+    assert changes(payments, (1, "first"), (2, "renewal")).closed == (closed,)
+
+
+def test_a_renewal_that_came_first_keeps_its_grant() -> None:
+    """It was taken for the first payment; that one gets a grant of its own."""
+    found = changes([RENEWAL, RENEWED], (1, "renewal"))
+    assert (found.payers, found.closed) == ({1: "renewal"}, ())
+    assert [line.payer for line in found.opened] == ["first"]
+
+
+def test_a_grant_goes_over_to_the_payment_that_is_left() -> None:
+    """Nothing is granted or revoked when the payer changes."""
+    found = changes([back(FIRST), SECOND], (1, "first"))
+    assert found == GrantChanges(payers={1: "second"}, closed=(), opened=())
+
+
+def test_a_payment_that_stands_again_opens_another_grant() -> None:
+    """The one that was closed stays closed."""
+    assert [line.payer for line in changes([FIRST]).opened] == ["first"]
+    assert changes([back(FIRST)]) == GrantChanges(payers={}, closed=(), opened=())
+
+
+def test_a_verdict_that_is_withdrawn_revokes_nothing() -> None:
+    """That is a person's decision; a later refund revokes the goods."""
+    assert changes([replace(FIRST, pays=False)], (1, "first")).payers == {1: "first"}
+    assert changes([back(replace(FIRST, pays=False))], (1, "first")).closed == (1,)
+
+
+def test_no_reversal_closes_what_staff_decided() -> None:
+    """They are asked to look."""
+    assert changes([back(replace(FIRST, decided=True))], (1, "first")).closed == ()
+
+
+GRANTED = GrantedBy(begun=frozenset({"grant", "mail"}), completed=frozenset({"grant"}))
+CONNECTED = frozenset({"grant", "mail"})
+
+
+@pytest.mark.parametrize(
+    ("undoes", "attempted", "expected"),
+    [
+        ({"grant"}, False, Undo.RUN),
+        ({"grant", "other"}, False, Undo.RUN),
+        ({"mail"}, False, Undo.NOTHING),
+        ({"mail"}, True, Undo.RUN),
+        ({"other"}, True, Undo.NOTHING),
+    ],
+)
+def test_a_receiver_runs_if_what_it_undoes_completed(
+    undoes: set[str], attempted: bool, expected: Undo
+) -> None:
+    """Or was attempted, for effects outside the database."""
+    assert undo(GRANTED, frozenset(undoes), connected=CONNECTED, attempted=attempted) is expected
+
+
+def test_without_undoes_a_receiver_runs_if_any_completed() -> None:
+    """With one receiver of each signal nothing has to be said."""
+    assert undo(GRANTED, frozenset(), connected=CONNECTED) is Undo.RUN
+    assert undo(GrantedBy(begun=frozenset({"grant"})), frozenset(), connected=CONNECTED) is Undo.NOTHING
+
+
+def test_goods_of_renamed_receivers_are_for_a_person() -> None:
+    """Nobody knows what would revoke them."""
+    renamed = GrantedBy(completed=frozenset({"old_name"}))
+    assert undo(renamed, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
+    assert undo(GrantedBy(), frozenset({"grant"}), connected=CONNECTED) is Undo.NOTHING
