@@ -16,13 +16,14 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 
 from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems, secret_problems
-from checkout_integration.conf.project import AppSettings, Project
+from checkout_integration.conf.project import AppSettings, Project, UnknownProject
 
 __all__ = [
     "SETTING",
     "AppSettings",
     "Problem",
     "Project",
+    "UnknownProject",
     "app_settings",
     "problems",
     "project_aliases",

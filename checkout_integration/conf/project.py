@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
@@ -77,6 +77,20 @@ def _asked(source: SecretSource) -> Secret:
     return Secret(source() if callable(source) else source)
 
 
+class UnknownProject(KeyError):
+    """No project of the settings has this alias; the message lists those that there are."""
+
+    def __init__(self, alias: str, known: Iterable[str]) -> None:
+        super().__init__(alias)
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        """Return a sentence, where KeyError shows the key alone."""
+        return (
+            f"CHECKOUT_INTEGRATION has no project {self.args[0]!r}; it has: {', '.join(self.known) or 'none'}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class AppSettings:
     """All settings: projects by alias, who runs the receivers of signals, and what of their failures is logged."""
@@ -86,5 +100,8 @@ class AppSettings:
     log_exception_messages: bool = False
 
     def project(self, alias: str = "default") -> Project:
-        """The project of an alias. Raises ``KeyError`` for an unknown one."""
-        return self.projects[alias]
+        """Return the project of an alias. Raises `UnknownProject`, which is a ``KeyError``, for an unknown one."""
+        try:
+            return self.projects[alias]
+        except (KeyError, TypeError):
+            raise UnknownProject(alias, self.projects) from None

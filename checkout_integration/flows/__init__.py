@@ -4,6 +4,7 @@ What a shop calls stands here; the modules behind it read as tables of contents 
 """
 
 from checkout_integration.client.errors import CheckoutError
+from checkout_integration.conf import UnknownProject
 from checkout_integration.flows.announcement import (
     awaits_fan_out,
     fan_out,
@@ -12,6 +13,7 @@ from checkout_integration.flows.announcement import (
 )
 from checkout_integration.flows.checkout import (
     IssuedToken,
+    NotRecorded,
     TransactionOpen,
     create_checkout,
     create_order_from_token,
@@ -32,14 +34,21 @@ from checkout_integration.flows.support import (
     restore_payment,
     run_again,
 )
-from checkout_integration.flows.sync import sync_transactions
+from checkout_integration.flows.sync import UnknownLane, sync_transactions
+from checkout_integration.protocol.creation import CreationError, Customer, CustomerAddress
 
 __all__ = [
     "CheckoutError",
+    "CreationError",
+    "Customer",
+    "CustomerAddress",
     "Erasure",
     "IssuedToken",
+    "NotRecorded",
     "Person",
     "TransactionOpen",
+    "UnknownLane",
+    "UnknownProject",
     "accept_payment",
     "awaits_fan_out",
     "create_checkout",

@@ -7,14 +7,16 @@ answer that is lost leaves a trace. Order creation is never repeated: there is n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import TypeVar
 
-from django.contrib.auth.models import AbstractBaseUser
-from django.db import models, transaction
+from django.db import Error as DatabaseError
+from django.db import connections, models, transaction
 from django.http import HttpRequest
 
+from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.customers import identity_here, named
@@ -23,25 +25,44 @@ from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
 from checkout_integration.flows.repeating import Unavailable, repeated
-from checkout_integration.flows.returning import return_addresses
 from checkout_integration.flows.service import client_for
+from checkout_integration.flows.terms import Account, Terms, sent_metadata
 from checkout_integration.models import Checkout
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.creation import (
-    CreationError,
     Customer,
     OrderRequest,
-    TokenRequest,
     build_order_document,
     build_token_document,
 )
-from checkout_integration.protocol.creation_rules import price_problems
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import OrderType
+
+Answer = TypeVar("Answer")
 
 
 class TransactionOpen(RuntimeError):
     """A sale cannot be committed before the service is called, since a transaction is open."""
+
+
+class NotRecorded(CheckoutError):
+    """The service made what it was asked for, but the database did not take it.
+
+    The sale's row says ``unknown`` (``new`` where the database took nothing at all) until a notification or the sync tells
+    of the order. The customer may be sent to the ``payment_form_url`` of ``checkout``, which is there in memory only.
+
+    Attributes:
+        checkout: the sale, with what the service answered.
+
+    """
+
+    def __init__(self, checkout: Checkout, *, retry_is_safe: bool, outcome_unknown: bool) -> None:
+        super().__init__(
+            "the service made the order or token, but the database did not take it; the sync will find the order",
+            retry_is_safe=retry_is_safe,
+            outcome_unknown=outcome_unknown,
+        )
+        self.checkout = checkout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,69 +80,76 @@ def create_checkout(
     amount: Decimal | None = None,
     currency: str = "",
     products: Sequence[str] = (),
-    virtual_currency_amount: Decimal | None = None,
+    virtual_currency_amount: Decimal | int | None = None,
     platform_id: str = "",
     description: str = "",
     metadata: Mapping[str, str] | None = None,
-    user: AbstractBaseUser | None = None,
+    user: Account | None = None,
     customer: Customer | None = None,
     subject: models.Model | None = None,
     request: HttpRequest | None = None,
+    url_success: str = "",
+    url_fail: str = "",
     project: str = "default",
+    order: str = "",
 ) -> Checkout:
-    """Sells something: stores the sale, creates the order at the service (EP2-01), and returns the `Checkout`.
+    """Sell something: store the sale, create the order at the service (EP2-01), and return the `Checkout`.
 
-    Send the customer to its ``payment_form_url``.
+    Send the customer to its ``payment_form_url``. docs/selling.md shows each sales option.
 
     Args:
         type: one of key, product, virtual_currency, simple (EP2-15).
-        amount: price as a Decimal; sent for simple, and compared with what is paid wherever it is given.
+        amount: price as a Decimal; sent for simple and for virtual currency without products, and compared with what is paid
+            wherever it is given.
         currency: ISO 4217 code of ``amount``.
-        products: product identifiers; one for type key, one or more for product.
-        virtual_currency_amount: what is bought, for type virtual_currency.
+        products: product identifiers; one for type key, one or more for product, packages for virtual_currency.
+        virtual_currency_amount: units that are sold, for type virtual_currency; compared with what the service says was sold.
         platform_id: platform of a key.
         description: shown on the form, at most 255 characters.
         metadata: the shop's own text attributes; the sale's reference is added to them.
-        user: the shop's account; its primary key travels as the customer's ``external_id``.
+        user: the shop's account; its primary key travels as the customer's ``external_id``. Not signed in: a guest.
         customer: more about the customer (name, e-mail, …); its own ``external_id`` wins over that of ``user``.
         subject: the shop's own object that is sold, for instance a basket.
         request: the request at hand, from which return addresses are built where DYNAMIC_URLS is on.
+        url_success: where the form leads after success instead, where DYNAMIC_URLS is on; ``{reference}`` becomes the signed
+            reference.
+        url_fail: the same after failure.
         project: alias of the project in the settings.
+        order: identifier of an order that the service has prepared (EP2-14); deployed services give that one back.
 
     Raises:
         CreationError: the sale breaks a rule of the specification; nothing was stored.
         CheckoutError: the service did not create the order; the row says ``failed``, or ``unknown`` when it may have.
+        NotRecorded: a CheckoutError; the order was created, and the database did not take it.
         TransactionOpen: a transaction is open, so the sale could not be committed first.
+        UnknownProject: no project of the settings has this alias.
+        django.db.Error: the database did not take the sale; nothing was stored, and the service was not called.
 
     """
-    configured = app_settings().project(project)
-    sale = _new_sale(
-        configured,
+    terms = Terms(
+        project=app_settings().project(project),
         type=type,
-        expected_amount=amount,
+        amount=amount,
         currency=currency,
-        products=list(products),
+        products=products,
         virtual_currency_amount=virtual_currency_amount,
         platform_id=platform_id,
         description=description,
-        metadata=dict(metadata or {}),
+        metadata=metadata,
         user=user,
+        customer=customer,
         subject=subject,
+        request=request,
+        url_success=url_success,
+        url_fail=url_fail,
     )
-    buyer = _customer(user, customer)
-    order = _order_request(configured, sale, buyer, request)
-    _check(sale, lambda: build_order_document(order))
-    _commit(configured, sale, buyer)
-    try:
-        with client_for(configured) as client:
-            created = client.create_order(order)
-    except CheckoutError as error:
-        _record_failure(sale, error)
-        raise
-    sale.order_id, sale.payment_form_url = created.id, created.payment_form_url
-    repeated(lambda: _record_created(configured, sale, order))
-    sale.refresh_from_db(using=state_database())
-    return sale
+    checkout = terms.checkout()
+    asked = terms.order_request(checkout, order)
+    terms.check(lambda: build_order_document(asked))
+    _commit(terms.project, checkout, terms.buyer)
+    created = _call(terms.project, checkout, lambda client: client.create_order(asked))
+    checkout.order_id, checkout.payment_form_url = created.id, created.payment_form_url
+    return _recorded(checkout, lambda: _record_created(terms.project, checkout, asked), again=False)
 
 
 def create_token(
@@ -130,185 +158,146 @@ def create_token(
     amount: Decimal | None = None,
     currency: str = "",
     products: Sequence[str] = (),
-    virtual_currency_amount: Decimal | None = None,
+    virtual_currency_amount: Decimal | int | None = None,
     platform_id: str = "",
     description: str = "",
     metadata: Mapping[str, str] | None = None,
-    user: AbstractBaseUser | None = None,
+    user: Account | None = None,
     customer: Customer | None = None,
     subject: models.Model | None = None,
     request: HttpRequest | None = None,
+    url_success: str = "",
+    url_fail: str = "",
     project: str = "default",
     button_caption: str = "",
+    is_buy_for_virtual_currency: bool | None = None,
 ) -> IssuedToken:
-    """Sells something by a payment token (EP1-01), which the client-side object or order creation takes.
+    """Sell something by a payment token (EP1-01), which the client-side object or order creation takes.
 
-    Arguments and exceptions are those of `create_checkout`. The order is made later, by whoever uses the token, and is bound
-    to the sale by its reference.
+    The order is made later, by whoever uses the token, and is bound to the sale by its reference. Exceptions and arguments
+    are those of `create_checkout`, and two more: ``button_caption`` is the text of the form's button that leads back, at most
+    18 characters, OK when empty (EP1-21); ``is_buy_for_virtual_currency`` is True if the customer pays with virtual currency
+    (EP1-20).
     """
-    configured = app_settings().project(project)
-    sale = _new_sale(
-        configured,
+    terms = Terms(
+        project=app_settings().project(project),
         type=type,
-        expected_amount=amount,
+        amount=amount,
         currency=currency,
-        products=list(products),
+        products=products,
         virtual_currency_amount=virtual_currency_amount,
         platform_id=platform_id,
         description=description,
-        metadata=dict(metadata or {}),
+        metadata=metadata,
         user=user,
+        customer=customer,
         subject=subject,
+        request=request,
+        url_success=url_success,
+        url_fail=url_fail,
     )
-    buyer = _customer(user, customer)
-    wanted = _token_request(configured, sale, buyer, request, button_caption)
-    _check(sale, lambda: build_token_document(wanted))
-    _commit(configured, sale, buyer)
-    try:
-        with client_for(configured) as client:
-            issued = client.create_token(wanted)
-    except CheckoutError as error:
-        _record_failure(sale, error)
-        raise
-    sale.payment_form_url = issued.payment_form_url
-    _open(sale)
-    sale.refresh_from_db(using=state_database())
-    return IssuedToken(checkout=sale, token=issued.token, payment_form_url=issued.payment_form_url)
+    checkout = terms.checkout()
+    asked = terms.token_request(checkout, button_caption, is_buy_for_virtual_currency)
+    terms.check(lambda: build_token_document(asked))
+    _commit(terms.project, checkout, terms.buyer)
+    issued = _call(terms.project, checkout, lambda client: client.create_token(asked))
+    checkout.payment_form_url = issued.payment_form_url
+    _recorded(checkout, lambda: _record_issued(checkout), again=True)
+    return IssuedToken(checkout=checkout, token=issued.token, payment_form_url=issued.payment_form_url)
 
 
 def create_order_from_token(issued: IssuedToken) -> Checkout:
-    """Creates the order of a token's sale by the token alone (EP6-05), and returns the `Checkout` with its form.
+    """Create the order of a token's sale by the token alone (EP6-05), and return the `Checkout` with its form.
 
     Call it once: every call makes another order. Raises ``CheckoutError`` as `create_checkout` does.
     """
-    sale = issued.checkout
-    configured = app_settings().project(sale.project)
+    checkout = issued.checkout
+    project = app_settings().project(checkout.project)
+    created = _call(project, checkout, lambda client: client.create_order_from_token(issued.token))
+    checkout.order_id, checkout.payment_form_url = created.id, created.payment_form_url
+    request = OrderRequest(metadata=sent_metadata(project, checkout))
+    return _recorded(checkout, lambda: _record_created(project, checkout, request), again=False)
+
+
+def _commit(project: Project, checkout: Checkout, buyer: Customer | None) -> None:
+    """Commit the sale, on its own: inside an open transaction it could vanish after the customer has paid."""
+    _refuse_open_transaction()
+    checkout.identity = identity_here(buyer.external_id if buyer else None)
     try:
-        with client_for(configured) as client:
-            created = client.create_order_from_token(issued.token)
-    except CheckoutError as error:
-        _record_failure(sale, error)
-        raise
-    sale.order_id, sale.payment_form_url = created.id, created.payment_form_url
-    request = OrderRequest(metadata=_metadata(configured, sale))
-    repeated(lambda: _record_created(configured, sale, request))
-    sale.refresh_from_db(using=state_database())
-    return sale
-
-
-def _new_sale(
-    project: Project, *, user: AbstractBaseUser | None, subject: models.Model | None, **asked: Any
-) -> Checkout:
-    account = user.pk if user is not None else None
-    sale = Checkout(project=project.alias, test=project.accept_test_payments, user_id=account, **asked)
-    if subject is not None:
-        sale.subject = subject
-    return sale
-
-
-def _customer(user: AbstractBaseUser | None, customer: Customer | None) -> Customer | None:
-    """The customer as the service is told: the account's key is the ``external_id`` unless the shop says another."""
-    external_id = str(user.pk) if user is not None and user.pk else None
-    if customer is None:
-        return Customer(external_id=external_id) if external_id else None
-    return customer if customer.external_id else replace(customer, external_id=external_id)
-
-
-def _check(sale: Checkout, build: Callable[[], object]) -> None:
-    """Refuses a sale before anything is stored, with all problems. A price that is not sent decides what is paid, too."""
-    problems = [] if sale.type == OrderType.SIMPLE else price_problems(sale.expected_amount, sale.currency)
-    try:
-        build()
-    except CreationError as error:
-        problems = [*error.problems, *problems]
-    if problems:
-        raise CreationError(problems)
-
-
-def _order_request(
-    project: Project, sale: Checkout, customer: Customer | None, request: HttpRequest | None
-) -> OrderRequest:
-    success, fail = return_addresses(project, sale.reference, request)
-    priced_here = sale.type == OrderType.SIMPLE
-    return OrderRequest(
-        project=project.project_id,
-        type=sale.type,
-        amount=sale.expected_amount if priced_here else None,
-        currency=(sale.currency or None) if priced_here else None,
-        products=sale.products or None,
-        platform_id=sale.platform_id or None,
-        description=sale.description or None,
-        metadata=_metadata(project, sale),
-        account=customer.external_id if customer else None,
-        user=customer,
-        url_success=success,
-        url_fail=fail,
-    )
-
-
-def _token_request(
-    project: Project,
-    sale: Checkout,
-    customer: Customer | None,
-    request: HttpRequest | None,
-    button_caption: str,
-) -> TokenRequest:
-    success, fail = return_addresses(project, sale.reference, request)
-    priced_here = sale.type == OrderType.SIMPLE
-    return TokenRequest(
-        project_id=project.project_id,
-        type=sale.type,
-        amount=sale.expected_amount if priced_here else None,
-        currency=(sale.currency or None) if priced_here else None,
-        products_ids=sale.products or None,
-        platform_id=sale.platform_id or None,
-        description=sale.description or None,
-        metadata=_metadata(project, sale),
-        user=customer,
-        button_caption=button_caption or None,
-        return_url_success=success,
-        return_url_fail=fail,
-    )
-
-
-def _metadata(project: Project, sale: Checkout) -> dict[str, str]:
-    return {**sale.metadata, project.reference_key: sale.reference}
-
-
-def _commit(project: Project, sale: Checkout, buyer: Customer | None) -> None:
-    """Commits the sale, on its own: inside an open transaction it could vanish after the customer has paid."""
-    sale.identity = identity_here(buyer.external_id if buyer else None)
-    try:
-        repeated(lambda: _insert(project, sale))
+        ensure_installed(project)
+        repeated(lambda: _insert(project, checkout))
     except Unavailable as error:
         raise error.__cause__ or error from None  # the shop's own matter, such as an account that is gone
-    except RuntimeError as error:
-        raise TransactionOpen(
-            "create_checkout needs a transaction of its own, and one is open here. Call it outside of transaction.atomic(); "
-            "with ATOMIC_REQUESTS, decorate the view with transaction.non_atomic_requests."
-        ) from error
-    ensure_installed(project)
 
 
-def _insert(project: Project, sale: Checkout) -> None:
-    sale.pk = None  # which a try that was rolled back may have given away
+def _refuse_open_transaction() -> None:
+    """Ask the connection; a test case's own transaction does not count, which Django knows when a durable block begins."""
+    alias = state_database()
+    refusal = TransactionOpen(
+        "create_checkout and create_token need a transaction of their own, and one is open here. Call them outside of "
+        "transaction.atomic(); with ATOMIC_REQUESTS, decorate the view with transaction.non_atomic_requests."
+    )
+    if connections[alias].in_atomic_block:
+        try:
+            with transaction.atomic(using=alias, durable=True):
+                pass
+        except RuntimeError:
+            raise refusal from None
+    elif not transaction.get_autocommit(using=alias):
+        raise refusal
+
+
+def _insert(project: Project, checkout: Checkout) -> None:
+    checkout.pk = None  # set by an attempt that was rolled back
     with transaction.atomic(using=state_database(), durable=True):
         write_first()
-        known = named(project, sale.identity)
+        known = named(project, checkout.identity)
         if known is not None and known.erased_at:
-            sale.metadata, sale.identity, sale.erased_at = {}, "", known.erased_at
-        sale.save(using=state_database(), force_insert=True)
+            checkout.metadata, checkout.identity, checkout.erased_at = {}, "", known.erased_at
+        checkout.save(using=state_database(), force_insert=True)
 
 
-def _record_failure(sale: Checkout, error: CheckoutError) -> None:
-    """``unknown`` when the order may exist all the same: the sync finds it by its reference."""
-    status = Checkout.Status.UNKNOWN if error.outcome_unknown else Checkout.Status.FAILED
-    still_new = Checkout.objects.using(state_database()).filter(pk=sale.pk, status=Checkout.Status.NEW)
-    still_new.update(status=status, failure=str(error)[:255])
+def _call(project: Project, checkout: Checkout, call: Callable[[Client], Answer]) -> Answer:
+    """Return the service's answer; where there is none, the row says so."""
+    try:
+        with client_for(project) as client:
+            return call(client)
+    except CheckoutError as error:
+        _mark(
+            checkout, Checkout.Status.UNKNOWN if error.outcome_unknown else Checkout.Status.FAILED, str(error)
+        )
+        raise
+    except Exception as error:
+        # A secret's source that fails, or a fault of our own: nobody knows how far the request came.
+        _mark(checkout, Checkout.Status.UNKNOWN, type(error).__name__)
+        raise
+
+
+def _recorded(checkout: Checkout, work: Callable[[], None], *, again: bool) -> Checkout:
+    """Record what the service answered and return the row as it is then; ``again``: the call does no harm twice."""
+    try:
+        repeated(work)
+        checkout.refresh_from_db(using=state_database())
+    except Exception as error:
+        _mark(checkout, Checkout.Status.UNKNOWN, type(error).__name__)
+        if not isinstance(error, (Unavailable, DatabaseError)):
+            raise
+        raise NotRecorded(checkout, retry_is_safe=again, outcome_unknown=not again) from error
+    return checkout
+
+
+def _mark(checkout: Checkout, status: Checkout.Status, failure: str) -> None:
+    """Say on a new row why it has no form; of ``unknown`` ones the sync finds the order by its reference.
+
+    Where the database is away the row stays new, which the sync and notifications take for the same.
+    """
+    still_new = Checkout.objects.using(state_database()).filter(pk=checkout.pk, status=Checkout.Status.NEW)
+    with suppress(DatabaseError):
+        still_new.update(status=status, failure=failure[:255])
 
 
 def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> None:
-    """The order's id and form, and the order itself as the ledger's first news of it."""
+    """Record the order's id and form, and the order itself as the ledger's first observation of it."""
     asked = {"amount": request.amount, "currency": request.currency, "description": request.description}
     document = {"id": sale.order_id, "type": sale.type, "metadata": dict(request.metadata or {}), **asked}
     if request.user and request.user.external_id:
@@ -320,8 +309,14 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
         _open(sale)  # after the order, which is locked first
 
 
+def _record_issued(checkout: Checkout) -> None:
+    with transaction.atomic(using=state_database()):
+        write_first()
+        _open(checkout)
+
+
 def _open(sale: Checkout) -> None:
-    """Opens the sale, unless a notification that came before the answer has moved it on."""
+    """Open the sale, unless a notification that came before the answer has moved it on."""
     held = Checkout.objects.using(state_database()).filter(pk=sale.pk)
     held.update(order_id=sale.order_id, payment_form_url=sale.payment_form_url)
     held.filter(status__in=(Checkout.Status.NEW, Checkout.Status.UNKNOWN)).update(status=Checkout.Status.OPEN)

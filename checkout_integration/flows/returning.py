@@ -54,20 +54,18 @@ def ask_once(checkout: Checkout) -> bool:
 
 
 def return_addresses(
-    project: Project, reference: str, request: HttpRequest | None
+    project: Project, reference: str, request: HttpRequest | None, *, success: str = "", fail: str = ""
 ) -> tuple[str | None, str | None]:
-    """Addresses for success and failure; none unless DYNAMIC_URLS is on, since the service refuses them otherwise (EP2-09).
+    """Return the addresses for success and failure; none unless DYNAMIC_URLS is on, since the service refuses them then.
 
-    RETURN_URL may hold ``{reference}``, which the signed reference takes the place of; without RETURN_URL the app's own
-    return page is used, as seen from the request at hand.
+    ``success`` and ``fail`` are the shop's own for this sale (EP2-09, EP2-10, EP1-13); else both are RETURN_URL, else the
+    app's own return page as seen from the request at hand. ``{reference}`` in an address becomes the signed reference.
     """
     if not project.dynamic_urls:
         return None, None
     signed = signed_reference(reference)
-    if project.return_url:
-        address = project.return_url.replace("{reference}", signed)
-    elif request is not None:
-        address = request.build_absolute_uri(reverse("checkout_integration:return", args=[signed]))
-    else:
-        return None, None
-    return address, address
+    own = project.return_url
+    if not own and request is not None:
+        own = request.build_absolute_uri(reverse("checkout_integration:return", args=[signed]))
+    addresses = [(address or own).replace("{reference}", signed) or None for address in (success, fail)]
+    return addresses[0], addresses[1]

@@ -50,13 +50,25 @@ LANES = {
 }
 
 
+class UnknownLane(KeyError):
+    """There is no such way of reading the list; the message names those that there are."""
+
+    def __str__(self) -> str:
+        """Return a sentence, where KeyError shows the key alone."""
+        return f"there is no lane {self.args[0]!r}; the lanes are: {', '.join(LANES)}"
+
+
 def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun:
     """Reads one lane of the list to its end and records every page; returns the run, complete or not.
 
     Each page is a transaction of its own, and applying one again changes nothing: a run that dies loses nothing. The
-    watermark moves only after a complete pass. Raises ``KeyError`` for an unknown project or lane.
+    watermark moves only after a complete pass. Raises `UnknownProject` or `UnknownLane`, which are
+    ``KeyError``s, for an alias or a lane that there is not.
     """
-    configured, chosen = app_settings().project(project), LANES[lane]
+    configured = app_settings().project(project)
+    if lane not in LANES:
+        raise UnknownLane(lane)
+    chosen = LANES[lane]
     installed_at(configured)
     cursor = _take_cursor(configured, chosen)
     run = _start(configured, chosen, cursor)

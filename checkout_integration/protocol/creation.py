@@ -37,7 +37,11 @@ class CustomerAddress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Customer:
-    """The customer of a request (EP1-03 to EP1-10, EP2-13). ``external_id`` is the merchant's identifier."""
+    """The customer of a request (EP1-03 to EP1-10, EP2-13).
+
+    ``external_id`` is the merchant's identifier. ``locale`` is a language and a region (``de-DE``); in a token it may be as
+    in Accept-Language, in an order two letters will do. ``metadata`` are attributes of the customer; only tokens take them.
+    """
 
     external_id: str | None = field(default=None, repr=False)
     name: str | None = field(default=None, repr=False)
@@ -48,11 +52,15 @@ class Customer:
     ip: str | None = field(default=None, repr=False)
     locale: str | None = None
     address: CustomerAddress | None = None
+    metadata: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRequest:
-    """What a token holds (EP1-03 to EP1-22). ``amount`` and ``currency`` for type simple, else products."""
+    """What a token holds (EP1-03 to EP1-22).
+
+    ``amount`` and ``currency`` for type simple, ``products_ids`` for product and key, either for virtual_currency.
+    """
 
     project_id: str
     type: str
@@ -73,7 +81,8 @@ class TokenRequest:
 class OrderRequest:
     """What an order is made of (EP2-03 to EP2-16).
 
-    ``token`` overrides the parameters that it holds, required ones included, and may stand alone (EP2-12).
+    ``token`` overrides the parameters that it holds, required ones included, and may stand alone (EP2-12). ``order`` is the
+    service's identifier of an order that it has prepared; deployed services then need the project and nothing else (EP2-14).
     """
 
     project: str | None = None
@@ -118,6 +127,8 @@ def build_order_document(request: OrderRequest) -> dict[str, Any]:
         platform_id=request.platform_id,
     )
     check_order(document)
+    if request.user is not None and request.user.metadata:
+        raise CreationError([("user.metadata", "is taken by tokens only; leave it out, or make a token")])
     return document
 
 
@@ -150,6 +161,7 @@ def _token_user(user: Customer | None) -> dict[str, Any] | None:
         ip=_valued(user.ip),
         locale=_valued(user.locale),
         address=_address(user.address),
+        metadata=user.metadata or None,
     )
 
 
@@ -179,9 +191,9 @@ def _address(address: CustomerAddress | None) -> dict[str, Any] | None:
 
 
 def _valued(value: str | None, verified: bool | None = None) -> dict[str, Any] | None:
-    return None if value is None else _present(value=value, verified=verified)
+    return _present(value=value, verified=verified) or None
 
 
 def _present(**members: Any) -> dict[str, Any]:
-    """What was given. An absent parameter is left out, never sent as null."""
-    return {name: value for name, value in members.items() if value is not None}
+    """Return what was given: null and "" are left out, never sent."""
+    return {name: value for name, value in members.items() if value is not None and value != ""}

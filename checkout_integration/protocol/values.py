@@ -99,6 +99,11 @@ def minor_units(currency: str) -> int | None:
     return _PLACES.get(currency)
 
 
+def is_currency(code: str) -> bool:
+    """Whether this is an active code of ISO 4217, with a minor unit or without."""
+    return code in _PLACES or code in _WITHOUT_MINOR_UNIT
+
+
 def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> bool:
     """Whether two amounts are equal to the last place that the currency has; unknown amounts never are."""
     if first is None or second is None:
@@ -169,4 +174,5 @@ _CODES: Final = {
     3: "BHD IQD JOD KWD LYD OMR TND",
     4: "CLF UYW",
 }
+_WITHOUT_MINOR_UNIT: Final = frozenset("XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX".split())
 _PLACES: Final = {code: places for places, codes in _CODES.items() for code in codes.split()}

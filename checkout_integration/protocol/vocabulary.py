@@ -111,3 +111,5 @@ INVALID_SIGNATURE_CODE: Final = "INVALID_SIGNATURE"  # field notes, testing case
 INVALID_USER_CODE: Final = "INVALID_USER"  # field notes, testing cases
 
 SANDBOX_SECRET_PREFIX: Final = "sandbox_"  # ours: the sandbox signs with secrets of this prefix only
+UNITS_KEY: Final = "virtual_currency_amount"
+"""Ours: the key of ``metadata`` under which a shop tells how many units it sells, for which there is no parameter."""

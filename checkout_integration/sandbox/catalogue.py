@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import OrderType
 from checkout_integration.sandbox.json_text import read_json
+
+_UNITS_IN_NAME: Final = re.compile(r".*?([1-9][0-9]{0,8})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +22,8 @@ class Product:
     Attributes:
         id, sku, name, description: texts of the item.
         price: in `currency`.
-        kind: the order type that sells it: `key` or `product`.
+        kind: the order type that sells it: `key`, `product` or `virtual_currency`.
+        units: of virtual currency that are in the package; None for as many as its price buys.
         images: addresses of pictures.
     """
 
@@ -30,10 +35,15 @@ class Product:
     sku: str = ""
     description: str = ""
     images: tuple[str, ...] = ()
+    units: Decimal | None = None
 
 
 def generated_product(product_id: str, kind: OrderType, currency: str) -> Product:
-    """Make up a product whose name and price depend on the identifier alone, so that they stay the same."""
+    """Make up a product whose name and price depend on the identifier alone, so that they stay the same.
+
+    A package of virtual currency has as many units as its identifier says at its end: `gems-500`.
+    """
+    units = _UNITS_IN_NAME.fullmatch(product_id) if kind == OrderType.VIRTUAL_CURRENCY else None
     digest = hashlib.sha256(product_id.encode("utf-8", "replace")).digest()
     name = product_id.replace("_", " ").replace("-", " ").strip().title()[:60]
     return Product(
@@ -44,6 +54,7 @@ def generated_product(product_id: str, kind: OrderType, currency: str) -> Produc
         price=Decimal(digest[0] % 40 + 1) - Decimal("0.01"),
         currency=currency,
         kind=kind,
+        units=Decimal(units[1]) if units else None,
     )
 
 
@@ -72,9 +83,15 @@ def read_catalogue(text: bytes | str) -> tuple[Product, ...]:
 
 
 def _product_of(
-    *, price: Decimal | str, kind: str = OrderType.PRODUCT, images: Sequence[str] = (), **texts: str
+    *,
+    price: Decimal | str,
+    kind: str = OrderType.PRODUCT,
+    images: Sequence[str] = (),
+    units: Decimal | str | None = None,
+    **texts: str,
 ) -> Product:
-    return Product(price=Decimal(price), kind=OrderType(kind), images=tuple(images), **texts)
+    counted = None if units is None else Decimal(units)
+    return Product(price=Decimal(price), kind=OrderType(kind), images=tuple(images), units=counted, **texts)
 
 
 def activation_code(order_id: str, product_id: str) -> str:

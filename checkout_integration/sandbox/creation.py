@@ -54,9 +54,7 @@ class Creation:
         _refuse_problems(body, self._projects.find(purchase.project or ""))
         project = self._project(purchase, self._profile.unknown_token_project_status, "settings.project_id")
         self._check_signature(project, signature, needed=True)
-        checked = Fields(document, "settings.")
-        check_purchase(purchase, project, checked)
-        _refuse_problems(checked, project)
+        _check(purchase, project, "settings.")
         _check_standing(project)
         return self._keep_token(document)
 
@@ -71,14 +69,18 @@ class Creation:
         body = Fields(document)
         token = body.text("token", longest=4096)
         purchase = read_order_purchase(body)
+        prepared = body.text("order")
         _refuse_problems(body, self._projects.find(purchase.project or ""))
-        self._check_new(document)
         if token:
             purchase = purchase.overridden_by(self._token_purchase(token))
         project = self._project(purchase, 400, "project")
         # WHY not for a token's own user data: the token was already created with the signature.
         self._check_signature(project, signature, needed=document.get("user") is not None)
-        return self._store_order(purchase, project, language)
+        known = self._prepared(prepared, project)
+        if known is None or purchase.type is not None:
+            _check(purchase, project)
+        _check_standing(project)
+        return known or self._store_order(purchase, project, language)
 
     def order_again(self, order: Order) -> Order:
         """Store the new order of a buyer's "try again"."""
@@ -91,10 +93,6 @@ class Creation:
         return again
 
     def _store_order(self, purchase: Purchase, project: SandboxProject, language: str) -> Order:
-        checked = Fields({})
-        check_purchase(purchase, project, checked)
-        _refuse_problems(checked, project)
-        _check_standing(project)
         order = with_language(open_order(purchase, project, self._now()), language)
         if order.amount <= 0:
             # WHY: units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
@@ -102,10 +100,12 @@ class Creation:
         self._ledger.add(order)
         return order
 
-    def _check_new(self, document: dict[str, Any]) -> None:
-        """Refuse the identifier of an order that exists already: the service gives each its own (EP2-14, HTT-11)."""
-        if document.get("order") and self._ledger.find(document["order"]) is not None:
-            raise RefusedError(409, "fm000024", "the order exists already", "order: leave it out")
+    def _prepared(self, order_id: str | None, project: SandboxProject) -> Order | None:
+        """Return the order that was prepared under that identifier: in the field it comes back as it is (EP2-14)."""
+        if order_id is None or not self._profile.returns_prepared_orders:
+            return None
+        order = self._ledger.find(order_id)
+        return order if order and order.project_id == project.project_id and not order.reversal else None
 
     def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
         if not purchase.project:
@@ -147,6 +147,12 @@ class Creation:
     def _now(self) -> datetime:
         now = self._clock.now()
         return now.replace(microsecond=0) if self._profile.whole_seconds else now
+
+
+def _check(purchase: Purchase, project: SandboxProject, prefix: str = "") -> None:
+    checked = Fields({}, prefix)
+    check_purchase(purchase, project, checked)
+    _refuse_problems(checked, project)
 
 
 def _refuse_problems(body: Fields, project: SandboxProject | None) -> None:

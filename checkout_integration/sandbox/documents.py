@@ -112,7 +112,7 @@ class Documents:
         document = {
             **order.user,
             "address": order.user["address"] or self._empty(_EMPTY_ADDRESS),
-            "metadata": self._empty({}),
+            "metadata": order.user.get("metadata") or self._empty({}),
             "notify_new_region": False,
             "notify_new_region_email": "",
         }

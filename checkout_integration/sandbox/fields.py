@@ -11,19 +11,36 @@ from typing import Any, Final
 FIELD_LIMIT: Final = 255  # field notes: description, metadata keys and values
 COUNTRY: Final = re.compile(r"[A-Z]{2}")
 _STATE: Final = re.compile(r"([A-Z]{2}-)?[A-Z0-9]{1,3}")
+_LABEL: Final = r"[0-9a-z_]([0-9a-z_-]*[0-9a-z_])?"
 _WEB_ADDRESS: Final = re.compile(
-    r"https?://([0-9a-z_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?([/?#][^\x00-\x20]*)?", re.ASCII | re.IGNORECASE
+    rf"https?://(?P<host>{_LABEL}(\.{_LABEL})*\.?|\[[0-9a-f.]*:[0-9a-f:.]+\])(:(?P<port>[0-9]{{0,5}}))?"
+    r"([/?#][^\x00-\x20\x7f-\xa0\\\u2028\u2029]*)?",
+    re.ASCII | re.IGNORECASE,
 )
+_ENDS_IN_A_NUMBER: Final = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)\.?", re.ASCII | re.IGNORECASE)
+_LAST_PORT: Final = 65_535
 _LARGEST_AMOUNT: Final = Decimal(10) ** 12
 
 
 def is_web_address(text: str) -> bool:
     """Whether the text is an http(s) address; the form links to it, so `javascript:` and the like must never pass."""
-    return _WEB_ADDRESS.fullmatch(text) is not None
+    parts = _WEB_ADDRESS.fullmatch(text)
+    if parts is None or (parts["port"] and not 0 < int(parts["port"]) <= _LAST_PORT):
+        return False
+    host = parts["host"].strip("[]")
+    return not (":" in host or _ENDS_IN_A_NUMBER.fullmatch(host)) or _is_ip(host)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Fields:
-    """A JSON object under reading; a field that is absent or null reads as None.
+    """A JSON object under reading; a field that is absent or null, or a text that is "", reads as None.
 
     Attributes:
         problems: what was wrong so far, shared with the nested objects.
@@ -52,7 +69,7 @@ class Fields:
     def text(self, name: str, *, longest: int = FIELD_LIMIT, shortest: int = 0) -> str | None:
         """Return a string field within its length."""
         value = self._document.get(name)
-        if value is None:
+        if value is None or value == "":
             return None
         if not isinstance(value, str):
             self.wrong(name, "must be a string")
@@ -71,8 +88,8 @@ class Fields:
         return value
 
     def matching(self, name: str, form: re.Pattern[str], meaning: str, *, shortest: int = 0) -> str | None:
-        """Return a string field that matches wholly; "" counts as not given."""
-        value = self.text(name, shortest=shortest) or None
+        """Return a string field that matches wholly."""
+        value = self.text(name, shortest=shortest)
         if value is not None and not form.fullmatch(value):
             self.wrong(name, f"must be {meaning}")
             return None
@@ -87,7 +104,7 @@ class Fields:
         return value
 
     def amount(self, name: str) -> Decimal | None:
-        """Return a positive number of at most two decimals (ORD-22); a numeric text is no number."""
+        """Return a positive number; a numeric text is no number."""
         value = self._document.get(name)
         if value is None:
             return None
@@ -95,8 +112,8 @@ class Fields:
             self.wrong(name, "must be a number")
             return None
         number = Decimal(value)
-        if not 0 < number <= _LARGEST_AMOUNT or number != round(number, 2):
-            self.wrong(name, "must be positive, with at most two decimals")
+        if not 0 < number <= _LARGEST_AMOUNT:
+            self.wrong(name, f"must be positive, {_LARGEST_AMOUNT} at most")
             return None
         return number
 
@@ -105,8 +122,10 @@ class Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-            self.wrong(name, "must be an array of non-empty strings")
+        if not isinstance(value, list) or not all(
+            isinstance(text, str) and 0 < len(text) <= FIELD_LIMIT for text in value
+        ):
+            self.wrong(name, f"must be an array of strings of 1 to {FIELD_LIMIT} characters")
             return None
         return tuple(value)
 
@@ -124,8 +143,8 @@ class Fields:
         return value
 
     def url(self, name: str) -> str | None:
-        """Return an http(s) address; "" counts as not given."""
-        value = self.text(name, longest=2048) or None
+        """Return an http(s) address."""
+        value = self.text(name, longest=2048)
         if value is None:
             return None
         if not is_web_address(value):
@@ -134,13 +153,9 @@ class Fields:
         return value
 
     def ip(self, name: str) -> str | None:
-        """Return an IP address; "" counts as not given."""
-        value = self.text(name) or None
-        if value is None:
-            return None
-        try:
-            ipaddress.ip_address(value)
-        except ValueError:
+        """Return an IP address."""
+        value = self.text(name)
+        if value is not None and not _is_ip(value):
             self.wrong(name, "must be an IP address")
             return None
         return value

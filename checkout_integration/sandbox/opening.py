@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final
 
-from checkout_integration.protocol.vocabulary import OrderStatus, OrderType
+from checkout_integration.protocol.vocabulary import UNITS_KEY, OrderStatus, OrderType
 from checkout_integration.sandbox.catalogue import Product, find_product
-from checkout_integration.sandbox.currencies import round_money
+from checkout_integration.sandbox.currencies import round_money, smallest_unit
 from checkout_integration.sandbox.moments import write_moment
 from checkout_integration.sandbox.order import NO_USER, Order
 from checkout_integration.sandbox.project import SandboxProject
@@ -18,6 +19,8 @@ from checkout_integration.sandbox.purchase import Purchase
 from checkout_integration.sandbox.tax import with_tax
 
 _NAMESPACE: Final = uuid.UUID("6f2b4a1e-4f5c-5a8e-9a55-0c1d2e3f4a5b")
+_UNITS: Final = re.compile(r"[1-9][0-9]{0,11}(\.[0-9]{1,4})?", re.ASCII)
+_MANY_DIGITS: Final = Context(prec=60)
 _KEPT_AGAIN: Final = (
     "user metadata items platform_id virtual_currency_amount is_buy_for_virtual_currency url_success url_fail"
     " button_caption vat_payer company_name agreement_number"
@@ -97,17 +100,51 @@ def _charging(project: SandboxProject, currency: str) -> dict[str, Any]:
 def _price(
     purchase: Purchase, project: SandboxProject, kind: OrderType, products: list[Product]
 ) -> tuple[Decimal, Decimal]:
-    """Return units of virtual currency and the price; `amount` counts units for virtual currency."""
+    """Return units of virtual currency and the price in money."""
     currency = purchase.currency or project.currency
     price = sum((product.price for product in products), Decimal(0))
     if kind == OrderType.SIMPLE:
         return Decimal(0), round_money(purchase.amount or Decimal(0), currency)
-    if kind == OrderType.VIRTUAL_CURRENCY and purchase.amount:
-        return purchase.amount, round_money(purchase.amount * project.virtual_currency_price, currency)
-    units = Decimal(0)
-    if kind == OrderType.VIRTUAL_CURRENCY or purchase.is_buy_for_virtual_currency:
-        units = (price / project.virtual_currency_price).quantize(Decimal(1))
+    if kind == OrderType.VIRTUAL_CURRENCY:
+        return _virtual_currency(purchase, project, products, currency)
+    units = _units_for(price, project) if purchase.is_buy_for_virtual_currency else Decimal(0)
     return units, round_money(price, currency)
+
+
+def _virtual_currency(
+    purchase: Purchase, project: SandboxProject, products: list[Product], currency: str
+) -> tuple[Decimal, Decimal]:
+    """Return units and price: `amount` is money (EP2-05), packages know their units, and `metadata` may tell a number.
+
+    No parameter of creation counts units. Without any of the three it is one unit, for the smallest coin at least.
+    """
+    told = _units_told(purchase)
+    if purchase.amount is not None:
+        return told or _units_for(purchase.amount, project), round_money(purchase.amount, currency)
+    if products:
+        price = sum((product.price for product in products), Decimal(0))
+        return _packed(products) or told or _units_for(price, project), round_money(price, currency)
+    units = told or Decimal(1)
+    price = round_money(units * project.virtual_currency_price, currency)
+    return units, max(price, smallest_unit(currency))
+
+
+def _packed(products: list[Product]) -> Decimal | None:
+    """Return the units of some packages, None where one of them does not say how many."""
+    counted = [product.units for product in products if product.units is not None]
+    return sum(counted, Decimal(0)) if len(counted) == len(products) else None
+
+
+def _units_told(purchase: Purchase) -> Decimal | None:
+    text = (purchase.metadata or {}).get(UNITS_KEY, "")
+    return Decimal(text) if _UNITS.fullmatch(text) else None
+
+
+def _units_for(price: Decimal, project: SandboxProject) -> Decimal:
+    """Return how many units of virtual currency a price buys; it is a float, so parts of a unit may be (ORD-37)."""
+    return _MANY_DIGITS.divide(price, project.virtual_currency_price).quantize(
+        Decimal("0.01"), context=_MANY_DIGITS
+    )
 
 
 def _user_of(purchase: Purchase, project: SandboxProject, order_id: str) -> dict[str, Any]:

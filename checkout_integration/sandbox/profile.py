@@ -38,6 +38,7 @@ class Profile:
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
         total_count_is_boolean: `total_count` of a cursor list is a boolean, as it is listed (LST-05).
+        returns_prepared_orders: order creation with the identifier of an order returns that order (EP2-14).
         test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
 
@@ -65,6 +66,7 @@ class Profile:
     item_extras: bool
     whole_seconds: bool
     total_count_is_boolean: bool
+    returns_prepared_orders: bool
     test_object_bare: bool
 
 
@@ -93,6 +95,7 @@ FIELD: Final = Profile(
     item_extras=True,
     whole_seconds=False,
     total_count_is_boolean=False,
+    returns_prepared_orders=True,
     test_object_bare=True,
 )
 
@@ -121,6 +124,7 @@ SPEC: Final = Profile(
     item_extras=False,
     whole_seconds=True,
     total_count_is_boolean=True,
+    returns_prepared_orders=False,
     test_object_bare=False,
 )
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OrderType, Platform
-from checkout_integration.sandbox.currencies import is_currency, round_money
+from checkout_integration.sandbox.currencies import is_chargeable, is_currency
 from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.fields import Fields
@@ -20,7 +20,9 @@ from checkout_integration.sandbox.project import SandboxProject
 
 _CAPTION_LIMIT: Final = 18  # field notes
 _LOCALE_SHORTEST: Final = 5  # field notes: en-US
-_LOCALE: Final = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
+_LOCALE: Final = re.compile(  # EP2-13: language-region; two letters in the field
+    r"[A-Za-z]{2}|[A-Za-z]{2,3}-([A-Za-z]{4}-)?([A-Za-z]{2}|[0-9]{3})"
+)
 _RANGE: Final = r"(\*|[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*)([ \t]*;[ \t]*q=(0(\.[0-9]{0,3})?|1(\.0{0,3})?))?"
 _ACCEPT_LANGUAGE: Final = re.compile(rf"{_RANGE}([ \t]*,[ \t]*{_RANGE})*")  # RFC 7231, section 5.3.5
 _PRODUCT_TYPES: Final = {OrderType.KEY, OrderType.PRODUCT}
@@ -46,13 +48,15 @@ class Purchase:
     is_buy_for_virtual_currency: bool | None = None
 
     def overridden_by(self, other: Purchase) -> Purchase:
-        """Return this purchase with whatever the other one gives in its place (EP2-12, EP6-05)."""
+        """Return this purchase with whatever the other one, a token's, gives in its place (EP2-12, EP6-05)."""
         given = {each.name: getattr(other, each.name) for each in fields(other)}
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        result = replace(self, **{name: value for name, value in given.items() if value is not None})
+        # A platform is used for keys only (EP2-16), and what the token sells was not known to who sent the order.
+        return result if result.type == OrderType.KEY else replace(result, platform_id=other.platform_id)
 
 
 def _currency(inner: Fields) -> str | None:
-    code = inner.text("currency") or None
+    code = inner.text("currency")
     if code is not None and not is_currency(code):
         inner.wrong("currency", "must be an ISO 4217 code in uppercase")
         return None
@@ -61,9 +65,8 @@ def _currency(inner: Fields) -> str | None:
 
 def read_order_purchase(body: Fields) -> Purchase:
     """Read the parameters of order creation (EP2-03 to EP2-16)."""
-    body.text("order")  # EP2-14: a service identifier, to which the specification gives no effect
     return Purchase(
-        project=body.text("project") or None,
+        project=body.text("project"),
         type=body.choice("type", list(OrderType)),
         amount=body.amount("amount"),
         currency=_currency(body),
@@ -104,7 +107,7 @@ def read_token_purchase(body: Fields) -> Purchase:
         return Purchase()
     return_url = settings.nested("return_url")
     return Purchase(
-        project=settings.text("project_id") or None,
+        project=settings.text("project_id"),
         type=settings.choice("type", list(OrderType)),
         amount=settings.amount("amount"),
         currency=_currency(settings),
@@ -127,36 +130,53 @@ def _read_token_user(user: Fields | None) -> dict[str, Any] | None:
     external_id = user.text("id")
     if not external_id:
         user.wrong("id", "is required")
-    email, phone = user.nested("email"), user.nested("phone")
     name, ip, locale = user.nested("name"), user.nested("ip"), user.nested("locale")
     ranges = (
         locale.matching("value", _ACCEPT_LANGUAGE, "in Accept-Language form", shortest=_LOCALE_SHORTEST)
         if locale
         else None
     )
+    email, email_verified = _read_verified(user, "email")
+    phone, phone_verified = _read_verified(user, "phone")
     return {
         "external_id": external_id or "",
         "name": (name.text("value") if name else None) or "",
-        "email": (email.text("value") if email else None) or "",
-        "email_verified": (email.boolean("verified") if email else None) or False,
-        "phone": (phone.text("value") if phone else None) or "",
-        "phone_verified": (phone.boolean("verified") if phone else None) or False,
+        "email": email,
+        "email_verified": email_verified,
+        "phone": phone,
+        "phone_verified": phone_verified,
         "ip": (ip.ip("value") if ip else None) or "",
         "locale": preferred_language(ranges or ""),
         "address": user.address("address"),
+        "metadata": user.attributes("metadata") or {},  # field notes
     }
 
 
+def _read_verified(user: Fields, name: str) -> tuple[str, bool]:
+    """Read an e-mail or a phone number, and whether it was verified, which says something only of one that is given."""
+    inner = user.nested(name)
+    if inner is None:
+        return "", False
+    value, verified = inner.text("value"), inner.boolean("verified")
+    if value is None and verified is not None:
+        inner.wrong("value", "is required where verified is given")
+    return value or "", verified or False
+
+
 def check_purchase(purchase: Purchase, project: SandboxProject, problems: Fields) -> None:
-    """Note every breach of the required-when rules and of the project's settings in `problems`."""
+    """Note every breach of the required-when rules and of the project's settings in `problems`.
+
+    Type virtual_currency has no such rule of its own: amount and currency are required for simple only (EP2-04, EP2-05).
+    """
     if purchase.type is None:
         problems.wrong("type", "is required")
     elif purchase.type == OrderType.SIMPLE:
         _check_simple(purchase, problems)
     elif purchase.type in _PRODUCT_TYPES:
         _check_products(purchase, problems)
-    elif not purchase.amount and not purchase.products:
-        problems.wrong("amount", "is required for type virtual_currency without products")
+    if purchase.platform_id and purchase.type != OrderType.KEY:
+        problems.wrong("platform_id", "is used for type key only")
+    _check_decimals(purchase, project, problems)
     if (purchase.url_success or purchase.url_fail) and not project.dynamic_urls:
         raise RefusedError(
             400,
@@ -176,10 +196,18 @@ def _check_simple(purchase: Purchase, problems: Fields) -> None:
         problems.wrong("amount", "is required for type simple")
     if purchase.currency is None:
         problems.wrong("currency", "is required for type simple")
-    elif purchase.amount is not None and round_money(purchase.amount, purchase.currency) != purchase.amount:
-        problems.wrong("amount", f"must be whole in {purchase.currency}")
     if purchase.products:
         problems.wrong("products", "must not be given for type simple")
+
+
+def _check_decimals(purchase: Purchase, project: SandboxProject, problems: Fields) -> None:
+    """Refuse what cannot be charged: two decimals (ORD-22), or as many as the currency has."""
+    if purchase.amount is None:
+        return
+    currency = purchase.currency or project.currency
+    usual = purchase.currency is not None or purchase.amount == round(purchase.amount, 2)
+    if not usual or not is_chargeable(purchase.amount, currency):
+        problems.wrong("amount", f"must not have more decimals than {currency}")
 
 
 def _check_products(purchase: Purchase, problems: Fields) -> None:

@@ -48,7 +48,8 @@ def test_an_order_comes_with_its_form(service: Service) -> None:
         ({"project": PROJECT, "type": "key", "products": ["a", "b"]}, "products"),
         ({"project": PROJECT, "amount": 1, "currency": "USD"}, "type"),
         ({"project": PROJECT, "type": "products", "products": ["a"]}, "type"),
-        ({"project": PROJECT, "type": "virtual_currency"}, "amount"),
+        ({"project": PROJECT, "type": "product", "products": ["a"], "platform_id": "gog"}, "platform_id"),
+        ({"project": PROJECT, "type": "virtual_currency", "platform_id": "gog"}, "platform_id"),
     ],
 )
 def test_what_a_type_requires_must_be_there(service: Service, document: dict[str, Any], field: str) -> None:
@@ -224,9 +225,80 @@ def test_a_catalogue_sells_only_what_it_holds() -> None:
         assert listed(service, answer.json()["id"])["amount"] == 5
 
 
-@pytest.mark.spec("ORD-37")
-def test_virtual_currency_is_counted_in_units(service: Service) -> None:
-    """`amount` asks for units; the order tells them, and costs their price."""
-    document = {"project": PROJECT, "type": "virtual_currency", "amount": 50}
+@pytest.mark.spec("ORD-37", "EP2-04", "EP2-05", "EP2-15", "SVC-03")
+@pytest.mark.parametrize(
+    ("asked", "units", "price"),
+    [
+        ({}, 1, Decimal("0.10")),
+        ({"amount": 9.9, "currency": "EUR"}, 99, Decimal("9.9")),
+        ({"amount": 50}, 500, 50),
+        ({"metadata": {"virtual_currency_amount": "500"}}, 500, 50),
+        (
+            {"metadata": {"virtual_currency_amount": "500"}, "amount": 9.99, "currency": "EUR"},
+            500,
+            Decimal("9.99"),
+        ),
+        ({"metadata": {"virtual_currency_amount": "many"}}, 1, Decimal("0.10")),
+        ({"currency": "JPY"}, 1, 1),
+    ],
+)
+def test_virtual_currency_is_priced_in_money(
+    service: Service, asked: dict[str, Any], units: int, price: Decimal
+) -> None:
+    """`amount` is money in its currency, never units; nothing of it is required. A unit costs 0.10."""
+    document = {"project": PROJECT, "type": "virtual_currency", **asked}
     item = listed(service, service.post("/api/v1/order", document).json()["id"])
-    assert (item["virtual_currency_amount"], item["amount"], item["type"]) == (50, 5, "virtual_currency")
+    assert (item["virtual_currency_amount"], item["amount"]) == (units, price)
+    assert (item["currency"], item["type"]) == (asked.get("currency", "USD"), "virtual_currency")
+
+
+@pytest.mark.spec("ORD-37", "EP2-11")
+def test_a_package_of_virtual_currency_knows_its_units(service: Service) -> None:
+    """A made-up package says them at the end of its identifier; one that says nothing holds what its price buys."""
+    document = {"project": PROJECT, "type": "virtual_currency"}
+    sold = [
+        listed(service, service.post("/api/v1/order", {**document, "products": products}).json()["id"])
+        for products in (["gems-500"], ["gems-500", "gems-20"], ["chest"])
+    ]
+    assert [item["virtual_currency_amount"] for item in sold] == [500, 520, sold[2]["amount"] * 10]
+    assert [each["id"] for each in sold[1]["items"]] == ["gems-500", "gems-20"]
+
+
+@pytest.mark.spec("EP2-14")
+def test_a_prepared_order_comes_back_in_the_field(field: Service) -> None:
+    """Its identifier and the project are enough; another project's order is none of ours."""
+    order_id = field.order_id(amount=3)
+    prepared = field.post("/api/v1/order", {"project": PROJECT, "order": order_id})
+    assert prepared.json() == {"id": order_id, "payment_form_url": f"{field.url}/form/?order_id={order_id}"}
+    assert field.order_id(order=order_id) == order_id
+    assert field.order_id(order="unknown") not in {order_id, "unknown"}
+    assert field.post("/api/v1/order", {"project": PROJECT, "order": "unknown"}).status_code == 400
+
+
+@pytest.mark.spec("EP2-14", "EP2-15")
+def test_an_orders_identifier_has_no_effect_by_the_letter(spec: Service) -> None:
+    """The specification requires the type all the same, and says of no conflict."""
+    order_id = spec.order_id()
+    assert spec.post("/api/v1/order", {"project": PROJECT, "order": order_id}).status_code == 400
+    assert spec.order_id(order=order_id) != order_id
+
+
+@pytest.mark.spec("EP2-12")
+def test_a_tokens_user_takes_the_place_of_the_orders(service: Service) -> None:
+    """Both give a customer: the token's counts, as a whole."""
+    token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}, {"id": "of-the-token"}).json()[
+        "token"
+    ]
+    document = {"token": token, "user": {"external_id": "of-the-order", "name": "Bob"}}
+    answer = service.post("/api/v1/order", document, headers={"X-API-SIGNATURE": SECRET})
+    user = listed(service, answer.json()["id"])["user"]
+    assert (user["external_id"], user["name"]) == ("of-the-token", "")
+
+
+@pytest.mark.spec("USR-12")
+def test_a_tokens_customer_may_have_metadata(service: Service) -> None:
+    """Deployed services take `user.metadata`, and give it back with the order."""
+    user = {"id": "u", "metadata": {"level": "7"}}
+    token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}, user).json()["token"]
+    answer = service.post("/api/v1/order", {"token": token})
+    assert listed(service, answer.json()["id"])["user"]["metadata"] == {"level": "7"}

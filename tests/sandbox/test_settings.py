@@ -168,15 +168,6 @@ def test_a_suspended_project_creates_nothing(service: Service) -> None:
     assert service.listed_ids() == []
 
 
-@pytest.mark.spec("HTT-11", "EP2-14")
-def test_an_order_is_not_created_twice(service: Service) -> None:
-    """The identifier of an order that exists is a conflict; any other text has no effect."""
-    order_id = service.order_id()
-    answer = service.create(order=order_id)
-    assert (answer.status_code, set(answer.json())) == (409, {"code", "message", "details"})
-    assert service.create(order="mine-1").status_code == 200
-
-
 @pytest.mark.spec("HTT-05", "HTT-12")
 @pytest.mark.parametrize("status", [400, 422])
 def test_invalid_data_is_answered_as_set(service: Service, status: int) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
-from checkout_integration.conf import Project, app_settings
+from checkout_integration.conf import Project, UnknownProject, app_settings
 
 
 class Command(BaseCommand):
@@ -43,10 +43,8 @@ class Command(BaseCommand):
             ) from error
         try:
             project = app_settings().project(options["project"])
-        except KeyError as error:
-            raise CommandError(
-                f"There is no project {options['project']!r} in the settings.", returncode=2
-            ) from error
+        except UnknownProject as error:
+            raise CommandError(str(error), returncode=2) from error
         given, asked = _from_settings(project, options["shop"]), options["options"]
         if asked[:1] == ["run"]:
             sys.exit(play([*given, *_previous_secret(project), *asked[1:]]))

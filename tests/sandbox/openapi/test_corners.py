@@ -16,7 +16,9 @@ from tests.sandbox.service import Service
     [
         {"amount": 10.5, "currency": "JPY"},
         {"amount": 0.4, "currency": "JPY"},
-        {"type": "virtual_currency", "amount": 0.01, "currency": "USD"},
+        {"amount": 1.2345, "currency": "KWD"},
+        {"type": "virtual_currency", "amount": 0.4, "currency": "JPY"},
+        {"type": "virtual_currency", "amount": 0.001, "currency": None},
     ],
 )
 def test_an_amount_that_no_coin_can_pay_is_refused(service: Service, parameters: dict[str, Any]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
+from itertools import product
+from string import ascii_uppercase
 from typing import Any, Final
 
 import jsonschema_rs
@@ -130,9 +133,15 @@ def test_the_sandbox_serves_it(field: Service) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_sandbox_s_currencies_are_listed(profile: str) -> None:
-    """The currencies of requests are those that the sandbox sells in, and so are those without decimals."""
+    """The currencies of requests are those that the sandbox sells in, with their decimals."""
     from checkout_integration.sandbox import currencies
 
     schemas = read_description(profile)["components"]["schemas"]
-    assert set(schemas["CurrencyAsked"]["enum"]) - {None, ""} == currencies._CODES
-    assert set(schemas["AmountOfSimple"]["if"]["properties"]["currency"]["enum"]) == currencies._WHOLE
+    listed = set(schemas["CurrencyAsked"]["enum"]) - {None, ""}
+    assert listed == {
+        code for code in map("".join, product(ascii_uppercase, repeat=3)) if currencies.is_currency(code)
+    }
+    for rule in schemas["AmountInCurrency"]["allOf"][:3]:
+        smallest = rule["then"]["properties"]["amount"]["multipleOf"]
+        codes = set(rule["if"]["properties"]["currency"]["enum"])
+        assert codes == {code for code in listed if currencies.smallest_unit(code) == Decimal(str(smallest))}

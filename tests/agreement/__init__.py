@@ -1,0 +1,1 @@
+"""Client, sandbox and specification: one set of requests, three readings, no disagreement."""
