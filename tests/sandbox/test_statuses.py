@@ -59,13 +59,22 @@ def test_success_is_200(service: Service) -> None:
 
 
 @pytest.mark.spec("EP2-16")
-def test_a_platform_is_kept_for_keys_alone(service: Service) -> None:
-    """A key order has the platform that was asked for; an order of another type has none."""
-    for kind, platform in (("key", "gog"), ("product", "")):
-        document = {"project": PROJECT, "type": kind, "products": ["quest"], "platform_id": "gog"}
-        answer = service.post("/api/v1/order", document)
-        (item,) = service.listed(("id", answer.json()["id"])).json()["items"]
-        assert item.get("platform_id", "") == platform
+@pytest.mark.parametrize(("kind", "platform"), [("key", "gog"), ("product", "")])
+def test_a_platform_is_used_for_keys_alone(service: Service, kind: str, platform: str) -> None:
+    """What a token sells is not known to who sends it: a platform beside one that sells no key is left out."""
+    token = service.token({"type": kind, "products_ids": ["quest"]}).json()["token"]
+    answer = service.post("/api/v1/order", {"token": token, "platform_id": "gog"})
+    (item,) = service.listed(("id", answer.json()["id"])).json()["items"]
+    assert item.get("platform_id", "") == platform
+
+
+@pytest.mark.spec("EP2-16")
+@pytest.mark.parametrize("kind", ["simple", "product", "virtual_currency"])
+def test_a_platform_beside_another_type_is_refused(service: Service, kind: str) -> None:
+    """By its name; the specification uses it for keys."""
+    sale = {"products": ["quest"]} if kind == "product" else {"amount": 1, "currency": "USD"}
+    answer = service.post("/api/v1/order", {"project": PROJECT, "type": kind, "platform_id": "gog", **sale})
+    assert (answer.status_code, "platform_id" in answer.json()["details"]) == (400, True)
 
 
 @pytest.mark.spec("EP2-16")
