@@ -205,7 +205,7 @@ INCIDENT: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
         _("inexact amount"),
         _(
             "The service told of an amount with more digits or decimal places than its currency or our column has. The "
-            "order's document holds it as it came; the column holds it exactly or stays empty, so sums may lack it."
+            "order's document holds it as it came, the column a rounded one; too large for the column, it stays empty."
         ),
     ),
     "review": (
@@ -221,6 +221,13 @@ INCIDENT: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
     "unknown_event": (
         _("unknown event"),
         _("The service told of an event that its specification does not know. The message is kept."),
+    ),
+    "unreadable": (
+        _("unreadable number"),
+        _(
+            "The service sent a number of more than 40 digits, or with an exponent beyond 20. This field is empty, the "
+            "others were read; the notification holds it as it came."
+        ),
     ),
     "refused_content": (
         _("content refused"),

@@ -237,7 +237,8 @@ class Client:
         if answer.status // 100 != 2:  # SVC-06; each of 200, 201 and 202 is success (HTT-02 to HTT-04)
             raise answered(endpoint, answer.status, self._masked(parse_error(answer.body)))
         try:
-            result = parse(loads(answer.body, most_values=max(MAX_VALUES, rows * ROW_VALUES_MAX)))
+            most_values = max(MAX_VALUES, rows * ROW_VALUES_MAX)
+            result = parse(loads(answer.body, most_values=most_values, leave_out_numbers=True))
             self._require_secure_form(result)
         except (StrictJsonError, MalformedAnswer) as error:
             raise AnswerUnreadable(

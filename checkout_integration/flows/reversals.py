@@ -127,6 +127,7 @@ def _waiting_row(project: Project, observation: Observation) -> Refund:
     told = observation.order
     # Nobody knows yet whose it is, so nothing that tells of a customer is kept: the order will tell it.
     document, _personal = split(observation.document, lasting(project.reference_key))
+    currency = (told.refund.currency if told.refund else None) or told.currency
     return Refund(
         key=key_of("document", project.alias, told.id),
         project=project.alias,
@@ -134,8 +135,8 @@ def _waiting_row(project: Project, observation: Observation) -> Refund:
         transaction=as_column_text(told.transaction),
         status=as_column_text(told.status, 16),
         refunded_at=told.refunded_at or told.created_at,
-        amount=as_column_money(told.refund.amount if told.refund else told.amount),
-        currency=as_column_text((told.refund.currency if told.refund else None) or told.currency, 8),
+        amount=as_column_money(told.refund.amount if told.refund else told.amount, currency),
+        currency=as_column_text(currency, 8),
         document=document,
         observed_at=observation.observed_at,
     )

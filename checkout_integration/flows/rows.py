@@ -70,10 +70,13 @@ def _copied(order: documents.Order) -> dict[str, Any]:
         "country": as_column_text(order.country, 8),
         "receipt_number": as_column_text(order.receipt_number),
         "recurring_id": as_column_text(order.recurring_id),
-        "original_amount": as_column_money(order.original_amount),
+        "original_amount": as_column_money(order.original_amount, order.currency),
         "virtual_currency_amount": as_column_money(order.virtual_currency_amount),
         "method_type": as_column_text(order.method.type if order.method else None, 64),
-        **{f"{prefix}amount": as_column_money(amount) for prefix, (amount, _) in money.items()},
+        **{
+            f"{prefix}amount": as_column_money(amount, currency)
+            for prefix, (amount, currency) in money.items()
+        },
         **{f"{prefix}currency": as_column_text(currency, 8) for prefix, (_, currency) in money.items()},
     }
 

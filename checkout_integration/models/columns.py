@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.timezone import get_default_timezone, is_aware, make_aware
 
-from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES, fits_column
+from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES, column_amount
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ class DocumentField(models.JSONField):
         super().__init__(*args, **kwargs)
 
 
-def as_column_money(amount: Decimal | None) -> Decimal | None:
-    """The amount if a `MoneyField` holds it exactly, else None: the exact value stays in the document."""
-    return amount if amount is not None and fits_column(amount) else None
+def as_column_money(amount: Decimal | None, currency: str | None = None) -> Decimal | None:
+    """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document."""
+    return column_amount(amount, currency)
 
 
 def as_column_text(value: str | None, length: int = 255) -> str:

@@ -1,19 +1,27 @@
-"""Amounts that come with more digits than they should: kept as they came, never rounded, and shown to staff."""
+"""Amounts that come with more digits than they should: the document holds them as they came, and staff are shown them.
+
+Some senders write a double's noise, 595.0000000000001: for a comparison it is 595. A column that cannot hold an amount
+exactly holds the rounded one, so that sums do not lose it (docs/amounts.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Final
 
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.values import fits_places, has_places
+from checkout_integration.protocol.values import fits_places, has_places, minor_units
 
 MONEY_DIGITS: Final = 19
 MONEY_PLACES: Final = 4
 """Of a column. No ISO 4217 currency has more than four decimal places."""
 
+FLOAT_NOISE: Final = Decimal("0.000001")
+"""What differs by less is the noise of a double, and no other price in any currency."""
+
 _BOUND: Final = Decimal(10) ** (MONEY_DIGITS - MONEY_PLACES)
+_EXACT: Final = Context(prec=100, rounding=ROUND_HALF_EVEN)
 
 
 def fits_column(amount: Decimal) -> bool:
@@ -21,8 +29,35 @@ def fits_column(amount: Decimal) -> bool:
     return amount.is_finite() and amount.copy_abs() < _BOUND and has_places(amount, MONEY_PLACES)
 
 
+def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | None:
+    """Return the amount that a column of money holds; None for none, and beyond the column's range.
+
+    Exactly what was sent where the column can hold it, else rounded half-even to the places of its currency.
+    """
+    if amount is None or not amount.is_finite() or fits_column(amount):
+        return amount if amount is not None and amount.is_finite() else None
+    rounded = _rounded(amount, currency)
+    return rounded if fits_column(rounded) else None
+
+
+def without_noise(amount: Decimal, currency: str | None) -> Decimal | None:
+    """Return the amount of its currency that a double stands for; None where more than noise would be rounded away."""
+    rounded = _rounded(amount, currency)
+    return rounded if _EXACT.abs(_EXACT.subtract(amount, rounded)) < FLOAT_NOISE else None
+
+
+def comparable(amount: Decimal | None) -> Decimal | None:
+    """Return an amount in the form in which two observations of it are compared: without noise."""
+    return None if amount is None else amount.quantize(FLOAT_NOISE, context=_EXACT)
+
+
+def _rounded(amount: Decimal, currency: str | None) -> Decimal:
+    places = minor_units(currency or "")
+    return amount.quantize(Decimal(1).scaleb(-(MONEY_PLACES if places is None else places)), context=_EXACT)
+
+
 def inexact_amounts(order: Order) -> frozenset[str]:
-    """The fields of an order whose amount no column holds as it was told, or no payment in its currency can have.
+    """The fields of an order whose amount no column holds as it was sent, or no payment in its currency can have.
 
     An amount that cannot be read is one of them. What the service reckons for itself (taxes, fees, revenue) may have more
     places than its currency, since nobody pays it.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from checkout_integration.policy.amounts import comparable
 from checkout_integration.policy.observation import Observation, stamp
 from checkout_integration.policy.personal import without_card_number
 from checkout_integration.protocol import strict_json
@@ -171,7 +172,7 @@ def _comparable(field: str, value: Any) -> Any:
     """The value as the specification means it: 100 is 100.0, and an Order's ``products`` is the type ``product``."""
     try:
         if field.endswith("amount"):
-            return parse_money(value)
+            return comparable(parse_money(value))
         if field == "created_at":
             return parse_moment(value)
     except ValueError:

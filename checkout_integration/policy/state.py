@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,10 @@ from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import Merged
 from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.protocol.order import Order, parse_order
+from checkout_integration.protocol.strict_json import left_out_of
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
+ORDER_FIELDS = frozenset(field.name for field in fields(Order)) - {"document", "problems"}
 SETTLED_KINDS = (OrderStatus.PROCESSED, OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 
 
@@ -108,14 +110,23 @@ def observe(state: OrderState, observation: Observation, timing: Timing) -> Orde
 
 
 def unknown_words(observation: Observation) -> frozenset[str]:
-    """Words that the specification does not know: kept, never refused, shown as incidents."""
+    """Words that the specification does not know, and unreadable numbers: never refused, shown as incidents."""
     words = set()
     status = observation.order.status
     if status and status not in set(OrderStatus):
         words.add("unknown_status")
     if observation.source is Source.NOTIFICATION and observation.event not in set(Event):
         words.add("unknown_event")
-    return frozenset(words)
+    return frozenset(words | _numbers_left_out(observation))
+
+
+def _numbers_left_out(observation: Observation) -> set[str]:
+    """Return the fields of the order with a number beyond our limits: read as null, so that it costs its field only.
+
+    Members that the specification does not know count together: their names are whatever the sender wrote.
+    """
+    names = {path.partition(".")[0] for path in left_out_of(observation.document)}
+    return {f"unreadable:{name if name in ORDER_FIELDS else 'other'}" for name in names}
 
 
 def _charged(order: Order) -> tuple[Decimal, str] | None:

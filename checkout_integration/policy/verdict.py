@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
+from checkout_integration.policy.amounts import without_noise
 from checkout_integration.policy.binding import Sale
 from checkout_integration.policy.fields import MONEY_CONFLICTS
 from checkout_integration.policy.observation import Source, stamp
@@ -214,4 +215,5 @@ def _virtual_currency(order: Order, sale: Sale) -> Reason:
 
 
 def _same(paid: Decimal | None, expected: Decimal, currency: str) -> bool:
-    return paid is not None and same_money(paid, expected, currency)
+    meant = None if paid is None else without_noise(paid, currency)
+    return meant is not None and same_money(meant, expected, currency)

@@ -46,12 +46,33 @@ class JsonRefused(StrictJsonError):
     """The body is JSON as far as it was read, but beyond our limits: equal keys, depth, size of numbers."""
 
 
-def loads(body: bytes, *, most_values: int = MAX_VALUES) -> JsonValue:
+class NumberRefused(JsonRefused):
+    """A number is beyond our limits."""
+
+
+class PartlyRead(dict[str, JsonValue]):
+    """A JSON object some of whose numbers are beyond our limits: they are null here.
+
+    Attributes:
+        left_out: dotted paths of these numbers.
+
+    """
+
+    left_out: tuple[str, ...] = ()
+
+
+def left_out_of(document: object) -> tuple[str, ...]:
+    """Return the dotted paths of the numbers that were left out of an object when it was read."""
+    return document.left_out if isinstance(document, PartlyRead) else ()
+
+
+def loads(body: bytes, *, most_values: int = MAX_VALUES, leave_out_numbers: bool = False) -> JsonValue:
     """Read one JSON text. Raises `NotJson` or `JsonRefused` and nothing else, in linear time.
 
     Integers become int, other numbers Decimal from their text. NUL and lone surrogates, which databases
     refuse to store, are replaced by U+FFFD. ``most_values`` bounds the memory: commas and opening brackets
-    are counted, those in text too.
+    are counted, those in text too. With ``leave_out_numbers`` a number beyond our limits costs its field only: see
+    `PartlyRead`.
     """
     _refuse_many(body, most_values)  # first: it needs no memory of its own
     try:
@@ -59,7 +80,14 @@ def loads(body: bytes, *, most_values: int = MAX_VALUES) -> JsonValue:
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
     _refuse_depth(body)
-    value = _decode(text)
+    try:
+        value = _decode(text, _DECODER)
+    except NumberRefused:
+        if not leave_out_numbers:
+            raise
+        value = _decode(text, _LENIENT_DECODER)
+        if not isinstance(value, dict):  # nothing could say what is missing
+            raise
     return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
 
 
@@ -115,9 +143,9 @@ def _refuse_depth(body: bytes) -> None:
             raise JsonRefused(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def _decode(text: str) -> JsonValue:
+def _decode(text: str, decoder: json.JSONDecoder) -> JsonValue:
     try:
-        value: JsonValue = _DECODER.decode(text)
+        value: JsonValue = decoder.decode(text)
     except StrictJsonError:
         raise
     except json.JSONDecodeError as error:
@@ -137,23 +165,78 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _whole(text: str) -> int:
     if len(text) > MAX_NUMBER_LENGTH:
-        raise JsonRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
+        raise NumberRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
     return int(text)
 
 
 def _fraction(text: str) -> Decimal:
     if len(text) > MAX_NUMBER_LENGTH:
-        raise JsonRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
+        raise NumberRefused(f"a number is longer than {MAX_NUMBER_LENGTH} characters")
     exponent = text.lower().partition("e")[2]
     if exponent and abs(int(exponent)) > MAX_EXPONENT:
-        raise JsonRefused(f"a number has an exponent beyond {MAX_EXPONENT}")
+        raise NumberRefused(f"a number has an exponent beyond {MAX_EXPONENT}")
     return Decimal(text)
+
+
+def _whole_or_left_out(text: str) -> Any:
+    try:
+        return _whole(text)
+    except NumberRefused:
+        return _LEFT_OUT
+
+
+def _fraction_or_left_out(text: str) -> Any:
+    try:
+        return _fraction(text)
+    except NumberRefused:
+        return _LEFT_OUT
+
+
+def _object_without_numbers(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of members whose own objects are made already: what is left out is collected upwards."""
+    members = _object(pairs)
+    paths: list[str] = []
+    for name, value in members.items():
+        if value is _LEFT_OUT:
+            members[name] = None
+            paths.append(name)
+        elif isinstance(value, list):
+            paths += _cleared(value, f"{name}.")
+        else:
+            paths += [f"{name}.{path}" for path in left_out_of(value)]
+    if not paths:
+        return members
+    partly = PartlyRead(members)
+    partly.left_out = tuple(paths)
+    return partly
+
+
+def _cleared(values: list[Any], prefix: str) -> list[str]:
+    """Put null in the place of the numbers that were left out of an array, and return their paths."""
+    paths: list[str] = []
+    for index, value in enumerate(values):
+        if value is _LEFT_OUT:
+            values[index] = None
+            paths.append(f"{prefix}{index}")
+        elif isinstance(value, list):
+            paths += _cleared(value, f"{prefix}{index}.")
+        else:
+            paths += [f"{prefix}{index}.{path}" for path in left_out_of(value)]
+    return paths
 
 
 def _constant(_name: str) -> Any:
     raise NotJson("NaN and Infinity are not JSON")
 
 
+_LEFT_OUT: Final = object()
+"""Stands for a number beyond our limits while its object is made."""
+_LENIENT_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object_without_numbers,
+    parse_int=_whole_or_left_out,
+    parse_float=_fraction_or_left_out,
+    parse_constant=_constant,
+)
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_whole, parse_float=_fraction, parse_constant=_constant
 )
@@ -166,8 +249,18 @@ def _storable(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):
-        return _object([(_UNSTORABLE.sub(REPLACEMENT, key), _storable(item)) for key, item in value.items()])
+        members = [(_UNSTORABLE.sub(REPLACEMENT, key), _storable(item)) for key, item in value.items()]
+        return _like(value, _object(members))
     return value
+
+
+def _like(original: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
+    paths = left_out_of(original)
+    if not paths:
+        return copy
+    partly = PartlyRead(copy)
+    partly.left_out = tuple(_UNSTORABLE.sub(REPLACEMENT, path) for path in paths)
+    return partly
 
 
 def _write(value: object, write: Callable[[str], None]) -> None:

@@ -22,7 +22,7 @@ KINDS = {
     fact_rules.REVERSAL_AFTER_DECISION,
     *(state.PARTIAL_REFUND, state.LISTED_REJECTED_WITH_TRANSACTION),
     *("unknown_status", "unknown_event", "refused_content", "not_applied"),
-    *("conflict:type", "inexact:refund.amount"),
+    *("conflict:type", "inexact:refund.amount", "unreadable:amount"),
     *(f"review:{each}" for each in {*Reason, *consequences.REVIEWED} - {Reason.NONE}),
 }
 

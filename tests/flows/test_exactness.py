@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from checkout_integration.models import Incident, Notification, Order, Refund
+from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.strict_json import MAX_DEPTH
 from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.shop import notification, record_listed
 from tests.scale import times
@@ -76,7 +78,7 @@ def test_an_amount_that_no_column_holds_is_told_to_staff(checkout_deliver: Deliv
         assert checkout_deliver(order=order, delivery_try=delivery_try).status_code == 200
     record_listed([order])
     kept = Order.objects.get()
-    assert (kept.status, kept.amount, kept.fee_amount) == ("processed", None, None)
+    assert (kept.status, kept.amount, kept.fee_amount) == ("processed", Decimal("9.99"), None)
     assert {name: kept.whole_document[name] for name in FINE} == FINE
     kinds = list(
         Incident.objects.filter(order=kept, kind__startswith="inexact").values_list("kind", flat=True)
@@ -95,7 +97,111 @@ def test_a_refund_that_no_column_holds_is_told_to_staff(checkout_deliver: Delive
         "refunded": True,
     }
     record_listed([{**back, "refund": {"amount": Decimal("9.123456"), "currency": "USD"}}])
-    assert Refund.objects.get().amount is None
+    assert Refund.objects.get().amount == Decimal("9.12")
     checkout_deliver(order=paid)
     assert Order.objects.get().status == "refunded"
     assert Incident.objects.filter(order__order_id=paid["id"], kind="inexact:refund.amount").exists()
+
+
+ODD = b"1.1e-21"
+
+
+def odd(order: dict[str, Any], **places: Any) -> bytes:
+    """A payment.success whose text "ODD" stands for a number beyond our limits."""
+    document = notification("payment.success", {**order, **places})
+    return strict_json.dumps(document).encode().replace(b'"ODD"', ODD)
+
+
+@pytest.mark.parametrize(
+    ("places", "incidents"),
+    [
+        ({"from_the_future": "ODD"}, ["unreadable:other"]),
+        ({"items": [{"id": "hat", "amount": "ODD"}]}, ["unreadable:items"]),
+        ({"tax": {"amount": "ODD", "currency": "USD"}, "fee": "ODD"}, ["unreadable:fee", "unreadable:tax"]),
+    ],
+)
+def test_a_number_beyond_our_limits_costs_its_field(
+    checkout_deliver: Deliver, places: dict[str, Any], incidents: list[str]
+) -> None:
+    """The notification is applied, the sale verified and granted; staff are told which field is empty."""
+    checkout = CheckoutFactory()
+    body = odd(order_document_for(checkout), **places)
+    for _ in range(2):
+        assert checkout_deliver(body).status_code == 200
+    order = Order.objects.get()
+    assert (order.status, order.verdict, Notification.objects.get().state) == (
+        "processed",
+        "verified",
+        "applied",
+    )
+    assert sorted(Incident.objects.values_list("kind", flat=True)) == incidents
+    assert bytes(Notification.objects.get().body or b"") == body
+
+
+def test_an_amount_beyond_our_limits_is_looked_at(checkout_deliver: Deliver) -> None:
+    """It is the field that the verdict needs."""
+    checkout_deliver(odd(order_document_for(CheckoutFactory()), amount="ODD"))
+    order = Order.objects.get()
+    assert (order.status, order.amount, order.verdict, order.verdict_reason) == (
+        "processed",
+        None,
+        "review",
+        "amount",
+    )
+    assert "unreadable:amount" in set(Incident.objects.values_list("kind", flat=True))
+
+
+def test_float_noise_loses_no_sale(checkout_deliver: Deliver) -> None:
+    """The sale is verified, the column holds what was paid, the document what was sent; staff are told."""
+    noise = Decimal("595.0000000000001")
+    checkout = CheckoutFactory(expected_amount=Decimal(595))
+    sent = dict.fromkeys(("amount", "original_amount", "charge_amount"), noise)
+    order = {**order_document_for(checkout), **sent}
+    checkout_deliver(order=order)
+    record_listed([{**order, **dict.fromkeys(sent, Decimal(595))}])
+    stored = Order.objects.get()
+    assert (stored.verdict, stored.amount, stored.original_amount, stored.charge_amount) == (
+        "verified",
+        *[595] * 3,
+    )
+    assert stored.whole_document["amount"] == noise
+    assert set(Incident.objects.values_list("kind", flat=True)) == {f"inexact:{name}" for name in sent}
+
+
+@pytest.mark.parametrize("amount", ["594.996", "595.00001", "595.000001", "594.999999"])
+def test_what_is_more_than_noise_is_looked_at(checkout_deliver: Deliver, amount: str) -> None:
+    """It is no price in this currency, so it is not what was sold."""
+    checkout = CheckoutFactory(expected_amount=Decimal(595))
+    checkout_deliver(order={**order_document_for(checkout), "amount": Decimal(amount)})
+    order = Order.objects.get()
+    assert (order.verdict, order.verdict_reason) == ("review", "amount")
+    assert "inexact:amount" in set(Incident.objects.values_list("kind", flat=True))
+
+
+@pytest.mark.spec("ORD-26", "ORD-27", "ORD-28", "ORD-39", "ORD-40", "RFD-02")
+def test_each_amount_has_its_own_currency(checkout_deliver: Deliver) -> None:
+    """Tax, fee and revenue are in currencies of their own, beside that of the order and that of the card."""
+    currencies = {
+        "": "USD",
+        "charge_": "JPY",
+        "tax_": "EUR",
+        "fee_": "GBP",
+        "net_revenue_": "CHF",
+        "refund_": "SEK",
+    }
+    amounts = {name: Decimal(number) for number, name in enumerate(currencies, start=1)}
+    parts = {
+        name.rstrip("_"): {"amount": amounts[name], "currency": currencies[name]}
+        for name in ("tax_", "fee_", "net_revenue_", "refund_")
+    }
+    told = {
+        "amount": amounts[""],
+        "currency": "USD",
+        "charge_amount": amounts["charge_"],
+        "charge_currency": "JPY",
+    }
+    order = {**OrderDocumentFactory(status="refunded"), **told, **parts}
+    checkout_deliver(notification("payment.refund", order))
+    stored = Order.objects.get()
+    assert {name: getattr(stored, f"{name}currency") for name in currencies} == currencies
+    assert {name: getattr(stored, f"{name}amount") for name in currencies} == amounts

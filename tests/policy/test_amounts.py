@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.policy.amounts import fits_column, inexact_amounts
+from checkout_integration.policy.amounts import column_amount, fits_column, inexact_amounts, without_noise
 from checkout_integration.policy.consequences import REVIEWED
 from checkout_integration.protocol.order import parse_order
 from tests.policy.news import known, paid
@@ -37,6 +37,47 @@ def test_a_host_that_reckons_with_few_digits_decides_nothing(amount: Decimal, fi
     """The precision of decimals is the host's own setting, for its own sums."""
     with localcontext(prec=3):
         assert fits_column(amount) == fits
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "stored"),
+    [
+        ("595.0000000000001", "USD", "595.00"),
+        ("9.9950", "USD", "9.9950"),
+        ("9.99500001", "USD", "10.00"),
+        ("9.98500000", "USD", "9.98500000"),
+        ("0.125000000", "USD", "0.125"),
+        ("0.12500001", "JPY", "0"),
+        ("0.000005", "KWD", "0.000"),
+        ("0.00015000", "USD", "0"),
+        ("1.00005000", None, "1.0000"),
+        ("-594.9999999999999", "USD", "-595.00"),
+        ("1e15", "USD", None),
+        ("999999999999999.99999", "USD", None),
+        ("999999999999998.99999", "USD", "999999999999999.00"),
+    ],
+)
+def test_a_column_holds_the_rounded_amount(amount: str, currency: str | None, stored: str | None) -> None:
+    """Exactly where it can, else to the places of the currency, half to even; four without one."""
+    column = column_amount(Decimal(amount), currency)
+    assert column == (None if stored is None else Decimal(stored))
+    assert column is None or fits_column(column)
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "meant"),
+    [
+        ("595.0000000000001", "USD", "595"),
+        ("594.9999991", "USD", "595"),
+        ("594.999999", "USD", None),
+        ("9.985", "USD", None),
+        ("9.985", "KWD", "9.985"),
+        ("1200.5", "JPY", None),
+    ],
+)
+def test_noise_is_told_from_another_price(amount: str, currency: str, meant: str | None) -> None:
+    """What differs by a millionth is no noise."""
+    assert without_noise(Decimal(amount), currency) == (None if meant is None else Decimal(meant))
 
 
 def inexact(**told: Any) -> set[str]:

@@ -20,6 +20,7 @@ from checkout_integration.protocol.strict_json import (
     NotJson,
     StrictJsonError,
     dumps,
+    left_out_of,
     loads,
 )
 from tests.corpora import corpus
@@ -156,6 +157,36 @@ def test_json_beyond_the_limits_is_refused(body: bytes) -> None:
     """Equal keys, deep nesting and huge numbers are refused before they cost anything."""
     with pytest.raises(JsonRefused):
         loads(body)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "paths"),
+    [
+        ('{"a":1.1e-21,"b":1}', {"a": None, "b": 1}, ("a",)),
+        ('{"a":{"b":[1,1e400,{"c":-1e21}]}}', {"a": {"b": [1, None, {"c": None}]}}, ("a.b.1", "a.b.2.c")),
+        ('{"a":%s}' % ("9" * 41), {"a": None}, ("a",)),
+        ('{"a":[[1e2000000]],"b":"1e2000000"}', {"a": [[None]], "b": "1e2000000"}, ("a.0.0",)),
+        ('{"\\ud800":1e400}', {"\ufffd": None}, ("\ufffd",)),
+        ('{"a":1e20}', {"a": Decimal("1e20")}, ()),
+    ],
+)
+def test_a_number_beyond_the_limits_costs_its_field_only(
+    text: str, value: Any, paths: tuple[str, ...]
+) -> None:
+    """Where the caller wants that: null in its place, and the path of each."""
+    read = loads(text.encode(), leave_out_numbers=True)
+    assert read == value
+    assert left_out_of(read) == paths
+    assert json.loads(dumps(read), parse_float=Decimal) == value
+
+
+@pytest.mark.parametrize(
+    "body", [b"1e400", b"[1e400]", b'{"a":1e400,"a":1}', b'{"a":1e400', b'{"a":1e400,"b":NaN}']
+)
+def test_other_faults_stay_faults_beside_such_a_number(body: bytes) -> None:
+    """Equal keys, what is no JSON, and a number in no object, whose path nothing could carry."""
+    with pytest.raises(StrictJsonError):
+        loads(body, leave_out_numbers=True)
 
 
 @pytest.mark.parametrize(
