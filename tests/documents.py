@@ -16,7 +16,7 @@ PAGES: Final = (
     "SECURITY.md",
     *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
 )
-_BLOCK: Final = re.compile(r"^( *)```(python|console)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(r"^( *)```(python|console|crontab)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks_of(page: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from checkout_integration.models import Delivery, FailedAttempt, Order
 from checkout_integration.signals import checkout_paid, user_validated
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.documents import block
 from tests.flows.shop import Failing, Listening, make_due
 from tests.leaks.tables import columns_with
 
@@ -167,3 +170,24 @@ def test_a_signal_without_an_order_is_reported_too(
     flows.run_deliveries()
     ((run, _),) = tracker.reported
     assert (run.signal, run.order_id) == ("user_validated", "")
+
+
+def test_the_hook_of_the_page_tells_the_tracker(
+    listen: Listening, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/receivers.md: which receiver failed, and the exception."""
+    told: list[object] = []
+    tracker = ModuleType("sentry_sdk")
+    tracker.set_tag = lambda name, value: told.append((name, value))  # type: ignore[attr-defined]
+    tracker.capture_exception = told.append  # type: ignore[attr-defined]
+    hooks = ModuleType("hooks_of_the_page")
+    monkeypatch.setitem(sys.modules, "sentry_sdk", tracker)
+    monkeypatch.setitem(sys.modules, "hooks_of_the_page", hooks)
+    exec(block("docs/receivers.md", "# shop/hooks.py"), vars(hooks))
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "HOOKS": "hooks_of_the_page.ShopHooks",
+    }
+    fail_once(listen)
+    assert told[0] == ("receiver", "test.checkout_paid")
+    assert isinstance(told[1], Group.DoesNotExist)

@@ -1,9 +1,9 @@
-"""A project of `django-admin startproject`, changed by the README's five steps; the built wheel in a fresh environment."""
+"""A merchant's project, made as the README says: its blocks in its files, its commands in an environment of its own."""
 
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -16,26 +16,8 @@ from pathlib import Path
 import requests
 
 from example_project.environment import make
+from tests.documents import ROOT, block
 
-ROOT = Path(__file__).resolve().parents[2]
-SECRET = "sandbox_secret_of_the_blank_project"
-PROJECT_ID = "blank-project"
-BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
-LOADS_RECEIVERS = """
-from django.apps import AppConfig
-
-
-class ShopConfig(AppConfig):
-    name = "shop"
-
-    def ready(self):
-        import shop.receivers
-"""
-ACCEPTING = """
-from blank.settings import *
-
-CHECKOUT_INTEGRATION = {**CHECKOUT_INTEGRATION, "UNBOUND_ORDERS": "accept"}
-"""
 NOTES = """
 
 from pathlib import Path
@@ -53,6 +35,27 @@ def note_sale(order, checkout, **kwargs):
     with NOTES.open("a") as notes:
         notes.write(f"checkout_paid {order.order_id}\\n")
 """
+OTHER_SETTINGS = {
+    "accepting": 'CHECKOUT_INTEGRATION["UNBOUND_ORDERS"] = "accept"\n',
+    "atomic": 'DATABASES["default"]["ATOMIC_REQUESTS"] = True\n',
+    "hooked": block("README.md", "# mysite/settings.py, with hooks"),
+    "celery": block("README.md", "# mysite/settings.py, with Celery"),
+    "worker": block("README.md", "# mysite/settings.py, with a worker"),
+}
+"""What some tests change in the settings, by the name of the module ``mysite.with_<name>``."""
+
+
+def exported() -> dict[str, str]:
+    """Return the variables that the README sets for the sandbox."""
+    text = block(
+        "README.md", "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop"
+    )
+    words = [word for line in text.splitlines() for word in shlex.split(line.removeprefix("$ export "))]
+    return dict(word.split("=", 1) for word in words)
+
+
+PROJECT_ID = exported()["CHECKOUT_PROJECT_ID"]
+SECRET = exported()["CHECKOUT_SECRET_KEY"]
 
 
 def build_wheel(folder: Path) -> Path:
@@ -63,65 +66,72 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-def readme_blocks() -> list[str]:
-    """Return the Python of the README's steps, in order: apps, settings, addresses, receivers, selling."""
-    section = (
-        (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Use it\n")[2].partition("\n## ")[0]
-    )
+def install(folder: Path) -> Path:
+    """Install the wheel as the README says, with Celery beside it, in an environment of its own; returns its Python."""
+    (requirement,) = shlex.split(block("README.md", '$ pip install "checkout-integration[sandbox]"'))[3:]
+    with_celery = requirement.replace("]", ",celery]")
+    return make(folder / "environment", [f"{with_celery} @ {build_wheel(folder).as_uri()}"])
 
-    return [
-        "\n".join(line.removeprefix("   ") for line in block.splitlines()) + "\n"
-        for block in BLOCK.findall(section)
-    ]
+
+def write_files(project: BlankProject) -> None:
+    """Put the README's blocks into the files that they name; what Django's own templates hold of an app is replaced."""
+    settings, urls = project.folder / "mysite" / "settings.py", project.folder / "mysite" / "urls.py"
+    for file, text in (
+        (settings, block("README.md", "# mysite/settings.py")),
+        (urls, block("README.md", "# mysite/urls.py")),
+    ):
+        file.write_text(f"{file.read_text()}\n{text}")
+    for name, text in {
+        "mysite/__init__.py": block("README.md", "# mysite/__init__.py"),
+        "mysite/celery.py": block("README.md", "# mysite/celery.py"),
+        "shop/models.py": block("README.md", "# shop/models.py"),
+        "shop/views.py": block("README.md", "# shop/views.py"),
+        "shop/receivers.py": block("README.md", "# shop/receivers.py"),
+        "shop/apps.py": block("README.md", "# shop/apps.py"),
+        "shop/hooks.py": block("README.md", "# shop/hooks.py"),
+    }.items():
+        (project.folder / name).write_text(text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlankProject:
-    """A merchant's project on disk."""
+    """A merchant's project on disk, the Python that runs it, and the service that it uses."""
 
     folder: Path
     python: Path
+    service: str
 
     @classmethod
-    def start(cls, folder: Path, wheel: Path, service: str) -> BlankProject:
-        """Take the README's five steps; its three dots become the addresses of `service`."""
-        project = cls(folder=folder / "blank", python=make(folder / "environment", [str(wheel)]))
-        project.folder.mkdir()
-        project.run("-m", "django", "startproject", "blank", ".")
-        project.manage("startapp", "shop")
-        apps, settings, addresses, receivers, _ = readme_blocks()
-        settings = settings.replace('"PROJECT_ID": "..."', f'"PROJECT_ID": "{PROJECT_ID}"')
-        settings = settings.replace('"ORDER_FORM_URL": "https://..."', f'"ORDER_FORM_URL": "{service}/form"')
-        settings = settings.replace("https://...", service)
-        project.append("blank/settings.py", f'{apps}INSTALLED_APPS += ["shop"]\n{settings}')
-        project.append("blank/urls.py", addresses)
-        project.append("shop/receivers.py", receivers + NOTES)
-        (project.folder / "shop" / "apps.py").write_text(LOADS_RECEIVERS)
-        project.append("blank/accepting.py", ACCEPTING)
-        project.manage("migrate", "--verbosity", "0")
+    def start(cls, folder: Path, python: Path, service: str) -> BlankProject:
+        """Make the project, and take the README's steps up to the tables."""
+        project = cls(folder=folder, python=python, service=service)
+        folder.mkdir()
+        project.run("-m", "django", "startproject", "mysite", ".")
+        project.run("-m", "django", "startapp", "shop")
+        write_files(project)
+        for name, text in OTHER_SETTINGS.items():
+            module = folder / "mysite" / f"with_{name}.py"
+            module.write_text(f"from mysite.settings import *\n\n{text}")
+        for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
+            project.follow(command)
         return project
 
-    def append(self, name: str, text: str) -> None:
-        """Add text to the end of a file."""
-        with (self.folder / name).open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}")
+    def take_notes(self) -> None:
+        """Let receivers write down what they are called for."""
+        with (self.folder / "shop" / "receivers.py").open("a", encoding="utf-8") as file:
+            file.write(NOTES)
 
-    def run(self, *arguments: str, **variables: str) -> str:
+    def follow(self, command: str, *more: str, settings: str = "", **variables: str) -> str:
+        """Run a command of the README to its end; returns what it printed."""
+        return self._finish(self._words(command, *more), self._environment(settings, variables))
+
+    def run(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run the project's Python; returns what it printed."""
-        done = subprocess.run(
-            [str(self.python), *arguments],
-            cwd=self.folder,
-            env=_environment(**variables),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return self._finish([str(self.python), *arguments], self._environment(settings, variables))
 
-    def manage(self, *arguments: str, **variables: str) -> str:
+    def manage(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run ``manage.py``."""
-        return self.run("manage.py", *arguments, **variables)
+        return self.run("manage.py", *arguments, settings=settings, **variables)
 
     def notes(self) -> list[str]:
         """Return what the receivers noted so far."""
@@ -129,35 +139,67 @@ class BlankProject:
         return file.read_text().splitlines() if file.exists() else []
 
     @contextmanager
-    def served(self, **variables: str) -> Iterator[str]:
-        """Serve the project, and nothing else; gives its address."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [str(self.python), "manage.py", "runserver", "--noreload", f"127.0.0.1:{port}"]
+    def running(self, command: str, *more: str, settings: str = "", **variables: str) -> Iterator[Path]:
+        """Keep a command of the README running; gives the file that it writes to."""
+        words = self._words(command, *more)
+        environment = self._environment(settings, variables)
+        log = self.folder / f"{words[-1].strip('-:.').replace('/', '-')}.log"
         with (
-            (self.folder / "server.log").open("ab") as log,
+            log.open("wb") as file,
             subprocess.Popen(
-                command, cwd=self.folder, env=_environment(**variables), stdout=log, stderr=log
+                words, cwd=self.folder, env=environment, stdout=file, stderr=subprocess.STDOUT
             ) as process,
         ):
             try:
-                _await_answer(f"http://127.0.0.1:{port}/admin/login/")
-                yield f"http://127.0.0.1:{port}"
+                yield log
+                assert process.poll() is None, log.read_text()
             finally:
                 process.terminate()
 
+    @contextmanager
+    def served(self, *, settings: str = "", **variables: str) -> Iterator[str]:
+        """Serve the project; gives its address."""
+        port = free_port()
+        command = block("README.md", "$ python manage.py runserver")
+        with self.running(command, "--noreload", f"127.0.0.1:{port}", settings=settings, **variables):
+            await_answer(f"http://127.0.0.1:{port}/admin/login/")
+            yield f"http://127.0.0.1:{port}"
 
-def _environment(**variables: str) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"DJANGO_SETTINGS_MODULE", "PYTHONPATH"}
-    }
-    return {**kept, "CHECKOUT_SECRET_KEY": SECRET, **variables}
+    def _words(self, command: str, *more: str) -> list[str]:
+        program, *words = shlex.split(command.removeprefix("$ "))
+        start = [str(self.python)] if program == "python" else [str(self.python), "-m", program]
+        return [*start, *words, *more]
+
+    def _environment(self, settings: str, variables: dict[str, str]) -> dict[str, str]:
+        given = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"DJANGO_SETTINGS_MODULE", "PYTHONPATH"}
+        }
+        if settings:
+            given["DJANGO_SETTINGS_MODULE"] = f"mysite.with_{settings}"
+        address = exported()["CHECKOUT_BASE_URL"]
+        readme = {name: value.replace(address, self.service) for name, value in exported().items()}
+        return {**given, **readme, "CELERY_BROKER_URL": "memory://", **variables}
+
+    def _finish(self, words: list[str], environment: dict[str, str]) -> str:
+        done = subprocess.run(
+            words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
 
-def _await_answer(address: str) -> None:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def await_answer(address: str) -> None:
+    """Wait until somebody answers there."""
     deadline = time.monotonic() + 60
     while True:
         try:

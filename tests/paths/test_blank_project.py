@@ -1,11 +1,13 @@
-"""The README's five steps in a blank project, with the built wheel, and nothing running but the project's own server."""
+"""The README in a blank project, with the built wheel: its steps, and each way of running receivers."""
 
 from __future__ import annotations
 
 import hashlib
+import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +16,30 @@ import requests
 
 from checkout_integration.protocol import strict_json
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
-from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderDocumentFactory
-from tests.paths.blank import PROJECT_ID, ROOT, SECRET, BlankProject, build_wheel
+from checkout_integration.testing.payloads import (
+    NotificationDocumentFactory,
+    OrderDocumentFactory,
+    UserDocumentFactory,
+)
+from tests.documents import ROOT, block
+from tests.paths.blank import PROJECT_ID, SECRET, BlankProject, await_answer, free_port, install
 
 SELL = """
 from decimal import Decimal
 from checkout_integration import flows
-print(flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id)
+from shop.models import Basket
+print(flows.create_checkout(amount=Decimal("9.99"), currency="USD", subject=Basket.objects.create()).order_id)
 """
-
 UNDONE = """
 import time
-from checkout_integration.models import Delivery
+from checkout_integration.models import Delivery, FailedAttempt
 deadline = time.monotonic() + 20
 while (left := Delivery.objects.exclude(state="done").count()) and time.monotonic() < deadline:
     time.sleep(0.1)
-print(left)
+print(*FailedAttempt.objects.values_list("delivery__receiver", "traceback"), left)
 """
+DELIVERED = "from shop.models import Basket; print(Basket.objects.filter(delivered=True).count())"
+KNOWN = "from checkout_integration.models import Order; print(Order.objects.get(order_id='{}').status)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +48,27 @@ class Merchant:
 
     project: BlankProject
     sandbox: Sandbox
+
+    @contextmanager
+    def served(self, settings: str = "", **variables: str) -> Iterator[str]:
+        """Serve the project, and let the service notify it."""
+        with self.project.served(settings=settings, **variables) as shop:
+            self.sandbox.projects.update(PROJECT_ID, webhook_url=f"{shop}/checkout/webhook/")
+            yield shop
+
+    def sell(self) -> str:
+        """Sell something; gives the order's id."""
+        return self.project.manage("shell", "-c", SELL).split()[-1]
+
+    def sell_and_pay(self) -> str:
+        """Sell something that the customer pays for at once."""
+        order_id = self.sell()
+        self.sandbox.payments.pay(order_id)
+        return order_id
+
+    def count_delivered(self) -> int:
+        """How many baskets the README's receivers have delivered."""
+        return int(self.project.manage("shell", "-c", DELIVERED).split()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +79,9 @@ def merchant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Merchant]:
     folder = tmp_path_factory.mktemp("blank")
     known = SandboxProject(project_id=PROJECT_ID, secret_key=SECRET)
     with Sandbox([known]) as sandbox, SandboxServer(sandbox) as server:
-        yield Merchant(project=BlankProject.start(folder, build_wheel(folder), server.url), sandbox=sandbox)
+        project = BlankProject.start(folder / "project", install(folder), server.url)
+        project.take_notes()
+        yield Merchant(project=project, sandbox=sandbox)
 
 
 def post_signed(shop: str, document: Mapping[str, Any]) -> requests.Response:
@@ -62,24 +94,30 @@ def post_signed(shop: str, document: Mapping[str, Any]) -> requests.Response:
 
 def await_note(project: BlankProject, note: str) -> None:
     """Wait until a receiver has noted this: receivers run after the answer."""
-    deadline = time.monotonic() + 30
-    while note not in project.notes():
-        assert time.monotonic() < deadline, f"{note!r} is not among {project.notes()}"
+    await_that(lambda: note in project.notes(), lambda: f"{note!r} is not among {project.notes()}")
+
+
+def await_that(is_so: Callable[[], bool], otherwise: Callable[[], str]) -> None:
+    """Wait for what another process does."""
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline, otherwise()
         time.sleep(0.1)
+
+
+def log_in(project: BlankProject, shop: str, session: requests.Session, name: str) -> None:
+    """Make a superuser and log in at the admin."""
+    account = {"DJANGO_SUPERUSER_PASSWORD": "sam-helps", "DJANGO_SUPERUSER_USERNAME": name}
+    project.manage("createsuperuser", "--noinput", "--email", "sam@example.com", **account)
+    session.get(f"{shop}/admin/login/", timeout=30)
+    form = {"username": name, "password": "sam-helps", "csrfmiddlewaretoken": session.cookies["csrftoken"]}
+    session.post(f"{shop}/admin/login/", form, timeout=30)
 
 
 def text_of_orders(project: BlankProject, shop: str) -> str:
     """Return the admin's list of orders, as a superuser sees it."""
-    account = {"DJANGO_SUPERUSER_PASSWORD": "sam-helps", "DJANGO_SUPERUSER_USERNAME": "sam"}
-    project.manage("createsuperuser", "--noinput", "--email", "sam@example.com", **account)
     with requests.Session() as session:
-        session.get(f"{shop}/admin/login/", timeout=30)
-        form = {
-            "username": "sam",
-            "password": "sam-helps",
-            "csrfmiddlewaretoken": session.cookies["csrftoken"],
-        }
-        session.post(f"{shop}/admin/login/", form, timeout=30)
+        log_in(project, shop, session, "sam")
         return session.get(f"{shop}/admin/checkout_integration/order/", timeout=30).text
 
 
@@ -96,11 +134,8 @@ def test_a_signed_success_is_in_the_admin_and_its_receiver_ran(merchant: Merchan
 
 def test_a_sale_is_paid(merchant: Merchant) -> None:
     """`create_checkout` against the sandbox, a payment there, and the goods are granted."""
-    with merchant.project.served() as shop:
-        merchant.sandbox.projects.update(PROJECT_ID, webhook_url=f"{shop}/checkout/webhook/")
-        order_id = merchant.project.manage("shell", "-c", SELL).split()[-1]
-        merchant.sandbox.payments.pay(order_id)
-        await_note(merchant.project, f"checkout_paid {order_id}")
+    with merchant.served():
+        await_note(merchant.project, f"checkout_paid {merchant.sell_and_pay()}")
 
 
 def test_many_at_once_are_all_delivered(merchant: Merchant) -> None:
@@ -117,7 +152,86 @@ def test_many_at_once_are_all_delivered(merchant: Merchant) -> None:
 def test_an_unbound_order_grants_only_where_the_setting_says_so(merchant: Merchant) -> None:
     """UNBOUND_ORDERS="accept" is for shops whose orders are made in the browser; receivers are given no checkout then."""
     told = OrderDocumentFactory()
-    with merchant.project.served(DJANGO_SETTINGS_MODULE="blank.accepting") as shop:
+    with merchant.project.served(settings="accepting") as shop:
         assert post_signed(shop, NotificationDocumentFactory(object=told)).status_code == 200
         await_note(merchant.project, f"checkout_paid {told['id']}")
         assert merchant.project.manage("shell", "-c", UNDONE).split()[-1] == "0"
+
+
+@pytest.mark.parametrize("settings", ["", "atomic"])
+def test_the_view_sells_and_the_receivers_deliver(merchant: Merchant, settings: str) -> None:
+    """The README's view, over HTTP, with ATOMIC_REQUESTS too; then a refund takes the basket back."""
+    before = merchant.count_delivered()
+    with merchant.served(settings) as shop, requests.Session() as session:
+        log_in(merchant.project, shop, session, f"robin-{settings}")
+        token = {"csrfmiddlewaretoken": session.cookies["csrftoken"]}
+        answer = session.post(f"{shop}/buy/", token, timeout=30, allow_redirects=False)
+        assert answer.status_code == 302, answer.text
+        form = answer.headers["Location"]
+        assert requests.get(form, timeout=30).status_code == 200
+        order_id = form.partition("order_id=")[2].partition("&")[0]
+        merchant.sandbox.payments.pay(order_id)
+        await_note(merchant.project, f"checkout_paid {order_id}")
+        await_that(lambda: merchant.count_delivered() == before + 1, lambda: "nothing was delivered")
+        merchant.sandbox.payments.refund(order_id)
+        await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
+
+
+def test_the_hook_says_who_may_pay(merchant: Merchant) -> None:
+    """An account of the shop may; somebody else may not, and without the hook nobody may."""
+    create = "from django.contrib.auth.models import User; print(User.objects.create_user('kim').pk)"
+    known = UserDocumentFactory(external_id=merchant.project.manage("shell", "-c", create).split()[-1])
+    stranger = UserDocumentFactory(external_id="999999")
+    for settings, answers in (("hooked", (200, 403)), ("", (403, 403))):
+        with merchant.project.served(settings=settings) as shop:
+            asked = [
+                NotificationDocumentFactory(event="user.validate", object=user) for user in (known, stranger)
+            ]
+            assert tuple(post_signed(shop, document).status_code for document in asked) == answers
+
+
+@pytest.mark.redis
+def test_celery_runs_the_receivers(merchant: Merchant, redis_url: str) -> None:
+    """The web process publishes, the README's worker runs what is due; its beat starts with a schedule."""
+    variables = {"CELERY_BROKER_URL": f"{redis_url.rpartition('/')[0]}/11"}
+    worker = block("README.md", "$ celery --app mysite worker")
+    beat = block("README.md", "$ celery --app mysite beat")
+    with (
+        merchant.project.running(worker, "--pool", "solo", settings="celery", **variables),
+        merchant.project.running(beat, "--schedule", "beat.db", settings="celery", **variables) as log,
+        merchant.served("celery", **variables),
+    ):
+        order_id = merchant.sell_and_pay()
+        await_note(merchant.project, f"checkout_paid {order_id}")
+        await_that(lambda: "is starting" in log.read_text(), log.read_text)
+    schedule = "from mysite import celery_app; print(sorted(celery_app.conf.beat_schedule))"
+    assert "sync_transactions.default.recent" in merchant.project.run("-c", schedule)
+
+
+def test_the_worker_runs_the_receivers(merchant: Merchant) -> None:
+    """The README's way without Celery."""
+    worker = block("README.md", "$ python manage.py checkout_work")
+    with merchant.project.running(worker, settings="worker"), merchant.served("worker"):
+        await_note(merchant.project, f"checkout_paid {merchant.sell_and_pay()}")
+
+
+def test_cron_makes_up_for_lost_notifications(merchant: Merchant) -> None:
+    """Each line of the README's crontab runs; the first one finds what no notification told."""
+    merchant.sandbox.projects.update(PROJECT_ID, webhook_url="")
+    order_id = merchant.sell_and_pay()
+    _, *lines = block("README.md", "# crontab").splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        merchant.project.follow(shlex.join(line.split()[5:]))
+    known = merchant.project.manage("shell", "-c", KNOWN.format(order_id))
+    assert known.split()[-1] == "processed"
+
+
+def test_the_sandbox_is_the_service_that_the_settings_name(merchant: Merchant) -> None:
+    """The README's variables and command: a sale is made there, and its form opens."""
+    address = f"http://127.0.0.1:{free_port()}"
+    project = BlankProject(folder=merchant.project.folder, python=merchant.project.python, service=address)
+    with project.running(block("README.md", "$ python manage.py checkout_sandbox")):
+        await_answer(address)
+        order_id = project.manage("shell", "-c", SELL).split()[-1]
+        assert requests.get(f"{address}/form/?order_id={order_id}", timeout=30).status_code == 200

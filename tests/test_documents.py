@@ -1,0 +1,46 @@
+"""Every block of Python and of shell commands that a page shows is executed by a test."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.documents import PAGES, ROOT, blocks_of, name_of
+
+IN_THE_GATE = {("README.md", "$ python3 -m example_project"), ("README.md", "$ python3 -m tests")}
+"""Commands that a test cannot run, since they run the tests or run until they are stopped: `.ci/run` does."""
+
+
+def executed() -> Iterator[tuple[str, str]]:
+    """The blocks that tests ask for, by page and first line."""
+    for file in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "block":
+                page, name = node.args
+                assert isinstance(page, ast.Constant) and isinstance(name, ast.Constant), file
+                yield str(page.value), str(name.value)
+
+
+@pytest.mark.parametrize("document", PAGES)
+def test_each_block_has_a_name_of_its_own(document: str) -> None:
+    """A comment that says where the code goes, or a command: a reader needs it, and so do the tests."""
+    names = [name_of(block) for block in blocks_of(document)]
+    assert [name for name in names if not name.startswith(("# ", "$ "))] == []
+    assert len(set(names)) == len(names)
+
+
+def test_every_block_is_executed() -> None:
+    """What nobody runs is wrong after a few changes. Execute it with `tests.documents.block`."""
+    shown = {(page, name_of(block)) for page in PAGES for block in blocks_of(page)}
+    assert shown - IN_THE_GATE - set(executed()) == set()
+
+
+@pytest.mark.parametrize(("document", "command"), sorted(IN_THE_GATE))
+def test_the_gate_runs_the_commands_that_no_test_can(document: str, command: str) -> None:
+    """The README's two commands are stages of `.ci/run`."""
+    if not (ROOT / ".ci").exists():
+        pytest.skip("a copy of the tests has no gate")
+    assert command in [name_of(block) for block in blocks_of(document)]
+    assert f"{command.removeprefix('$ ')}" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
