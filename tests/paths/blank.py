@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,14 +75,11 @@ def install(folder: Path) -> Path:
 
 def write_files(project: BlankProject) -> None:
     """Put the README's blocks into the files that they name; what Django's own templates hold of an app is replaced."""
-    settings, urls = project.folder / "mysite" / "settings.py", project.folder / "mysite" / "urls.py"
-    for file, text in (
-        (settings, block("README.md", "# mysite/settings.py")),
-        (urls, block("README.md", "# mysite/urls.py")),
-    ):
-        file.write_text(f"{file.read_text()}\n{text}")
+    settings = project.folder / "mysite" / "settings.py"
+    settings.write_text(f"{settings.read_text()}\n{block('README.md', '# mysite/settings.py')}")
     for name, text in {
         "mysite/__init__.py": block("README.md", "# mysite/__init__.py"),
+        "mysite/urls.py": block("README.md", "# mysite/urls.py"),
         "mysite/celery.py": block("README.md", "# mysite/celery.py"),
         "shop/models.py": block("README.md", "# shop/models.py"),
         "shop/views.py": block("README.md", "# shop/views.py"),
@@ -104,6 +101,14 @@ class BlankProject:
     @classmethod
     def start(cls, folder: Path, python: Path, service: str) -> BlankProject:
         """Make the project, and take the README's steps up to the tables."""
+        project = cls.write(folder, python, service)
+        for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
+            project.follow(command)
+        return project
+
+    @classmethod
+    def write(cls, folder: Path, python: Path, service: str) -> BlankProject:
+        """Write the project's files, and run nothing of the product."""
         project = cls(folder=folder, python=python, service=service)
         folder.mkdir()
         project.run("-m", "django", "startproject", "mysite", ".")
@@ -112,8 +117,6 @@ class BlankProject:
         for name, text in OTHER_SETTINGS.items():
             module = folder / "mysite" / f"with_{name}.py"
             module.write_text(f"from mysite.settings import *\n\n{text}")
-        for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
-            project.follow(command)
         return project
 
     def take_notes(self) -> None:
@@ -123,11 +126,11 @@ class BlankProject:
 
     def follow(self, command: str, *more: str, settings: str = "", **variables: str) -> str:
         """Run a command of the README to its end; returns what it printed."""
-        return self._finish(self._words(command, *more), self._environment(settings, variables))
+        return self._finish(self._words(command, *more), self.environment(settings, variables))
 
     def run(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run the project's Python; returns what it printed."""
-        return self._finish([str(self.python), *arguments], self._environment(settings, variables))
+        return self._finish([str(self.python), *arguments], self.environment(settings, variables))
 
     def manage(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run ``manage.py``."""
@@ -142,7 +145,7 @@ class BlankProject:
     def running(self, command: str, *more: str, settings: str = "", **variables: str) -> Iterator[Path]:
         """Keep a command of the README running; gives the file that it writes to."""
         words = self._words(command, *more)
-        environment = self._environment(settings, variables)
+        environment = self.environment(settings, variables)
         log = self.folder / f"{words[-1].strip('-:.').replace('/', '-')}.log"
         with (
             log.open("wb") as file,
@@ -170,7 +173,8 @@ class BlankProject:
         start = [str(self.python)] if program == "python" else [str(self.python), "-m", program]
         return [*start, *words, *more]
 
-    def _environment(self, settings: str, variables: dict[str, str]) -> dict[str, str]:
+    def environment(self, settings: str, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of the project's processes."""
         given = {
             name: value
             for name, value in os.environ.items()
