@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from django.core.exceptions import ImproperlyConfigured
@@ -22,6 +23,7 @@ from checkout_integration.protocol.form import (
     origin,
     safe_address,
 )
+from checkout_integration.protocol.values import minor_units
 
 if TYPE_CHECKING:
     from checkout_integration.flows import IssuedToken
@@ -47,6 +49,16 @@ class ClientScript:
 
     address: str
     class_name: str
+
+
+def amount_text(amount: Decimal, currency: str = "") -> str:
+    """Return the amount in plain digits, with as many decimal places as its currency has, and more only where it has more.
+
+    Without a known currency there are no zeros at the end.
+    """
+    places = minor_units(currency) or 0
+    exact = amount.normalize()
+    return format(exact, f".{max(-int(exact.as_tuple().exponent), places, 0)}f")
 
 
 def form_link(sale: Sale) -> str:

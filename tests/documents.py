@@ -1,6 +1,7 @@
 """The code blocks of the pages that people read, as the tests execute them.
 
 A block is named by its first line: for Python a comment that says which file it goes into, for the shell its first command.
+A page of short calls may say its imports once, and is executed as a whole.
 """
 
 from __future__ import annotations
@@ -34,3 +35,8 @@ def block(page: str, name: str) -> str:
     """Return one block of a page. Whoever calls this executes what it gives: `tests/test_documents.py` relies on that."""
     (found,) = [each for each in blocks_of(page) if name_of(each) == name]
     return found
+
+
+def snippets(page: str) -> list[str]:
+    """Return all blocks of a page whose blocks are calls without a file; whoever calls this executes each of them."""
+    return blocks_of(page)

@@ -13,17 +13,19 @@ IN_THE_GATE = {("README.md", "$ python3 -m example_project"), ("README.md", "$ p
 """Commands that a test cannot run, since they run the tests or run until they are stopped: `.ci/run` does."""
 
 
-def executed() -> Iterator[tuple[str, str]]:
-    """The blocks that tests ask for, by page and first line."""
+def calls_of(function: str) -> Iterator[list[str]]:
+    """The arguments of each call of this function of `tests.documents` in the tests."""
     for file in (ROOT / "tests").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "block":
-                page, name = node.args
-                assert isinstance(page, ast.Constant) and isinstance(name, ast.Constant), file
-                yield str(page.value), str(name.value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+                assert all(isinstance(argument, ast.Constant) for argument in node.args), file
+                yield [ast.literal_eval(argument) for argument in node.args]
 
 
-@pytest.mark.parametrize("document", PAGES)
+SNIPPETS = {page for (page,) in calls_of("snippets")}
+
+
+@pytest.mark.parametrize("document", sorted(set(PAGES) - SNIPPETS))
 def test_each_block_has_a_name_of_its_own(document: str) -> None:
     """A comment that says where the code goes, or a command: a reader needs it, and so do the tests."""
     names = [name_of(block) for block in blocks_of(document)]
@@ -32,9 +34,10 @@ def test_each_block_has_a_name_of_its_own(document: str) -> None:
 
 
 def test_every_block_is_executed() -> None:
-    """What nobody runs is wrong after a few changes. Execute it with `tests.documents.block`."""
-    shown = {(page, name_of(block)) for page in PAGES for block in blocks_of(page)}
-    assert shown - IN_THE_GATE - set(executed()) == set()
+    """What nobody runs is wrong after a few changes. Execute it with `tests.documents.block`, or a page with `snippets`."""
+    shown = {(page, name_of(block)) for page in set(PAGES) - SNIPPETS for block in blocks_of(page)}
+    executed = {(page, name) for page, name in calls_of("block")}
+    assert shown - IN_THE_GATE - executed == set()
 
 
 @pytest.mark.parametrize(("document", "command"), sorted(IN_THE_GATE))

@@ -14,9 +14,9 @@ from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
 from checkout_integration.admin.words import Word
+from checkout_integration.display import amount_text
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.address import is_secure
-from checkout_integration.protocol.values import minor_units
 
 NOTHING = "–"
 LONGEST = 2_000
@@ -44,10 +44,7 @@ def money(amount: Decimal | None, currency: str | None) -> str:
     """An amount with the places that its currency has, more where it has more; "–" when unknown."""
     if amount is None:
         return NOTHING
-    places = minor_units(currency or "")
-    exact = amount.normalize()
-    told = -int(exact.as_tuple().exponent)
-    digits = format(exact, f".{max(told, places or 0, 0)}f")
+    digits = amount_text(amount, currency or "")
     return f"{digits}\N{NO-BREAK SPACE}{visible(currency)}" if currency else digits
 
 

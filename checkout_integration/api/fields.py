@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
@@ -11,7 +10,6 @@ from checkout_integration import display
 from checkout_integration.conf import app_settings
 from checkout_integration.models import Checkout, OrderItem
 from checkout_integration.protocol.form import safe_address
-from checkout_integration.protocol.values import fits_places, minor_units
 
 
 class AmountField(serializers.CharField):
@@ -27,7 +25,7 @@ class AmountField(serializers.CharField):
         amount: Any = super().get_attribute(instance)
         if amount is None:
             return None
-        return amount_text(amount, (getattr(instance, self.currency) or "") if self.currency else "")
+        return display.amount_text(amount, (getattr(instance, self.currency) or "") if self.currency else "")
 
 
 class AddressField(serializers.CharField):
@@ -75,15 +73,6 @@ class ActivationCodeField(serializers.CharField):
         """The code, or None."""
         order: Any = instance.order
         return instance.code or None if order.is_paid else None
-
-
-def amount_text(amount: Decimal, currency: str) -> str:
-    """Plain digits: with the places of the currency where it has some and they suffice, else without zeros at the end."""
-    places = minor_units(currency)
-    if places is not None and fits_places(amount, currency):
-        return f"{amount:.{places}f}"
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _linkable(address: object) -> str:

@@ -47,6 +47,7 @@ class Project:
     historic_margin: int = 86400
     reference_key: str = "checkout_reference"
     return_url: str = ""
+    return_continue_url: str = "/"
     dynamic_urls: bool = False
     allow_http_loopback: bool = False
     timeout: float = 30.0

@@ -57,6 +57,13 @@ def _is_web_address_or_empty(value: object) -> bool:
     )
 
 
+def _is_page(value: object) -> bool:
+    """Whether a link may lead there: a path of this site, or a web address."""
+    if not isinstance(value, str) or not value or not value.isprintable() or "\\" in value:
+        return False
+    return (value[0] == "/" and value[:2] != "//") or _is_web_address_or_empty(value)
+
+
 _ON_OR_OFF: Final = Shape(fits=lambda value: isinstance(value, bool), mend="True or False (not to text)")
 _SECONDS: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
 _PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: letters, digits, _ . - [ ]")
@@ -85,5 +92,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "VERSION_HEADER": _text(r"[!#$%&'*+.^`|~\w-]+", "the name of a header"),
     "API_VERSION": _text(r"[!-~]+", 'a version as text, such as "1.0"'),
     "REFERENCE_KEY": _text(r"[ -~]{1,255}", "text of 1 to 255 printable characters"),
+    "RETURN_CONTINUE_URL": Shape(fits=_is_page, mend='a path of this site, such as "/", or a web address'),
     "RETURN_URL": Shape(fits=_is_web_address_or_empty, mend='a complete web address, or to ""'),
 }

@@ -13,7 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from checkout_integration.display import csp_nonce
+from checkout_integration.conf import app_settings
+from checkout_integration.display import amount_text, csp_nonce
 from checkout_integration.flows.returning import ask_once, checkout_of
 from checkout_integration.models import Checkout
 from checkout_integration.views.handing_over import JsonHandingOver
@@ -66,12 +67,25 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "order": order,
         "heading": heading,
         "message": message,
-        "price": checkout.price,
+        "price": _price(checkout),
         "is_pending": checkout.is_payable,
         "status_url": reverse("checkout_integration:status", args=[signed]),
-        "continue_url": "/",
+        "continue_url": _continue_url(checkout),
         "csp_nonce": csp_nonce(request),
     }
+
+
+def _price(checkout: Checkout) -> str:
+    if checkout.price is None:
+        return ""
+    amount, currency = checkout.price
+    return f"{amount_text(amount, currency)} {currency}"
+
+
+def _continue_url(checkout: Checkout) -> str:
+    """RETURN_CONTINUE_URL; the start page where the checkout's project is no longer in the settings."""
+    project = app_settings().projects.get(checkout.project)
+    return project.return_continue_url if project else "/"
 
 
 def _words(checkout: Checkout) -> tuple[str, str]:

@@ -23,6 +23,10 @@ WRONG: list[tuple[str, list[object]]] = [
     ("HISTORIC_MARGIN", [-1, "86400", 0.5, None, False]),
     ("TIMEOUT", ["fast", "30", 0, -1, None, True, float("nan"), float("inf"), 3601]),
     ("ACCEPT_TEST_PAYMENTS", ["False", "", 0, 1, None]),
+    (
+        "RETURN_CONTINUE_URL",
+        ["", "shop/", "//elsewhere", "/\\elsewhere", "javascript:alert(1)", "/a\nb", None],
+    ),
     ("DYNAMIC_URLS", ["True", 1, None]),
     ("ALLOW_HTTP_LOOPBACK", ["no", 0, None]),
     ("LIST_END_PARAMETER", ["", "a b", "a=b", "a&b", None, 5]),
@@ -78,6 +82,7 @@ RIGHT: dict[str, list[object]] = {
     "VERSION_HEADER": ["x-service-api-version"],
     "API_VERSION": ["1.0", "2024-05-01"],
     "REFERENCE_KEY": ["checkout_reference", "my ref"],
+    "RETURN_CONTINUE_URL": ["/", "/shop/?from=checkout", "https://shop.invalid/"],
     "RETURN_URL": ["", "https://shop.invalid/paid/{reference}/", "http://127.0.0.1:8000/paid/"],
 }
 

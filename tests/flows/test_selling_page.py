@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from pathlib import Path
-from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +13,10 @@ from django.contrib.auth.models import AnonymousUser, User
 from checkout_integration import flows
 from checkout_integration.models import Checkout
 from checkout_integration.sandbox import Sandbox
+from tests.documents import snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "selling.md"
-BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-EXAMPLES = [dedent(body) for _, body in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
+EXAMPLES = snippets("docs/selling.md")
 
 
 def test_the_page_shows_every_option() -> None:

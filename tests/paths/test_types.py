@@ -37,7 +37,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> BlankProject:
     folder = tmp_path_factory.mktemp("typed") / "project"
     written = BlankProject.write(folder, Path(sys.executable), "http://127.0.0.1:1")
     (folder / "mypy.ini").write_text(MYPY)
-    pyright = {"include": ["mysite/settings.py", *CHECKED], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
+    pyright = {
+        "include": ["mysite/settings.py", *CHECKED],
+        "extraPaths": [str(ROOT)],
+        "typeCheckingMode": "standard",
+    }
     (folder / "pyrightconfig.json").write_text(json.dumps(pyright))
     return written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 import time_machine
@@ -99,3 +100,32 @@ def test_the_service_is_asked_once(client: Client, checkout_sandbox: Sandbox) ->
     assert client.get(status_of(other)).json()["status"] == "open"
     checkout_sandbox.payments.pay(other.order_id)
     assert client.get(status_of(other)).json()["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        ("9.99", "USD", "9.99 USD"),
+        ("5", "USD", "5.00 USD"),
+        ("500", "JPY", "500 JPY"),
+        ("1.5", "KWD", "1.500 KWD"),
+    ],
+)
+def test_the_price_has_the_places_of_its_currency(
+    client: Client, amount: str, currency: str, shown: str
+) -> None:
+    """Not those of the column."""
+    checkout = CheckoutFactory(expected_amount=Decimal(amount), currency=currency)
+    assert f"<p>{shown}</p>" in client.get(page_of(checkout)).content.decode()
+
+
+@pytest.mark.parametrize("address", ["/", "/game/", "https://game.invalid/?from=shop"])
+def test_continue_leads_where_the_shop_says(client: Client, settings: Any, address: str) -> None:
+    """RETURN_CONTINUE_URL; the start page by default."""
+    if address != "/":
+        settings.CHECKOUT_INTEGRATION = {
+            **settings.CHECKOUT_INTEGRATION,
+            "RETURN_CONTINUE_URL": address,
+        }
+    page = client.get(page_of(CheckoutFactory())).content.decode()
+    assert f'<a href="{address}" target="_top">Continue</a>' in page
