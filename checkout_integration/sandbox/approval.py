@@ -93,7 +93,7 @@ class Approval:
             id=str(uuid.uuid4()),
             event=Event.USER_VALIDATE,
             live=order.live,
-            now=self._clock.now(),
+            created_at=self._clock.now(),
             delivery_try=1,
             payload=self._documents.user(order),
         )

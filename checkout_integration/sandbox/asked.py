@@ -15,8 +15,8 @@ from checkout_integration.sandbox.typed import CARD_NUMBER, PHONE
 from checkout_integration.sandbox.wire import read_asked, read_decimal
 
 PAYING: Final = (
-    "card wallet crypto_currency secure3d saved recurring notify_sale receipt_email receipt_phone billing_country"
-    " billing_state billing_zip"
+    "card wallet crypto_currency secure3d saved recurring notify_sale notify_new_region notify_new_region_email receipt_email"
+    " receipt_phone billing_country billing_state billing_zip"
 ).split()
 """What may be told of a payment."""
 
@@ -67,12 +67,18 @@ def payment_of(asked: Asked) -> dict[str, Any]:
         "saved": asked.boolean("saved") or False,
         "recurring": asked.boolean("recurring") or False,
         "notify_sale": asked.boolean("notify_sale") or False,
+        "notify_new_region": asked.boolean("notify_new_region") or False,
+        "notify_new_region_email": asked.text("notify_new_region_email", longest=254) or "",
         "receipt_email": asked.text("receipt_email", longest=254) or "",
         "receipt_phone": asked.matching("receipt_phone", PHONE, "a phone number") or "",
         "billing_country": asked.matching("billing_country", COUNTRY, "an ISO 3166-1 alpha-2 code") or "",
         "billing_state": asked.text("billing_state", longest=6) or "",
         "billing_zip": asked.text("billing_zip", longest=16) or "",
     }
+    if told["billing_country"] == "US":
+        for name in ("billing_state", "billing_zip"):
+            if not told[name]:
+                asked.wrong(name, "is required in the USA")  # ORD-25
     asked.check()
     return told
 

@@ -47,11 +47,11 @@ class Card:
         """Return the order's `method` for a payment with this card."""
         first6, last4 = self.number[:6], self.number[-4:]
         return {
-            **method_document("Bank card", "BANKCARD", "bank_card"),
+            **method_document("Bank card", "BANKCARD"),
             "card": {
                 "first6": first6,
                 "last4": last4,
-                "masked": first6 + "*" * (len(self.number) - 10) + last4,
+                "masked": f"{first6}...{last4}",
                 "expiry_month": self.expiry_month,
                 "expiry_year": self.expiry_year,
                 "brand": _BRANDS.get(self.number[0], "CARD"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
@@ -25,6 +25,8 @@ class Product:
         kind: the order type that sells it: `key`, `product` or `virtual_currency`.
         units: of virtual currency that are in the package; None for as many as its price buys.
         images: addresses of pictures.
+        url: address of the product's page.
+        metadata: string-valued attributes set when the product was created (ITM-06).
     """
 
     id: str
@@ -36,6 +38,8 @@ class Product:
     description: str = ""
     images: tuple[str, ...] = ()
     units: Decimal | None = None
+    url: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def generated_product(product_id: str, kind: OrderType, currency: str) -> Product:
@@ -88,10 +92,20 @@ def _product_of(
     kind: str = OrderType.PRODUCT,
     images: Sequence[str] = (),
     units: Decimal | str | None = None,
+    metadata: Mapping[str, str] | None = None,
     **texts: str,
 ) -> Product:
-    counted = None if units is None else Decimal(units)
-    return Product(price=Decimal(price), kind=OrderType(kind), images=tuple(images), units=counted, **texts)
+    attributes = dict(metadata or {})
+    if not all(isinstance(value, str) for value in attributes.values()):
+        raise TypeError("metadata holds texts")
+    return Product(
+        price=Decimal(price),
+        kind=OrderType(kind),
+        images=tuple(images),
+        units=None if units is None else Decimal(units),
+        metadata=attributes,
+        **texts,
+    )
 
 
 def activation_code(order_id: str, product_id: str) -> str:

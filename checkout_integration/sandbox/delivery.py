@@ -1,4 +1,4 @@
-"""The threads that deliver notifications: 200 or 204 is taken, anything else comes again (field notes, delivery)."""
+"""The threads that deliver notifications: what is not acknowledged comes again (EVT-09)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from checkout_integration.sandbox.store import Store
 from checkout_integration.sandbox.unreliable_delivery import HELD, kept_back
 from checkout_integration.sandbox.unreliable_shape import in_old_shape
 
-_TAKEN: Final = {200, 204}
 _THREADS: Final = 4
 _LONGEST_NAP: Final = 60.0
 
@@ -177,7 +176,7 @@ class DeliveryThreads:
             id=delivery.notification_id,
             event=delivery.event,
             live=order.live,
-            now=self._clock.now(),
+            created_at=self._clock.now() if self._profile.attempt_is_created_at else delivery.created_at,
             delivery_try=delivery.delivery_try,
             payload=read_json(delivery.object),
             expires_at=last if project.tells_expiry else None,
@@ -185,7 +184,7 @@ class DeliveryThreads:
         return write_json(in_old_shape(message) if kind is FaultKind.OLD_SHAPE else message).encode()
 
     def _conclude(self, order: Order, project: SandboxProject, delivery: Delivery, answer: Answer) -> None:
-        if answer.status in _TAKEN:
+        if answer.status in self._profile.acknowledging:
             self._outgoing.settle(delivery, "delivered", answer.status)
         elif (wait := project.next_wait(delivery.delivery_try)) is not None:
             self._outgoing.postpone(delivery, answer.status, self._clock.now(), wait)

@@ -12,14 +12,14 @@ from checkout_integration.sandbox.failure import RefusedError
 from checkout_integration.sandbox.form_pages import end_page, message_page, receipt_page
 from checkout_integration.sandbox.form_view import FormView, not_found, to_form
 from checkout_integration.sandbox.json_text import NotJsonError, read_json
-from checkout_integration.sandbox.visit import note_visit
+from checkout_integration.sandbox.visit import ORIGIN, note_visit
 from checkout_integration.sandbox.wire import page_answer
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 # What an address may say of how the form is shown, whatever it makes the order from.
-_SHOWN_WITH = ("form_mode", "language", "view_scheme")
+_SHOWN_WITH = ("form_mode", "language", "view_scheme", *ORIGIN)
 
 
 class Form:

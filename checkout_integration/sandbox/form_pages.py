@@ -43,8 +43,9 @@ def end_page(order: Order, *, expired: bool) -> Markup:
         if order.paid:
             text = "It was cancelled after the payment. Ask the seller for your money."
             return _failed_page(order, "Payment cancelled", text, "", again=False)
+        reason = (order.cancellation or {}).get("reason", "")
         return _failed_page(
-            order, "Payment cancelled", "Nothing was charged.", "paymentCancelled", again=False
+            order, "Payment cancelled", f"{reason}. Nothing was charged.", "paymentCancelled", again=False
         )
     if expired:
         text = "This form was open for too long. Nothing was charged."

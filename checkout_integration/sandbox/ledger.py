@@ -10,21 +10,29 @@ from typing import Final, Protocol
 
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.moments import to_microseconds
-from checkout_integration.sandbox.order import Order, read_sheet, write_sheet
+from checkout_integration.sandbox.order import Order, one_line, read_sheet, write_sheet
 from checkout_integration.sandbox.page_marks import Filter, PageMarks, Place
 from checkout_integration.sandbox.store import Store
 
 _BEFORE_ALL: Final = -(2**62)
 
 
+State = tuple[str, bool | None]
+"""A status, and whether only items of reversals have it (True), only orders (False), or both (None)."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Search:
-    """What the transactions list looks for; every part narrows, None and () do not (EP3-03 to EP3-11)."""
+    """What the transactions list looks for; every part narrows, None does not (EP3-03 to EP3-11).
+
+    `account` is the customer's whole identifier in the merchant project, `customer` a part of what is known of them.
+    """
 
     project_ids: Sequence[str]
     id: str | None = None
-    statuses: Sequence[str] | None = None
+    states: Sequence[State] | None = None
     account: str | None = None
+    customer: str | None = None
     invoice_id: str | None = None
     date_from: datetime | None = None
     date_to: datetime | None = None
@@ -59,14 +67,17 @@ def _conditions(search: Search) -> tuple[str, list[object]]:
     if search.id is not None:
         clauses.append("id = ?")
         values.append(search.id)
-    if search.statuses is not None:
-        # WHY: `processed` also finds paid orders that were reversed later (field notes).
-        also_reversed = int(OrderStatus.PROCESSED in search.statuses)
-        clauses.append(f"(status IN ({_marks(search.statuses)}) OR (? AND paid AND NOT reversal))")
-        values += [*search.statuses, also_reversed]
+    if search.states is not None:
+        clauses.append(
+            f"({' OR '.join(['(status = ? AND reversal = coalesce(?, reversal))'] * len(search.states))})"
+        )
+        values += [value for state in search.states for value in state]
     if search.account is not None:
-        clauses.append("instr(account, ?) > 0")
+        clauses.append("account = ?")
         values.append(search.account)
+    if search.customer is not None:
+        clauses.append("(instr(customer, ?) > 0 OR instr(id, ?) > 0)")
+        values += [one_line(search.customer).casefold()] * 2
     if search.invoice_id is not None:
         clauses.append("seq IN (SELECT seq FROM order_metadata WHERE value = ?)")
         values.append(search.invoice_id)
@@ -101,8 +112,8 @@ class Ledger:
     def _insert(self, connection: sqlite3.Connection, order: Order) -> None:
         self._marks.forget()
         cursor = connection.execute(
-            "INSERT INTO orders (id, project_id, status, paid, reversal, account, created_at, sheet)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO orders (id, project_id, status, paid, reversal, account, customer, created_at, sheet)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 order.id,
                 order.project_id,
@@ -110,6 +121,7 @@ class Ledger:
                 order.paid,
                 order.reversal,
                 order.account,
+                order.customer,
                 to_microseconds(order.created_at),
                 write_sheet(order),
             ),
@@ -124,8 +136,8 @@ class Ledger:
         with self._store.transaction() as connection:
             self._marks.forget()
             connection.execute(
-                "UPDATE orders SET status = ?, paid = ?, account = ?, sheet = ? WHERE id = ?",
-                (order.status, order.paid, order.account, write_sheet(order), order.id),
+                "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, sheet = ? WHERE id = ?",
+                (order.status, order.paid, order.account, order.customer, write_sheet(order), order.id),
             )
 
     def find(self, order_id: str) -> Order | None:

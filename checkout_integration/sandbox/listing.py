@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,13 +15,18 @@ from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT,
 from checkout_integration.sandbox.documents import Context, Documents
 from checkout_integration.sandbox.error_codes import Case
 from checkout_integration.sandbox.failure import RefusedError
-from checkout_integration.sandbox.ledger import Search, Searchable
+from checkout_integration.sandbox.ledger import Search, Searchable, State
 from checkout_integration.sandbox.moments import read_filter_moment
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.project import Projects, SandboxProject
 from checkout_integration.sandbox.signing import same_secret
 
 LIMIT_MAX: Final = 1000  # field notes
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_FOUND_IN_THE_FIELD: Final[Mapping[str, list[State]]] = {
+    OrderStatus.PROCESSED: [(OrderStatus.PROCESSED, None), (OrderStatus.REFUNDED, False)],
+    OrderStatus.REFUNDED: [(OrderStatus.REFUNDED, True)],
+}
 _LARGEST_OFFSET: Final = 2**62
 
 
@@ -69,16 +76,18 @@ class Listing:
     def _search(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
         visible = self._projects.of_merchant(project.merchant)
         asked = self._array(query, "project")
+        account = query.get("account") or None
         date_from, date_to = self._period(query)
         return Search(
             project_ids=visible if asked is None else [each for each in visible if each in asked],
-            id=query.get("id") or None,
-            statuses=self._statuses(query),
-            account=query.get("account") or None,
+            id=self._id(query),
+            states=self._states(query),
+            account=None if self._profile.account_finds_parts else account,
+            customer=account if self._profile.account_finds_parts else None,
             invoice_id=query.get("invoice_id") or None,
             date_from=date_from,
             date_to=date_to,
-            limit=whole_number(query, "limit", TRANSACTIONS_LIMIT_DEFAULT, 1, LIMIT_MAX),
+            limit=self._limit(query),
             offset=whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
         )
 
@@ -89,12 +98,25 @@ class Listing:
             values += query.getlist(name)
         return values or None
 
-    def _statuses(self, query: MultiDict[str, str]) -> list[str] | None:
+    def _id(self, query: MultiDict[str, str]) -> str | None:
+        order_id = query.get("id") or None
+        if order_id and self._profile.id_is_uuid and not _UUID.fullmatch(order_id):
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "id: must be a UUID")
+        return order_id
+
+    def _states(self, query: MultiDict[str, str]) -> list[State] | None:
+        """Return what the status filter finds: in the field a refund is found by its own item, its order by `processed`."""
         statuses = self._array(query, "status")
-        unknown = set(statuses or ()) - set(OrderStatus)
-        if unknown and self._profile.unknown_status_refused:
+        if set(statuses or ()) - set(OrderStatus):
             raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "status: unknown value")
-        return statuses
+        if statuses is None:
+            return None
+        found = _FOUND_IN_THE_FIELD if self._profile.reversal_is_second_item else {}
+        return [state for status in statuses for state in found.get(status, [(status, None)])]
+
+    def _limit(self, query: MultiDict[str, str]) -> int:
+        zero = 0 if self._profile.zero_limit_is_default else 1
+        return whole_number(query, "limit", 0, zero, LIMIT_MAX) or TRANSACTIONS_LIMIT_DEFAULT
 
     def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
         """Return both ends; a second `project_date_from` is the end too, as the specification lists it (EP3-08)."""

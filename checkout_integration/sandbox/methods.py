@@ -35,7 +35,7 @@ class Wallet:
     def method(self) -> dict[str, Any]:
         """Return the order's `method` with the wallet filled."""
         return {
-            **method_document("Wallet", "WALLET", "wallet"),
+            **method_document("Wallet", "WALLET"),
             "wallet": {"brand": self.brand, "account": self.account},
         }
 
@@ -54,20 +54,20 @@ class CryptoCurrency:
     def method(self) -> dict[str, Any]:
         """Return the order's `method` with the crypto currency filled."""
         return {
-            **method_document("Crypto currency", "CRYPTO", "crypto"),
+            **method_document("Crypto currency", "CRYPTO"),
             "crypto_currency": {"brand": self.brand, "address": self.address},
             "refund_allowed": False,
         }
 
 
-def method_document(title: str, external_id: str, kind: str) -> dict[str, Any]:
+def method_document(title: str, kind: str) -> dict[str, Any]:
     """Return a `method` in which nothing of one kind is filled yet."""
     return {
         "title": title,
-        "external_id": external_id,
-        "payment_system_id": f"sandbox-{kind.removeprefix('bank_')}s",
+        "external_id": kind,
+        "payment_system_id": f"sandbox-{kind.lower()}",
         "type": kind,
-        "handler": "sandbox",
+        "handler": f"sandbox_{kind.lower()}",
         "saved": False,
         "card": None,
         "wallet": None,

@@ -165,8 +165,8 @@ def _item_of(product: Product, now: datetime) -> dict[str, Any]:
         "amount": product.price,
         "currency": product.currency,
         "images": list(product.images),
-        "url": "",
-        "metadata": {},
+        "url": product.url,
+        "metadata": dict(product.metadata),
         "created_at": write_moment(now),
         "updated_at": write_moment(now),
     }

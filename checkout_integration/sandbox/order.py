@@ -98,6 +98,17 @@ class Order:
         """The customer's identifier in the merchant project, which the list's `account` filter searches."""
         return str(self.user.get("external_id") or "")
 
+    @property
+    def customer(self) -> str:
+        """What a part of is found by `account` in the field, one a line, without regard to case."""
+        method = self.method or {}
+        paid_with = [
+            (method.get(kind) or {}).get(name)
+            for kind, name in (("card", "masked"), ("wallet", "account"), ("crypto_currency", "address"))
+        ]
+        known = [*(self.user.get(name) for name in ("external_id", "phone", "email")), *paid_with]
+        return "\n".join(one_line(text) for text in known if text).casefold()
+
 
 NO_USER: Final[dict[str, Any]] = {
     "id": "",
@@ -111,7 +122,17 @@ NO_USER: Final[dict[str, Any]] = {
     "ip": "",
     "locale": "",
     "address": None,
+    "metadata": None,
+    "notify_new_region": False,
+    "notify_new_region_email": "",
 }
+
+
+def one_line(text: str) -> str:
+    """Return the text without line breaks, which separate the facts that `customer` holds."""
+    return text.replace("\n", " ")
+
+
 _COLUMNS: Final = {"id", "project_id", "status", "paid", "reversal"}
 _MONEY: Final = {
     "amount",

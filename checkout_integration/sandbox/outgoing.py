@@ -26,6 +26,7 @@ class Delivery:
     notification_id: str
     event: Event
     object: str
+    created_at: datetime
     due_at: datetime
     delivery_try: int
     state: str
@@ -37,15 +38,16 @@ class Delivery:
             "notification_id": self.notification_id,
             "event": self.event,
             "state": self.state,
+            "created_at": write_moment(self.created_at),
             "delivery_try": self.delivery_try,
             "due_at": write_moment(self.due_at),
             "answer": self.answer,
         }
 
 
-def notification_id(order_id: str, event: Event) -> str:
-    """Return the id of every message of this event of this order, retries and re-sends included (field notes)."""
-    return hashlib.sha256(f"{order_id}/{event}".encode()).hexdigest()[:32]
+def notification_id(order_id: str, event: Event, occurrence: int) -> str:
+    """Return the id of every message of one event of one order, retries and re-sends included (WHK-01)."""
+    return hashlib.sha256(f"{order_id}/{event}/{occurrence}".encode()).hexdigest()[:32]
 
 
 class Outgoing:
@@ -60,21 +62,32 @@ class Outgoing:
             connection.execute("UPDATE deliveries SET state = 'due' WHERE state = 'running'")
 
     def enqueue(self, order: Order, event: Event, now: datetime) -> None:
-        """Queue a message with the order as it is now; inside the transaction that changed it."""
+        """Queue the message of a new event with the order as it is now; inside the transaction that changed it."""
+        past = {each.notification_id for each in self.of_order(order.id) if each.event is event}
+        occurrence = len(past) if self._profile.event_ids else 0
+        self._insert(order, event, notification_id(order.id, event, occurrence), now, now)
+
+    def enqueue_again(self, order: Order, event: Event, now: datetime) -> None:
+        """Queue the newest message of a past event once more, with the same id and the order as it is now."""
+        newest = [each for each in self.of_order(order.id) if each.event is event][-1]
+        self._insert(order, event, newest.notification_id, newest.created_at, now)
+
+    def _insert(self, order: Order, event: Event, id: str, created_at: datetime, due_at: datetime) -> None:
         if not order.webhook_url:
             return
         status = self._profile.success_status if event is Event.PAYMENT_SUCCESS else None
         payload = self._documents.order(order, Context.WEBHOOK, status=status)
         with self._store.transaction() as connection:
             connection.execute(
-                "INSERT INTO deliveries (order_id, notification_id, event, object, due_at)"
-                " VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO deliveries (order_id, notification_id, event, object, created_at, due_at)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     order.id,
-                    notification_id(order.id, event),
+                    id,
                     event,
                     write_json(payload),
-                    to_microseconds(now),
+                    to_microseconds(created_at),
+                    to_microseconds(due_at),
                 ),
             )
 
@@ -163,6 +176,7 @@ def _delivery_of(row: sqlite3.Row) -> Delivery:
         notification_id=row["notification_id"],
         event=Event(row["event"]),
         object=row["object"],
+        created_at=from_microseconds(row["created_at"]),
         due_at=from_microseconds(row["due_at"]),
         delivery_try=row["delivery_try"],
         state=row["state"],

@@ -43,6 +43,7 @@ _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
 _CONSENTS: Final[Mapping[str, str]] = {
     "saved": "Save this method for next time",
     "notify_sale": "Tell me about sales by e-mail",
+    "notify_new_region": "Tell me by e-mail when payments open in new regions",
 }
 _RECURRING: Final[Mapping[str, str]] = {"recurring": "Renew this payment automatically"}
 _WRONG: Final = Markup(

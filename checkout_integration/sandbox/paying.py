@@ -19,6 +19,7 @@ from checkout_integration.sandbox.form_pages import code_page
 from checkout_integration.sandbox.form_view import FormView, not_found, to_form
 from checkout_integration.sandbox.order import Order
 from checkout_integration.sandbox.pay_page import STALE
+from checkout_integration.sandbox.payments import PaymentDetails
 from checkout_integration.sandbox.tax import with_tax
 from checkout_integration.sandbox.typed import Typed, read_typed
 from checkout_integration.sandbox.wire import page_answer
@@ -64,7 +65,7 @@ class Paying:
             return to_form(order.id)  # the page says how the order stands
 
     def _attempt(self, order: Order, typed: Typed, form: Mapping[str, str]) -> Response:
-        consent = self._sandbox.payments.ask(order.id)
+        consent = self._sandbox.payments.ask(order.id, **self._details(order, typed))
         if consent is not Consent.GIVEN:
             kept = {name: form[name] for name in _KEPT_SHOWN if form.get(name)}
             return to_form(order.id, refused=consent, **kept)
@@ -99,18 +100,8 @@ class Paying:
 
     def _conclude(self, order: Order, typed: Typed) -> Response:
         """Pay after the merchant's consent."""
-        asked = self._view.asks_address(order)
-        self._sandbox.payments.pay(
-            order.id,
-            typed.method,
-            approved=True,
-            saved=typed.saved,
-            recurring=typed.recurring,
-            notify_sale=typed.notify_sale,
-            receipt_email=typed.email,
-            receipt_phone=typed.phone,
-            billing_country=typed.country if asked else "",
-            billing_state=typed.state if asked else "",
-            billing_zip=typed.zip if asked else "",
-        )
+        self._sandbox.payments.pay(order.id, typed.method, approved=True, **self._details(order, typed))
         return to_form(order.id)
+
+    def _details(self, order: Order, typed: Typed) -> PaymentDetails:
+        return typed.details(with_address=self._view.asks_address(order))

@@ -37,6 +37,8 @@ class PaymentDetails(TypedDict, total=False):
     saved: bool
     recurring: bool
     notify_sale: bool
+    notify_new_region: bool
+    notify_new_region_email: str
     receipt_email: str
     receipt_phone: str
     billing_country: str
@@ -74,7 +76,7 @@ class Payments:
             RefusedError: 404 no such order, 409 not in `created` or no renewals with this method, 410 the form has expired.
         """
         method = method or Card()
-        if not approved and self.ask(order_id) is not Consent.GIVEN:
+        if not approved and self.ask(order_id, **details) is not Consent.GIVEN:
             return Outcome.REFUSED
         # RACE: the merchant was asked outside the transaction, so the order is read again inside it.
         with self._moves.transaction():
@@ -86,13 +88,35 @@ class Payments:
                 self._moves.change(self._moves.rejected(order, *decline), Event.PAYMENT_CANCEL)
         return Outcome.PAID if decline is None else Outcome.DECLINED
 
-    def ask(self, order_id: str) -> Consent:
+    def ask(self, order_id: str, **details: Unpack[PaymentDetails]) -> Consent:
         """Ask the merchant in pre-approval mode whether the customer may pay (EVT-02); outside any transaction.
+
+        By the specification a refusal cancels the payment; deployed services leave the order open.
 
         Raises:
             RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
         """
-        return self._approval.ask(self._moves.open_order(order_id))
+        consent = self._approval.ask(_agreed_by(self._moves.open_order(order_id), details))
+        if consent is not Consent.GIVEN and self._moves.profile.refusal_cancels:
+            self._cancel_refused(order_id)
+        return consent
+
+    def _cancel_refused(self, order_id: str) -> None:
+        # RACE: the merchant was asked outside the transaction, and the order may have ended meanwhile.
+        with self._moves.transaction():
+            order = self._moves.order(order_id)
+            if order.status == OrderStatus.CREATED:
+                self._cancel(order, "20", "The merchant did not approve the customer")
+
+    def _cancel(self, order: Order, code: str, reason: str) -> None:
+        canceled = replace(
+            order,
+            status=OrderStatus.CANCELED,
+            canceled=True,
+            canceled_at=self._moves.end_of(order),
+            cancellation={"code": code, "reason": reason},
+        )
+        self._moves.change(canceled, Event.PAYMENT_CANCEL)
 
     def decline(self, order_id: str) -> None:
         """Let the payment system reject the payment (STA-05)."""
@@ -106,14 +130,7 @@ class Payments:
             order = self._moves.order(order_id)
             if not (after_payment and order.status == OrderStatus.PROCESSED):
                 order = self._moves.open_order(order_id, may_be_expired=True)
-            canceled = replace(
-                order,
-                status=OrderStatus.CANCELED,
-                canceled=True,
-                canceled_at=self._moves.end_of(order),
-                cancellation={"code": "01", "reason": "Canceled by the customer"},
-            )
-            self._moves.change(canceled, Event.PAYMENT_CANCEL)
+            self._cancel(order, "01", "Canceled by the customer")
 
     def refund(self, order_id: str, *, amount: Decimal | None = None, reason: str = "") -> None:
         """Refund a processed order: `amount`, or what is left of the charge; several parts are possible (STA-06)."""
@@ -139,18 +156,26 @@ class Payments:
             events = [each.event for each in self._moves.outgoing.of_order(order_id)]
             if not events or (event is not None and event not in events):
                 raise RefusedError(409, Case.NOTHING_TO_RESEND, "nothing to send again")
-            self._moves.outgoing.enqueue(order, event or events[-1], self._moves.now())
+            self._moves.outgoing.enqueue_again(order, event or events[-1], self._moves.now())
 
     def is_expired(self, order: Order) -> bool:
         """Whether the order can no longer be paid because its form has run out."""
         return self._moves.is_expired(order)
 
 
+def _agreed_by(order: Order, details: PaymentDetails) -> Order:
+    """Return the order with the customer's consent to a newsletter, which user.validate carries (USR-13, USR-14)."""
+    consent = details.get("notify_new_region", False)
+    email = details.get("notify_new_region_email", "") if consent else ""
+    user = {**order.user, "notify_new_region": consent, "notify_new_region_email": email}
+    return replace(order, user=user)
+
+
 def _paid_by(order: Order, method: PaymentMethod, details: PaymentDetails) -> Order:
     """Return the order with what the customer has said."""
     country = details.get("billing_country", "")
     order = replace(
-        order,
+        _agreed_by(order, details),
         method=method.method() | {"saved": details.get("saved", False)},
         agreement_accepted=True,
         notify_sale=details.get("notify_sale", False),

@@ -22,18 +22,31 @@ class Profile:
         framework_errors_short: errors of the framework carry a message alone.
         details_always: every error object has `details`, "" where there is nothing to add (ERR-03).
         unneeded_signature_checked: a signature is looked at where the request needs none, too (AUT-02, AUT-06).
-        plain_arrays: the list reads `status=` and `project=` as well as the bracketed names.
-        unknown_status_refused: an unknown value of the list's status filter is a 400.
-        reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own.
+        plain_arrays: the list reads `status=` and `project=` as well as the bracketed names (EP3-04, EP3-05).
+        id_is_uuid: the list refuses an `id` that is no UUID (EP3-03).
+        zero_limit_is_default: the list takes `limit=0` for no limit given (EP3-10).
+        account_finds_parts: the list's `account` finds a part of what is known of the customer, not `account` alone (EP3-06).
+        reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own; the status filter
+            `processed` finds refunded originals too, and `refunded` finds the items of refunds only.
         chargeback_listed_as_refunded: a chargeback's list item says `refunded` true.
         success_status: `status` inside payment.success.
         product_type: what an order object calls the type `product` (ORD-35).
         zero_time: how "never" is written.
-        empty_is_null: empty nested objects are written as null.
+        empty_is_null: empty nested objects are written as null, and empty members of an address are left out.
         decline_has_cancellation: a declined payment carries a filled `cancellation`.
+        refusal_cancels: a refused user.validate cancels the order, which else stays `created` (EVT-02).
         unacknowledged_is_rejected: a payment whose notification nobody took turns `rejected`.
-        breakdown_in_webhook: notifications carry `net_revenue` and `fee`.
+        acknowledging: the statuses by which a merchant takes a notification (EVT-09).
+        attempt_is_created_at: `created_at` of a notification is the time of the attempt, not of the event (WHK-05).
+        event_ids: notifications of two refunds of one order have two ids, not one (WHK-01).
+        breakdown_in_list: list rows carry `net_revenue` and `fee`.
+        seller_tax_in_original: `original_amount` includes the VAT that a seller pays (ORD-33).
+        receipt_numbers: receipts have a number (ORD-14, RFD-05); `refund_codes`: refunds have a code (RFD-04).
+        user_in_orders_short: the user of an order has neither `object` nor the consent to a newsletter, which come with
+            user.validate only.
+        handler_in_notifications: notifications carry `method.handler`, not the list alone (MTH-05).
         platform_key: what an item calls the platform of its activation code.
+        code_always: items carry code and platform always, "" when there is none (ITM-07, ITM-08).
         agreement_extras: orders carry identifiers of the recurring agreement's subscription and plan.
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
@@ -51,7 +64,9 @@ class Profile:
     details_always: bool
     unneeded_signature_checked: bool
     plain_arrays: bool
-    unknown_status_refused: bool
+    id_is_uuid: bool
+    zero_limit_is_default: bool
+    account_finds_parts: bool
     reversal_is_second_item: bool
     chargeback_listed_as_refunded: bool
     success_status: str
@@ -59,9 +74,19 @@ class Profile:
     zero_time: str
     empty_is_null: bool
     decline_has_cancellation: bool
+    refusal_cancels: bool
     unacknowledged_is_rejected: bool
-    breakdown_in_webhook: bool
+    acknowledging: frozenset[int]
+    attempt_is_created_at: bool
+    event_ids: bool
+    breakdown_in_list: bool
+    seller_tax_in_original: bool
+    receipt_numbers: bool
+    refund_codes: bool
+    user_in_orders_short: bool
+    handler_in_notifications: bool
     platform_key: str
+    code_always: bool
     agreement_extras: bool
     item_extras: bool
     whole_seconds: bool
@@ -80,7 +105,9 @@ FIELD: Final = Profile(
     details_always=False,
     unneeded_signature_checked=False,
     plain_arrays=False,
-    unknown_status_refused=False,
+    id_is_uuid=True,
+    zero_limit_is_default=True,
+    account_finds_parts=True,
     reversal_is_second_item=True,
     chargeback_listed_as_refunded=False,
     success_status="created",
@@ -88,9 +115,19 @@ FIELD: Final = Profile(
     zero_time="0001-01-01T00:00:00Z",
     empty_is_null=True,
     decline_has_cancellation=True,
+    refusal_cancels=False,
     unacknowledged_is_rejected=True,
-    breakdown_in_webhook=False,
+    acknowledging=frozenset({200, 204}),
+    attempt_is_created_at=True,
+    event_ids=False,
+    breakdown_in_list=False,
+    seller_tax_in_original=True,
+    receipt_numbers=False,
+    refund_codes=False,
+    user_in_orders_short=True,
+    handler_in_notifications=True,
     platform_key="platform_id",
+    code_always=True,
     agreement_extras=True,
     item_extras=True,
     whole_seconds=False,
@@ -109,7 +146,9 @@ SPEC: Final = Profile(
     details_always=True,
     unneeded_signature_checked=True,
     plain_arrays=True,
-    unknown_status_refused=True,
+    id_is_uuid=False,
+    zero_limit_is_default=False,
+    account_finds_parts=False,
     reversal_is_second_item=False,
     chargeback_listed_as_refunded=True,
     success_status="processed",
@@ -117,9 +156,19 @@ SPEC: Final = Profile(
     zero_time="",
     empty_is_null=False,
     decline_has_cancellation=False,
+    refusal_cancels=True,
     unacknowledged_is_rejected=False,
-    breakdown_in_webhook=True,
+    acknowledging=frozenset({200}),
+    attempt_is_created_at=False,
+    event_ids=True,
+    breakdown_in_list=True,
+    seller_tax_in_original=False,
+    receipt_numbers=True,
+    refund_codes=True,
+    user_in_orders_short=False,
+    handler_in_notifications=False,
     platform_key="platform",
+    code_always=False,
     agreement_extras=False,
     item_extras=False,
     whole_seconds=True,

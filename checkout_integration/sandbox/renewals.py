@@ -41,7 +41,7 @@ class Renewals:
         with self._moves.transaction():
             order = self._moves.order(order_id)
             if not (order.paid and order.recurring_id):
-                raise RefusedError(409, "sb000009", "the order has no recurring agreement")
+                raise RefusedError(409, "sb000013", "the order has no recurring agreement")
             renewal = self._new_order(order)
             self._moves.ledger.add(renewal)
             if declined:
@@ -66,7 +66,7 @@ def agree(order: Order) -> Order:
         RefusedError: 409, the payment method allows no recurring payments.
     """
     if not (order.method or {}).get("recurring_allowed"):
-        raise RefusedError(409, "sb000009", "the payment method allows no recurring payments")
+        raise RefusedError(409, "sb000013", "the payment method allows no recurring payments")
     plan = f"{order.project_id}/{order.type}/{order.original_amount}/{order.currency}"
     return replace(
         order,

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-_SCHEMA: Final = """
+_VERSION: Final = 2
+"""Of the tables; goes up whenever they change."""
+_SCHEMA: Final = f"""
+PRAGMA user_version = {_VERSION};
 CREATE TABLE IF NOT EXISTS orders (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -18,6 +21,7 @@ CREATE TABLE IF NOT EXISTS orders (
     paid INTEGER NOT NULL,
     reversal INTEGER NOT NULL,
     account TEXT NOT NULL,
+    customer TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     sheet TEXT NOT NULL
 );
@@ -32,6 +36,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
     notification_id TEXT NOT NULL,
     event TEXT NOT NULL,
     object TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
     due_at INTEGER NOT NULL,
     delivery_try INTEGER NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT 'due',
@@ -57,7 +62,15 @@ class Store:
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._check_version()
         self._connection.executescript(_SCHEMA)
+
+    def _check_version(self) -> None:
+        """Refuse the file of another version: it holds nothing but play money, so it is not converted."""
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and version != _VERSION:
+            raise sqlite3.DatabaseError("another version of the sandbox made it")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -113,7 +113,7 @@ class TestingCases:
             id=str(uuid.uuid4()),
             event=event,
             live=project.live,
-            now=now,
+            created_at=now,
             delivery_try=1 if about_user else 0,
             payload=self._documents.user(order) if about_user else self._payload(order, case),
         )

@@ -16,6 +16,7 @@ from checkout_integration.sandbox.methods import (
     PaymentMethod,
     Wallet,
 )
+from checkout_integration.sandbox.payments import PaymentDetails
 from checkout_integration.sandbox.tax import COUNTRIES
 
 METHODS: Final = {"card": "Card", "wallet": "Wallet", "crypto": "Crypto currency"}
@@ -37,6 +38,7 @@ class Typed:
         saved: the method is to be kept for next time (MTH-06).
         recurring: the buyer agrees to renewals (ORD-46).
         notify_sale: the buyer wants to hear of sales (ORD-19).
+        notify_new_region: the buyer wants to hear of new regions (USR-13).
         problems: field name to what is wrong with it, in words.
     """
 
@@ -49,7 +51,23 @@ class Typed:
     saved: bool
     recurring: bool
     notify_sale: bool
+    notify_new_region: bool
     problems: dict[str, str] = field(default_factory=dict)
+
+    def details(self, *, with_address: bool) -> PaymentDetails:
+        """Return what `Payments.pay` is given beside the method; the address where the form asked for it."""
+        return {
+            "saved": self.saved,
+            "recurring": self.recurring,
+            "notify_sale": self.notify_sale,
+            "notify_new_region": self.notify_new_region,
+            "notify_new_region_email": self.email,
+            "receipt_email": self.email,
+            "receipt_phone": self.phone,
+            "billing_country": self.country if with_address else "",
+            "billing_state": self.state if with_address else "",
+            "billing_zip": self.zip if with_address else "",
+        }
 
 
 def read_typed(form: Mapping[str, str], now: datetime, *, ask_address: bool) -> Typed:
@@ -76,6 +94,7 @@ def read_typed(form: Mapping[str, str], now: datetime, *, ask_address: bool) -> 
         saved=form.get("saved") == "1",
         recurring=form.get("recurring") == "1" and _may_recur(method),
         notify_sale=form.get("notify_sale") == "1",
+        notify_new_region=form.get("notify_new_region") == "1",
         problems=problems,
     )
 

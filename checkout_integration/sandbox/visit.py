@@ -15,6 +15,8 @@ from checkout_integration.sandbox.order import Order
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
+ORIGIN: Final = ("reference", "reference_type", "utm_source", "utm_medium", "utm_campaign")
+"""What an address of the form may say of where the buyer comes from, for instance from a payment link."""
 SCHEMES: Final = {"light", "dark"}
 _BY_DESTINATION: Final = {"iframe": FormMode.IFRAME, "document": FormMode.STANDALONE}
 
@@ -59,10 +61,6 @@ def _issuer(request: Request) -> dict[str, object]:
     return {
         "url": referrer,
         "embedded": request.headers.get("Sec-Fetch-Dest") == "iframe",
-        "reference": "",
-        "reference_type": "",
-        "utm_source": request.args.get("utm_source", "")[:255],
-        "utm_medium": request.args.get("utm_medium", "")[:255],
-        "utm_campaign": request.args.get("utm_campaign", "")[:255],
+        **{name: request.args.get(name, "")[:255] for name in ORIGIN},
         "referrer_host": host,
     }

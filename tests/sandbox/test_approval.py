@@ -49,13 +49,67 @@ def test_the_customer_is_asked_about_alone(strict: Service) -> None:
 @pytest.mark.spec("EVT-02", "EVT-11")
 @pytest.mark.parametrize("status", [201, 204, 403, 500])
 def test_only_200_approves(strict: Service, status: int) -> None:
-    """Any other answer refuses: nothing is charged, nobody is told, the order stays created and can be tried again."""
+    """Any other answer refuses: nothing is charged, no message follows, the order stays created and can be tried again."""
     order_id = strict.order_id()
     strict.receiver.answers = [status]
     assert strict.act(order_id, "pay").json()["outcome"] == "refused"
     assert strict.listed().json()["items"][0]["status"] == "created"
     assert strict.receiver.events == ["user.validate"]
     assert strict.act(order_id, "pay").json()["outcome"] == "paid"
+
+
+@pytest.fixture
+def literal() -> Iterator[Service]:
+    """A sandbox whose project asks before each payment, to the letter of the specification."""
+    with running(profile="spec", mode="pre_approval") as service:
+        yield service
+
+
+@pytest.mark.spec("EVT-02", "EVT-06", "STA-08", "ORD-07", "ORD-08", "ORD-09")
+@pytest.mark.parametrize("status", [204, 403, 500])
+def test_a_refusal_cancels_by_the_specification(literal: Service, status: int) -> None:
+    """The order is canceled with time and reason, payment.cancel says so, and it cannot be paid any more."""
+    order_id = literal.order_id()
+    literal.receiver.answers = [status]
+    assert literal.act(order_id, "pay").json()["outcome"] == "refused"
+    assert literal.receiver.events == ["user.validate", "payment.cancel"]
+    order = literal.receiver.received[-1].document["object"]
+    assert (order["status"], order["canceled"]) == ("canceled", True)
+    assert order["canceled_at"] == "2026-03-04T12:00:00Z"
+    assert order["cancellation"] == {"code": "20", "reason": "The merchant did not approve the customer"}
+    assert literal.act(order_id, "pay").status_code == 409
+
+
+@pytest.mark.spec("EVT-02")
+def test_an_approved_payment_continues_by_the_specification(literal: Service) -> None:
+    """Nothing is cancelled."""
+    literal.paid()
+    assert literal.receiver.events == ["user.validate", "payment.success"]
+
+
+@pytest.mark.spec("EVT-02")
+def test_the_form_says_that_a_refusal_has_cancelled(literal: Service) -> None:
+    """The buyer reads why, and no button pays."""
+    order_id = literal.order_id()
+    literal.receiver.answers = [403]
+    page = literal.pay_form(order_id).text
+    assert "Payment cancelled" in page and "The merchant did not approve the customer." in page
+    assert 'action="/form/pay"' not in page
+
+
+def test_an_order_that_ended_meanwhile_is_not_cancelled_again(literal: Service) -> None:
+    """The refusal comes after the buyer's own cancellation, whose reason stays."""
+    order_id = literal.order_id()
+
+    def cancel_once() -> None:
+        literal.receiver.meanwhile = lambda: None
+        literal.sandbox.payments.cancel(order_id)
+
+    literal.receiver.answers, literal.receiver.meanwhile = [403], cancel_once
+    literal.act(order_id, "pay")
+    assert sorted(literal.receiver.events) == ["payment.cancel", "user.validate"]
+    order = literal.sandbox.ledger.find(order_id)
+    assert order is not None and order.cancellation == {"code": "01", "reason": "Canceled by the customer"}
 
 
 def test_each_question_has_an_id_of_its_own(strict: Service) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 import requests
 
@@ -36,8 +38,7 @@ def test_orders_come_oldest_first(history: tuple[Service, list[str]]) -> None:
         ([("status[]", "processed")], [1]),
         ([("status[]", "processed"), ("status[]", "created")], [0, 1, 2]),
         ([("status[]", "pending")], []),
-        ([("account", "anna")], [0, 1]),
-        ([("account", "nna-2")], [1]),
+        ([("account", "anna-2")], [1]),
         ([("invoice_id", "r-2")], [1]),
         ([("invoice_id", "x")], [1]),
         ([("invoice_id", "r-")], []),
@@ -83,7 +84,7 @@ def test_a_plain_status_is_ignored_in_the_field(profile: str, count: int) -> Non
 @pytest.mark.spec("EP3-12")
 def test_no_result_is_null(service: Service) -> None:
     """Nothing found is a count of 0 and null, to the byte."""
-    assert service.listed(("id", "nothing")).content == b'{"count":0,"items":null}'
+    assert service.listed(("id", str(uuid.uuid4()))).content == b'{"count":0,"items":null}'
 
 
 @pytest.mark.spec("EP3-12", "HTT-05")
@@ -91,7 +92,6 @@ def test_no_result_is_null(service: Service) -> None:
     "pair",
     [
         ("limit", "1001"),
-        ("limit", "0"),
         ("limit", "-1"),
         ("limit", "ten"),
         ("offset", "-1"),
@@ -168,14 +168,6 @@ def test_a_refund_changes_the_order_itself_by_the_specification(spec: Service) -
     spec.act(order_id, "refund")
     (item,) = spec.listed().json()["items"]
     assert (item["id"], item["status"], item["refunded"]) == (order_id, "refunded", True)
-
-
-def test_processed_finds_refunded_orders_too(field: Service) -> None:
-    """`status[]=processed` also returns a refunded original, whose own status says so."""
-    order_id = field.paid()
-    field.act(order_id, "refund")
-    (item,) = field.listed(("status[]", "processed")).json()["items"]
-    assert (item["id"], item["status"]) == (order_id, "refunded")
 
 
 def test_a_listed_chargeback_is_not_refunded_in_the_field(field: Service) -> None:

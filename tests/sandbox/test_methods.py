@@ -101,7 +101,7 @@ def test_a_wallet_pays(service: Service) -> None:
     service.pay_form(order_id, method="wallet", wallet_brand="Pocket Purse", wallet_account="ada")
     method = method_of(service)
     assert method["wallet"] == {"brand": "Pocket Purse", "account": "ada"}
-    assert (method["type"], method["card"], method["crypto_currency"]) == ("wallet", None, None)
+    assert (method["type"], method["card"], method["crypto_currency"]) == ("WALLET", None, None)
     assert method["title"] and method["external_id"] and method["payment_system_id"]
     assert method["refund_allowed"] is True
 
@@ -114,7 +114,7 @@ def test_a_crypto_currency_pays(service: Service) -> None:
     service.pay_form(order_id, method="crypto", crypto_brand="Ethereum", crypto_address="0xada")
     method = method_of(service)
     assert method["crypto_currency"] == {"brand": "Ethereum", "address": "0xada"}
-    assert (method["type"], method["card"], method["wallet"]) == ("crypto", None, None)
+    assert (method["type"], method["card"], method["wallet"]) == ("CRYPTO", None, None)
 
 
 @pytest.mark.spec("MTH-10", "HTT-11")

@@ -74,7 +74,7 @@ def test_the_sent_bytes_are_escaped(field: Service) -> None:
     assert '"amount":100,' in body
 
 
-@pytest.mark.spec("EVT-10", "EVT-12", "WHK-05", "WHK-07")
+@pytest.mark.spec("EVT-10", "EVT-12", "WHK-07")
 def test_a_refused_message_comes_again(field: Service) -> None:
     """After 600 s of virtual time, with the same id, the next delivery_try and a new created_at and signature."""
     field.receiver.answers = [500]
@@ -90,14 +90,32 @@ def test_a_refused_message_comes_again(field: Service) -> None:
     assert field.receiver.received[1].is_signed_with(SECRET)
 
 
+@pytest.mark.spec("WHK-05")
+def test_an_event_has_one_time_by_the_specification(spec: Service) -> None:
+    """`created_at` is the time of the event in each attempt and in a re-send; a later event has its own."""
+    spec.receiver.answers = [500]
+    order_id = spec.paid()
+    spec.advance(600)
+    spec.advance(60)
+    spec.act(order_id, "resend")
+    spec.act(order_id, "refund")
+    times = [each.document["created_at"][11:16] for each in spec.receiver.received]
+    assert spec.receiver.events == ["payment.success"] * 3 + ["payment.refund"]
+    assert times == ["12:00", "12:00", "12:00", "12:11"]
+
+
 @pytest.mark.spec("EVT-09", "EP5-02")
-@pytest.mark.parametrize(("status", "attempts"), [(200, 1), (204, 1), (201, 2), (202, 2), (422, 2), (503, 2)])
-def test_only_200_and_204_acknowledge(field: Service, status: int, attempts: int) -> None:
-    """Everything else is tried again."""
-    field.receiver.answers = [status]
-    field.paid()
-    field.advance(600)
-    assert len(field.receiver.received) == attempts
+@pytest.mark.parametrize(
+    ("profile", "acknowledging"), [("spec", {200}), ("field", {200, 204})], ids=["spec", "field"]
+)
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 422, 503])
+def test_which_statuses_acknowledge(profile: str, acknowledging: set[int], status: int) -> None:
+    """200 alone by the specification, in the field 204 too; everything else is tried again."""
+    with running(profile=profile) as service:
+        service.receiver.answers = [status]
+        service.paid()
+        service.advance(600)
+        assert len(service.receiver.received) == (1 if status in acknowledging else 2)
 
 
 def test_retries_end(field: Service) -> None:
@@ -151,6 +169,27 @@ def test_an_id_is_stable_for_one_event_of_one_order(field: Service) -> None:
     success, again, refund, other = (each.document["id"] for each in field.receiver.received)
     assert success == again
     assert len({success, refund, other}) == 3
+
+
+@pytest.mark.spec("WHK-01")
+def test_two_refunds_are_two_events_by_the_specification(spec: Service) -> None:
+    """Each has an id of its own, which its re-send keeps."""
+    order_id = spec.paid()
+    spec.act(order_id, "refund", amount="1")
+    spec.act(order_id, "refund", amount="2")
+    spec.act(order_id, "resend")
+    _, one, two, again = (each.document["id"] for each in spec.receiver.received)
+    assert one != two == again
+
+
+def test_two_refunds_share_an_id_in_the_field(field: Service) -> None:
+    """It is made from order and event, so the body alone tells them apart."""
+    order_id = field.paid()
+    field.act(order_id, "refund", amount="1")
+    field.act(order_id, "refund", amount="2")
+    _, one, two = (each.document for each in field.receiver.received)
+    assert one["id"] == two["id"]
+    assert one["object"]["refund"]["amount"] != two["object"]["refund"]["amount"]
 
 
 def test_no_webhook_url_sends_nothing() -> None:
