@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.approval import Approval, Consent
@@ -26,6 +26,13 @@ class Outcome(StrEnum):
     PAID = "paid"
     DECLINED = "declined"
     REFUSED = "refused"
+
+
+_REFUSALS: Final = {
+    Consent.DENIED: ("20", "The seller did not approve this customer"),
+    Consent.FAILED: ("21", "The seller could not approve this customer"),
+    Consent.UNANSWERED: ("22", "The seller did not answer in time"),
+}
 
 
 class PaymentDetails(TypedDict, total=False):
@@ -98,15 +105,15 @@ class Payments:
         """
         consent = self._approval.ask(_agreed_by(self._moves.open_order(order_id), details))
         if consent is not Consent.GIVEN and self._moves.profile.refusal_cancels:
-            self._cancel_refused(order_id)
+            self._cancel_refused(order_id, consent)
         return consent
 
-    def _cancel_refused(self, order_id: str) -> None:
+    def _cancel_refused(self, order_id: str, consent: Consent) -> None:
         # RACE: the merchant was asked outside the transaction, and the order may have ended meanwhile.
         with self._moves.transaction():
             order = self._moves.order(order_id)
             if order.status == OrderStatus.CREATED:
-                self._cancel(order, "20", "The merchant did not approve the customer")
+                self._cancel(order, *_REFUSALS[consent])
 
     def _cancel(self, order: Order, code: str, reason: str) -> None:
         canceled = replace(

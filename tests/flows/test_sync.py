@@ -112,6 +112,9 @@ def test_reversal_is_learnt_from_the_list(
         for _ in range(2):
             assert flows.sync_transactions(lane="reversals").state == "complete"
             flows.run_deliveries()
+        if not known:
+            # In the field the filter finds refund documents only; their orders come with the recent lane.
+            flows.sync_transactions()
     status = {"refund": "refunded", "chargeback": "chargeback"}[event]
     assert sorted(Order.objects.values_list("order_id", "status")) == sorted(
         (checkout.order_id, status) for checkout in checkouts

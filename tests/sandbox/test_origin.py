@@ -221,7 +221,7 @@ def test_a_product_brings_its_attributes() -> None:
 def test_a_testing_case_is_as_live_as_its_project(service: Service, live: bool, case: str) -> None:
     """`live` of the envelope, and `is_production` of its order."""
     service.sandbox.projects.update(PROJECT, live=live)
-    service.post(f"/_sandbox/testing/{case}")
+    service.post(f"/_sandbox/testing/{case}", {})
     (sent,) = service.receiver.received
     assert (sent.document["live"], sent.document["object"]["is_production"]) == (live, live)
 

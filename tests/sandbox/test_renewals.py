@@ -143,9 +143,9 @@ def test_the_buyer_agrees_on_the_form(service: Service) -> None:
 def test_the_operator_has_a_button(service: Service) -> None:
     """On orders with an agreement only."""
     subscription, sale = subscribed(service), service.paid()
-    press = f"{service.url}/_sandbox/operator/orders/{subscription}"
-    assert f'action="/_sandbox/operator/orders/{subscription}/renew"' in requests.get(press, timeout=10).text
-    requests.post(f"{press}/renew", timeout=10)
+    page = f"{service.url}/_sandbox/operator/orders/{subscription}"
+    assert f'action="/_sandbox/operator/orders/{subscription}/renew"' in requests.get(page, timeout=10).text
+    service.press(f"orders/{subscription}/renew")
     service.settle()
     assert service.receiver.events == ["payment.success"] * 3
     assert f"{sale}/renew" not in requests.get(f"{service.url}/_sandbox/", timeout=10).text
