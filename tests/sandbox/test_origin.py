@@ -10,8 +10,12 @@ import pytest
 import requests
 
 from checkout_integration.protocol.vocabulary import OrderType
-from checkout_integration.sandbox import Product
-from tests.sandbox.service import PROJECT, SECRET, SIMPLE, Service, running
+from checkout_integration.sandbox import Product, SandboxProject
+from checkout_integration.sandbox.documents import Context, Documents
+from checkout_integration.sandbox.opening import open_order
+from checkout_integration.sandbox.profile import profile_named
+from checkout_integration.sandbox.purchase import Purchase
+from tests.sandbox.service import NOON, PROJECT, SECRET, SIMPLE, Service, running
 
 
 def last_order(service: Service) -> dict[str, Any]:
@@ -148,15 +152,19 @@ def test_the_tax_is_in_the_currency_of_the_order(profile: str) -> None:
     assert (order["currency"], order["charge_currency"]) == ("USD", "JPY")
 
 
-@pytest.mark.spec("ORD-36", "EP2-16")
-def test_only_a_key_has_a_platform(service: Service) -> None:
-    """Virtual items have none, whatever the request said."""
-    for kind in ("product", "key"):
-        asked = {"project": PROJECT, "type": kind, "products": ["hat"], "platform_id": "gog"}
-        order_id = service.post("/api/v1/order", asked).json()["id"]
-        service.act(order_id, "pay")
-    product, key = (each.document["object"] for each in service.receiver.received)
-    assert (product["platform_id"], key["platform_id"]) == ("", "gog")
+@pytest.mark.spec("ORD-36")
+@pytest.mark.parametrize(
+    ("kind", "asked", "platform"),
+    [("key", "gog", "gog"), ("key", None, "steam"), ("product", None, ""), ("product", "gog", "")],
+)
+def test_only_a_key_has_a_platform(kind: str, asked: str | None, platform: str) -> None:
+    """The platform that was asked for, else the first; an order of another type has none, whatever was asked."""
+    project = SandboxProject(project_id=PROJECT, secret_key=SECRET)
+    purchase = Purchase(project=PROJECT, type=kind, products=("hat",), platform_id=asked)
+    order = open_order(purchase, project, NOON)
+    for profile in ("field", "spec"):
+        document = Documents(profile_named(profile)).order(order, Context.WEBHOOK)
+        assert document["platform_id"] == platform
 
 
 @pytest.mark.spec("ORD-38", "EP1-20")
