@@ -280,7 +280,7 @@ def _recorded(checkout: Checkout, work: Callable[[], None], *, again: bool) -> C
         checkout.refresh_from_db(using=state_database())
     except Exception as error:
         _mark(checkout, Checkout.Status.UNKNOWN, type(error).__name__)
-        if not isinstance(error, (Unavailable, DatabaseError)):
+        if not isinstance(error, DatabaseError):  # what `repeated` raises is one, too
             raise
         raise NotRecorded(checkout, retry_is_safe=again, outcome_unknown=not again) from error
     return checkout

@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+)
 
 from checkout_integration.flows.database import begin_afresh, state_database
 
@@ -22,8 +29,8 @@ DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 """Never our own rules failing. PostgreSQL says InternalError on a node that a failover has made read-only (A.7)."""
 
 
-class Unavailable(Exception):
-    """The database did not take the transaction, however often it was tried."""
+class Unavailable(DatabaseError):
+    """The database did not take the transaction, however often it was tried; to callers an error of Django's own family."""
 
 
 def repeated(work: Callable[[], Result]) -> Result:
