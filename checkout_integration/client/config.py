@@ -44,7 +44,9 @@ class ClientConfig:
             address = require_secure(getattr(self, name), name, allow_http_loopback=self.allow_http_loopback)
             object.__setattr__(self, name, address)
         if not _can_travel(self.secret_key):
-            raise ValueError("the secret key must be printable ASCII text and not blank")
+            raise ValueError(
+                "the secret key must be printable ASCII text, not blank, and without blanks at its ends"
+            )
         if self.timeout <= 0:
             raise ValueError("the timeout must be a positive number of seconds")
 
@@ -57,4 +59,4 @@ class ClientConfig:
 def _can_travel(secret: Secret) -> bool:
     # In a function of its own: an error page shows the variables of the frame that raised.
     text = secret.reveal()
-    return bool(text.strip()) and text.isascii() and text.isprintable()
+    return bool(text) and text == text.strip() and text.isascii() and text.isprintable()

@@ -151,6 +151,13 @@ def _secret(name: str, source: object, place: str) -> Iterator[Problem]:
             message=f"{name} of {place} has characters that a header cannot carry.",
             hint=f"Set {name} to the Secret key as shown on the webhooks page: printable ASCII.",
         )
+    elif source != source.strip():
+        # The key is part of what is signed (AUT-04), and a header loses the blanks (AUT-02): never mended in silence.
+        yield Problem(
+            id="checkout_integration.E005",
+            message=f"{name} of {place} begins or ends with a blank.",
+            hint=f"Copy {name} from the project's webhooks page again, without the blank.",
+        )
 
 
 def secret_problems(project: Project) -> Iterator[Problem]:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _PIECE: Final = 64 * 1024
+
+_WANTS_GZIP: Final = re.compile(
+    r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q\s*=\s*(?:1|0?\.0*[1-9])|,|$)", re.IGNORECASE | re.ASCII
+)
+"""A quality of zero refuses it (RFC 9110, section 12.5.3)."""
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header asks for gzip (SVC-07)."""
+    return _WANTS_GZIP.search(header) is not None
 
 
 class BodyRefused(ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from checkout_integration.conf import app_settings
 from checkout_integration.flows.answer import CUT_SHORT, NO_LENGTH, TOO_LARGE, UNKNOWN_PROJECT, Answer
 from checkout_integration.flows.intake import LARGEST_BODY, Delivered, receive
 from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.body import accepts_gzip
 from checkout_integration.views.handing_over import HandingOver
 from checkout_integration.views.transactions import outside_transactions
 
@@ -29,15 +31,16 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     arrived_at = datetime.now(UTC)
+    packed = accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", ""))
     configured = app_settings().projects.get(project)
     if configured is None:
-        return respond(UNKNOWN_PROJECT)
+        return respond(UNKNOWN_PROJECT, packed=packed)
     try:
         body = _body(request)
     except Exception:  # noqa: BLE001  # the client left, or sent no chunks: each server has its own errors
         body = CUT_SHORT
     if isinstance(body, Answer):
-        return respond(body)
+        return respond(body, packed=packed)
     delivered = Delivered(
         body=body,
         # Not ``headers``, which parses all of them, for a forgery too.
@@ -45,7 +48,7 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
         content_encoding=request.META.get("HTTP_CONTENT_ENCODING", ""),
         arrived_at=arrived_at,
     )
-    return respond(receive(configured, delivered))
+    return respond(receive(configured, delivered), packed=packed)
 
 
 class _Source(Protocol):
@@ -88,21 +91,27 @@ def _read(request: HttpRequest, source: _Source, size: int) -> bytes:
     return held or source.read(size)
 
 
-def respond(answer: Answer) -> HttpResponse:
-    """The answer as a response: nothing at all on 200 (EVT-09), else the error object (ERR-01 to ERR-03)."""
+def respond(answer: Answer, *, packed: bool = False) -> HttpResponse:
+    """Return the answer as a response: nothing at all on 200 (EVT-09), else the error object (ERR-01 to ERR-03).
+
+    The error object is gzipped for a sender that asks for it (SVC-07).
+    """
     kind = HandingOver if answer.stored else HttpResponse
     if answer.status == 200:
         response = kind(b"", status=200)
         del response["Content-Type"]
         response["Content-Length"] = "0"
         return response
-    body = _error_object(answer.code, answer.message)
-    length = {"Content-Length": str(len(body))}
-    return kind(body, status=answer.status, content_type="application/json", headers=length)
+    body = _error_object(answer.code, answer.message, packed)
+    headers = {"Content-Length": str(len(body)), "Vary": "Accept-Encoding"}
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return kind(body, status=answer.status, content_type="application/json", headers=headers)
 
 
 @lru_cache(
     maxsize=64
 )  # refusals are few and the same, and whoever forges by the thousand must not have each one written
-def _error_object(code: str, message: str) -> bytes:
-    return strict_json.dumps({"code": code, "message": message, "details": ""}).encode()
+def _error_object(code: str, message: str, packed: bool) -> bytes:
+    body = strict_json.dumps({"code": code, "message": message, "details": ""}).encode()
+    return gzip.compress(body, mtime=0) if packed else body

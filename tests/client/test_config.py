@@ -61,7 +61,9 @@ def test_a_slash_at_the_end_of_an_address_does_no_harm() -> None:
     assert config_for("https://service.example/api/").base_url == "https://service.example/api"
 
 
-@pytest.mark.parametrize("secret", ["", " ", "sk-\r\nX-Evil: 1", "sk-é-canary", "sk-\x00"])
+@pytest.mark.parametrize(
+    "secret", ["", " ", " sk-canary", "sk-canary ", "sk-\r\nX-Evil: 1", "sk-é-canary", "sk-\x00"]
+)
 def test_a_secret_must_fit_into_a_header(secret: str) -> None:
     """Found here, not in the middle of a sale, and not repeated in the message."""
     with pytest.raises(ValueError, match="printable ASCII") as caught:

@@ -144,6 +144,8 @@ def test_a_callable_is_a_secret() -> None:
         (" " * 40, "is empty, blank or shorter"),
         ("canary-short", "is empty, blank or shorter"),
         ("canary-line-break-0123456789\n", "has characters that a header cannot carry"),
+        (" canary-blank-before-0123456789", "begins or ends with a blank"),
+        ("canary-blank-behind-0123456789 ", "begins or ends with a blank"),
         (None, "could not be asked for: TypeError"),
     ],
 )

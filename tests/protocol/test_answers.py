@@ -19,6 +19,14 @@ def test_token_creation_answers_a_token_and_a_form() -> None:
     assert "tok-1" not in repr(answer)
 
 
+@pytest.mark.spec("TOK-01", "EP1-23")
+@pytest.mark.parametrize("length", [255, 256, 4096, 100_000])
+def test_a_long_token_is_whole(length: int) -> None:
+    """It holds the customer and the sale, encrypted, so its length is whatever the service makes of them."""
+    token = "t" * length
+    assert parse_token_answer({"token": token, "payment_form_url": FORM + token}).token == token
+
+
 @pytest.mark.spec("EP2-17", "SVC-02")
 def test_order_creation_answers_an_id_and_a_form() -> None:
     """The identifier of the order and where to send the customer."""

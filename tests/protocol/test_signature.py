@@ -52,6 +52,16 @@ def test_upper_case_hex_and_scheme_are_accepted() -> None:
 
 
 @pytest.mark.spec("AUT-04")
+@pytest.mark.parametrize("secret", [" s3cret", "s3cret ", "\ts3cret\n"])
+def test_a_secret_is_used_as_it_is(secret: str) -> None:
+    """Blanks at its ends are part of it: the hash is over the body and exactly this text."""
+    digest = hashlib.sha256(BODY + secret.encode()).hexdigest()
+    assert sign(BODY, Secret(secret)) == digest
+    assert verify(f"Signature {digest}", BODY, [Secret(secret)]) == 0
+    assert verify(f"Signature {digest}", BODY, [Secret(secret.strip())]) is None
+
+
+@pytest.mark.spec("AUT-04")
 def test_another_body_or_secret_does_not_verify() -> None:
     """One byte more, one less, another key, or none at all."""
     assert verify(HEADER, BODY + b" ", [SECRET]) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration.flows.intake import LARGEST_BODY
 from checkout_integration.models import Notification
+from checkout_integration.protocol.vocabulary import TestingCase
+from checkout_integration.sandbox import Sandbox
 from tests.flows.shop import ShopHooks, statements
 from tests.views.wire import body_of, exchange, post, signature
 
@@ -148,6 +151,41 @@ def test_compressed_body_is_accepted(live_server: LiveServer, signed: str) -> No
     )
     assert answer.status == 200
     assert bytes(Notification.objects.get().body or b"") == body
+
+
+@pytest.mark.spec("SVC-07")
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        ("gzip", True),
+        ("deflate, GZIP;q=0.5", True),
+        ("br,x-gzip", True),
+        ("gzip; q=1.0", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.000, br", False),
+        ("identity", False),
+        ("not-gzip, gzipped", False),
+        ("", False),
+    ],
+)
+def test_an_error_object_is_packed_for_who_asks(live_server: LiveServer, accepted: str, packed: bool) -> None:
+    """The same object either way; an acknowledgement has no body, so nothing is packed."""
+    body, headers = body_of(), {"Accept-Encoding": accepted}
+    refused = post(live_server.url, body, authorization="Signature x", headers=headers)
+    assert refused.headers.get("content-encoding") == ("gzip" if packed else None)
+    assert refused.headers["vary"] == "Accept-Encoding"
+    told = gzip.decompress(refused.body) if packed else refused.body
+    assert json.loads(told)["code"] == "INVALID_SIGNATURE"
+    taken = post(live_server.url, body, authorization=signature(body), headers=headers)
+    assert (taken.status, taken.body, "content-encoding" in taken.headers) == (200, b"", False)
+
+
+@pytest.mark.spec("SVC-07", "AUT-04")
+def test_the_sandbox_reads_a_packed_error(checkout_sandbox: Sandbox, live_server: LiveServer) -> None:
+    """It asks for gzip, as services do whose HTTP library reads it: the testing case ends as expected."""
+    project = checkout_sandbox.projects.named("")
+    trial = checkout_sandbox.testing.run(project, TestingCase.INVALID_SIGNATURE, "ada")
+    assert (trial.status, trial.code, trial.passed) == (401, "INVALID_SIGNATURE", True)
 
 
 @pytest.mark.parametrize(
