@@ -10,15 +10,17 @@ import sys
 from pathlib import Path
 
 PARTS = ("tests", "example_project", "docs")
+FILES = ("pyproject.toml", "README.md", "SECURITY.md")
 
 
 def main() -> None:
-    """Replace TARGET's copies of the tests, the example project, the docs and pytest's configuration."""
+    """Replace TARGET's copies of the tests, the example project, the pages and pytest's configuration."""
     repository, target = Path(sys.argv[1]), Path(sys.argv[2])
     for part in PARTS:
         shutil.rmtree(target / part, ignore_errors=True)
         shutil.copytree(repository / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(repository / "pyproject.toml", target)
+    for name in FILES:
+        shutil.copy(repository / name, target)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ def _skip_without_server(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.skip(reason=f"needs {broker} ({variable})"))
     if item.get_closest_marker("browser") and services.chromium() is None:
         item.add_marker(pytest.mark.skip(reason="needs Chromium"))
+    if item.get_closest_marker("browser") and not find_spec("playwright"):
+        item.add_marker(pytest.mark.skip(reason="needs playwright, of the group browser"))
 
 
 @pytest.fixture(scope="session")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
 from tests import services, suite
 from tests.__main__ import recipe
 from tests.services import Server
-from tests.suite import NOTHING_COLLECTED, Run
+from tests.suite import NOTHING_COLLECTED, ROOT, Run
 
 HERE = Server(name="Redis", url="redis://127.0.0.1/0", origin="from its wheel")
 NOT_HERE = Server(name="PostgreSQL", url=None, origin="no wheel fits this Python")
@@ -98,3 +101,17 @@ def test_the_driver_is_asked_for_where_there_is_a_mariadb() -> None:
     """Elsewhere nothing has to be compiled."""
     assert recipe({services.MARIADB: "mysql://of.a.server"}).compiled == ("mariadb",)
     assert recipe({}).compiled == ()
+
+
+def test_browser_tests_are_skipped_where_playwright_is_missing() -> None:
+    """Plain pytest in an environment without the group `browser` does not stop at their imports."""
+    files = [
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if "pytest.mark.browser" in file.read_text(encoding="utf-8") and file != Path(__file__)
+    ]
+    options = ["-q", "-p", "no:playwright", "-p", "no:cacheprovider", "-m", "browser", *files]
+    code = f"import sys, pytest; sys.modules['playwright'] = None; sys.exit(pytest.main({options}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "needs playwright" in done.stdout

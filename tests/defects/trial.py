@@ -24,6 +24,7 @@ COPIED = (
     "docs",
     "pyproject.toml",
     "README.md",
+    "SECURITY.md",
     "CHANGELOG.md",
 )
 NOT_LOADED = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:playwright")

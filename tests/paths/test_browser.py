@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+
+pytest.importorskip("playwright", reason="needs playwright, of the group browser")
+
 from playwright.sync_api import Browser, Page, expect
 
 from tests.paths.browsing import PATIENCE, fill_in, log_in, look

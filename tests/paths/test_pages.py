@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 import requests
+
+pytest.importorskip("playwright", reason="needs playwright, of the group browser")
+
 from playwright.sync_api import Page, expect
 
 from tests.paths.browsing import (

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
+pytest.importorskip("playwright", reason="needs playwright, of the group browser")
+
 from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.paths.browsing import PATIENCE, SIZES, choose, expect_accessible, log_in, look_around, pay
