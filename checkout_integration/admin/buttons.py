@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.page import Table
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -30,6 +32,7 @@ class Button:
         offered: whether the row's state allows it.
         keeps_own_row: whether what it calls keeps who did it and why, so that the audit log need not.
         act: does it and returns the message to show; raises `Refused` when it cannot.
+        preview: tables of what would change, shown on the confirmation page; it writes nothing.
 
     """
 
@@ -41,6 +44,7 @@ class Button:
     keeps_own_row: bool = False
     offered: Callable[[Any], bool]
     act: Callable[[Any, AbstractBaseUser, str], StrOrPromise]
+    preview: Callable[[Any], Sequence[Table]] | None = None
 
 
 class ConfirmForm(forms.Form):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from checkout_integration.admin.applying import APPLY, apply_selected
 from checkout_integration.admin.display import NOTHING, badge, moment, pretty_body, short, visible
 from checkout_integration.admin.filters import ProjectFilter, words_filter
 from checkout_integration.admin.page import Page, Raw, Value, chapter
-from checkout_integration.admin.screen import Screen
+from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.search import of_our_projects
 from checkout_integration.admin.timeline import lateness
 from checkout_integration.admin.viewer import Viewer
@@ -22,7 +24,7 @@ EVENTS = {event.value: Word(event.value) for event in Event}
 
 
 @admin.register(Notification)
-class NotificationScreen(Screen):
+class NotificationScreen(ButtonScreen):
     """Every signed notification, as it came. Refused requests are not stored."""
 
     list_display = ("told", "state_words", "about", "attempt", "late", "received", "failure_words")
@@ -37,10 +39,16 @@ class NotificationScreen(Screen):
     search_fields = ("notification_id", "object_id")
     search_help_text = gettext_lazy("Notification id, or the id of the order or user that it tells of.")
     unlisted = ("body",)
+    buttons = (APPLY,)
+    actions = (apply_selected,)
     when_empty = gettext_lazy(
         "No notification yet. Start the sandbox with “python -m checkout_integration.sandbox”, give it the address of "
         "your webhook, and pay for an order; the README shows how."
     )
+
+    def has_apply_permission(self, request: HttpRequest) -> bool:
+        """Whether the viewer may apply notifications: the permission of the list's action."""
+        return self.viewer(request).may(APPLY.permission)
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""

@@ -66,7 +66,14 @@ class ButtonScreen(Screen):
         if form.is_valid():
             self._act(button, request, row, form.cleaned_data.get("reason", ""))
             return HttpResponseRedirect(back)
-        context = {"button": button, "form": form, "back": back, **self.context(request, row)}
+        tables = button.preview(row) if button.preview else []
+        context = {
+            "button": button,
+            "form": form,
+            "back": back,
+            "tables": tables,
+            **self.context(request, row),
+        }
         return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 
     def _act(self, button: Button, request: HttpRequest, row: Any, reason: str) -> None:

@@ -30,7 +30,7 @@ else:  # ModelAdmin cannot be subscripted at run time
 class Screen(ModelAdmin):
     """Nothing is added, changed or deleted here. A subclass says what its list shows, and what `page` of a row shows."""
 
-    actions = None
+    actions: Sequence[Any] | None = None
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50

@@ -130,9 +130,13 @@ CHECKOUT: Final[Mapping[str, Word]] = {
 
 NOTIFICATION: Final[Mapping[str, Word]] = {
     Notification.State.APPLIED: Word(_("applied"), "good"),
-    Notification.State.FAILED: Word(_("failed"), "bad", _("Stored, but it could not be applied.")),
-    Notification.State.REFUSED: Word(
-        _("refused"), "bad", _("Signed, but answered with an error on purpose.")
+    Notification.State.FAILED: Word(
+        _("failed"), "bad", _("Stored, but our code failed on it. It can be applied once that is mended.")
+    ),
+    Notification.State.QUARANTINED: Word(
+        _("quarantined"),
+        "bad",
+        _("Stored and acknowledged, but not applied: it breaks a rule. Staff decide."),
     ),
     Notification.State.TEST: Word(
         _("testing case"), "calm", _("A test of the webhook; it tells of no payment.")
@@ -230,8 +234,8 @@ INCIDENT: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
         ),
     ),
     "refused_content": (
-        _("content refused"),
-        _("A signed message breaks our limits. Its bytes are kept, and nothing was made of it."),
+        _("quarantined"),
+        _("A signed message breaks our limits. It is stored, not applied, and can be applied later."),
     ),
     "not_applied": (
         _("not applied"),

@@ -11,6 +11,13 @@ from checkout_integration.flows.announcement import (
     newest_announcement,
     run_deliveries,
 )
+from checkout_integration.flows.applying import (
+    Application,
+    NotApplicable,
+    apply_notification,
+    preview_notification,
+    waiting_notifications,
+)
 from checkout_integration.flows.checkout import (
     IssuedToken,
     NotRecorded,
@@ -20,6 +27,7 @@ from checkout_integration.flows.checkout import (
     create_token,
 )
 from checkout_integration.flows.erasing import Erasure, erase, survey
+from checkout_integration.flows.inbox import WAITING
 from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.queue import queue_state
 from checkout_integration.flows.replaying import replay, run_parked_again
@@ -29,7 +37,6 @@ from checkout_integration.flows.support import (
     mark_granted,
     refresh_checkout,
     refresh_order,
-    replay_notification,
     resolve_incident,
     restore_payment,
     run_again,
@@ -38,18 +45,22 @@ from checkout_integration.flows.sync import UnknownLane, sync_transactions
 from checkout_integration.protocol.creation import CreationError, Customer, CustomerAddress
 
 __all__ = [
+    "WAITING",
+    "Application",
     "CheckoutError",
     "CreationError",
     "Customer",
     "CustomerAddress",
     "Erasure",
     "IssuedToken",
+    "NotApplicable",
     "NotRecorded",
     "Person",
     "TransactionOpen",
     "UnknownLane",
     "UnknownProject",
     "accept_payment",
+    "apply_notification",
     "awaits_fan_out",
     "create_checkout",
     "create_order_from_token",
@@ -59,11 +70,11 @@ __all__ = [
     "find_persons",
     "mark_granted",
     "newest_announcement",
+    "preview_notification",
     "queue_state",
     "refresh_checkout",
     "refresh_order",
     "replay",
-    "replay_notification",
     "resolve_incident",
     "restore_payment",
     "run_again",
@@ -72,4 +83,5 @@ __all__ = [
     "service_client",
     "survey",
     "sync_transactions",
+    "waiting_notifications",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum, auto
+from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -36,13 +37,7 @@ def row_of(verified: Verified, told: documents.Notification) -> Notification:
     return Notification(
         key=key_of(verified.project.alias, told.id, told.event, object_id),
         project=verified.project.alias,
-        notification_id=as_column_text(told.id),
-        event=as_column_text(told.event, 64),
-        object_id=as_column_text(object_id),
-        live=told.live,
-        created_at=told.created_at,
-        expires_at=told.expires_at,
-        delivery_try=_column_integer(told.delivery_try),
+        **envelope_columns(told),
         body=verified.body,
         secret_position=verified.secret_position,
         received_at=verified.arrived_at,
@@ -50,12 +45,29 @@ def row_of(verified: Verified, told: documents.Notification) -> Notification:
     )
 
 
+def envelope_columns(notification: documents.Notification) -> dict[str, Any]:
+    """Return the columns that repeat what the envelope says."""
+    return {
+        "notification_id": as_column_text(notification.id),
+        "event": as_column_text(notification.event, 64),
+        "object_id": as_column_text(str(notification.object.get("id") or "")),
+        "live": notification.live,
+        "created_at": notification.created_at,
+        "expires_at": notification.expires_at,
+        "delivery_try": _column_integer(notification.delivery_try),
+    }
+
+
 class Keeping(Enum):
-    """What `keep` found. ``SET_ASIDE``: our rules refuse this delivery, or refused an earlier one and this inherits it."""
+    """What `keep` found. ``RETRIED``: the notification had failed or was quarantined, and this delivery may be applied."""
 
     NEW = auto()
     REPEATED = auto()
-    SET_ASIDE = auto()
+    RETRIED = auto()
+
+
+WAITING = (Notification.State.FAILED, Notification.State.QUARANTINED)
+"""States of notifications that staff can apply again."""
 
 
 def keep(row: Notification) -> Keeping:
@@ -76,12 +88,15 @@ def keep(row: Notification) -> Keeping:
             "last_received_at": row.received_at,
             "delivery_try": row.delivery_try,
         }
-        refused = Notification.State.REFUSED
-        if row.state != refused and held.exclude(state=refused).update(state=row.state, failure="", **seen):
+        quarantined = row.state == Notification.State.QUARANTINED
+        stands = held if quarantined else held.exclude(state__in=WAITING)
+        if stands.update(**seen):  # what was applied stays applied
             return Keeping.REPEATED
-        if not held.update(**seen):  # its state stands: what was applied stays applied
+        # The body becomes the one that is applied, not the earlier one that could not be.
+        waiting = held.filter(state__in=WAITING)
+        if quarantined or not waiting.update(state=row.state, failure="", body=row.body, **seen):
             raise  # no such row: it was no repetition that the database refused, and nothing is stored (G1)
-        return Keeping.SET_ASIDE
+        return Keeping.RETRIED
     return Keeping.NEW
 
 
@@ -115,7 +130,7 @@ def keep_unreadable(verified: Verified, reason: str) -> None:
     row = Notification(
         key=key,
         project=verified.project.alias,
-        state=Notification.State.REFUSED,
+        state=Notification.State.QUARANTINED,
         failure=reason,
         body=verified.body,
         secret_position=verified.secret_position,
@@ -129,8 +144,12 @@ def keep_unreadable(verified: Verified, reason: str) -> None:
             withhold(row)
 
 
-def open_incident(row: Notification, kind: str, detail: str = "") -> None:
-    """Opens an incident about a notification, once per notification and kind."""
+RESOLVED_BY_APPLYING: Final = ("refused_content", "not_applied")
+"""Kinds of incidents that end when their notification is applied."""
+
+
+def open_incident(row: Notification, kind: str, detail: str = "", *, again: bool = False) -> None:
+    """Open an incident about a notification, once per notification and kind; ``again`` also opens a resolved one."""
     incident = Incident(
         key=key_of("notification", row.key, kind),
         kind=kind,
@@ -138,7 +157,23 @@ def open_incident(row: Notification, kind: str, detail: str = "") -> None:
         notification=row,
         detail=detail,
     )
-    insert_once([incident], "key")
+    reopened = ("detail", "resolved_at", "resolved_by") if again else ()
+    insert_once([incident], "key", update_fields=reopened)
+
+
+def mark_failed(row: Notification, place: str) -> None:
+    """Note where our code failed on a notification, and open its incident; one that was resolved is opened again."""
+    failed = Notification.objects.using(state_database()).filter(key=row.key)
+    failed.update(state=Notification.State.FAILED, failure=place)
+    open_incident(row, "not_applied", place, again=True)
+
+
+def resolve_incidents(row: Notification, staff_id: Any = None) -> None:
+    """Resolve the incidents that asked staff to apply a notification: it is applied."""
+    incidents = Incident.objects.using(state_database()).filter(
+        notification=row.key, kind__in=RESOLVED_BY_APPLYING
+    )
+    incidents.filter(resolved_at=None).update(resolved_at=datetime.now(UTC), resolved_by=staff_id)
 
 
 def _column_integer(value: int | None) -> int:

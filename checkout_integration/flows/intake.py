@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
@@ -27,10 +27,10 @@ from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
+from checkout_integration.flows.reading import PAYMENT_EVENTS, observation_of, quarantine_reason
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification
-from checkout_integration.models.columns import LONGEST_IDENTIFIER
-from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.observation import Source
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.order import Order
@@ -41,9 +41,6 @@ from checkout_integration.protocol.vocabulary import Event, TestingCase
 logger = logging.getLogger("checkout_integration.intake")
 
 LARGEST_BODY = 1024 * 1024
-QUARANTINE = timedelta(days=2)
-"""A notification from further in the future would win every later comparison of times."""
-PAYMENT_EVENTS = frozenset(Event) - {Event.USER_VALIDATE}
 USER_CASES = (TestingCase.EXISTING_USER, TestingCase.NON_EXISTING_USER)
 
 
@@ -76,18 +73,6 @@ def receive(project: Project, delivered: Delivered) -> Answer:
     except (Unavailable, *DATABASE_AWAY) as error:
         logger.error("A notification could not be stored (%s); it was answered 503.", type(error).__name__)
         return UNAVAILABLE
-
-
-def replay(row: Notification, project: Project) -> Answer:
-    """Takes a kept notification in again, as it came; its signature was verified then."""
-    return _take(
-        Verified(
-            project=project,
-            body=bytes(row.body or b""),
-            secret_position=row.secret_position,
-            arrived_at=row.received_at,
-        )
-    )
 
 
 def _verified(project: Project, delivered: Delivered, body: bytes) -> Verified | None:
@@ -152,36 +137,30 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
     """
     row = inbox.row_of(verified, told)
     order = told.order()
-    refusal = _refusal(verified, told, order)
-    if refusal:
-        row.state, row.failure = Notification.State.REFUSED, refusal
+    quarantined = quarantine_reason(told, order, verified.arrived_at)
+    if quarantined:
+        row.state, row.failure = Notification.State.QUARANTINED, quarantined
     try:
         with transaction.atomic(using=state_database()):
             read_committed()
             kept = inbox.keep(row)
-            if refusal or told.event not in PAYMENT_EVENTS:
-                if kept is Keeping.NEW:
-                    inbox.open_incident(row, "refused_content" if refusal else "unknown_event", refusal)
+            if quarantined or told.event not in PAYMENT_EVENTS:
+                if kept is not Keeping.REPEATED:
+                    inbox.open_incident(
+                        row, "refused_content" if quarantined else "unknown_event", quarantined
+                    )
                 inbox.withhold(row)
-            elif kept is not Keeping.SET_ASIDE:
-                likely_bound = kept is Keeping.REPEATED or _follows_creation(told, order)
+            else:
+                likely_bound = kept is not Keeping.NEW or _follows_creation(told, order)
                 _apply(verified.project, row, told, order, likely_bound=likely_bound)
+            if kept is Keeping.RETRIED:
+                inbox.resolve_incidents(row)
     except DATABASE_AWAY:
         raise  # not our rules: the whole transaction is repeated
     except Exception as error:
         if races and isinstance(error, IntegrityError):
             raise
         _keep_unapplied(row, error)
-
-
-def _refusal(verified: Verified, told: documents.Notification, order: Order) -> str:
-    if told.event in PAYMENT_EVENTS and not order.id:
-        return "the order has no id"
-    if told.event in PAYMENT_EVENTS and len(order.id or "") > LONGEST_IDENTIFIER:
-        return f"the order's id is longer than {LONGEST_IDENTIFIER} characters"
-    if told.created_at and told.created_at > verified.arrived_at + QUARANTINE:
-        return "created_at lies more than two days in the future"
-    return ""
 
 
 def _follows_creation(told: documents.Notification, order: Order) -> bool:
@@ -201,16 +180,8 @@ def _apply(
     *,
     likely_bound: bool,
 ) -> None:
-    observation = Observation(
-        source=Source.NOTIFICATION,
-        order=order,
-        event=told.event,
-        observed_at=told.created_at,
-        delivery_try=told.delivery_try or 0,
-        live=told.live,
-    )
     cause = Cause(source=Source.NOTIFICATION, notification=row)
-    entries = record(project, [observation], cause, likely_bound=likely_bound)
+    entries = record(project, [observation_of(told, order)], cause, likely_bound=likely_bound)
     if any(entry.erased for entry in entries):
         inbox.drop_body(row)
 
@@ -220,12 +191,10 @@ def _keep_unapplied(row: Notification, error: Exception) -> None:
 
     A transaction of its own, since the one that applied it was rolled back together with the row.
     """
-    kind = type(error).__name__
-    logger.error("Notification %s could not be applied: %s", row.key, place_of(error))
+    place = place_of(error)
+    logger.error("Notification %s could not be applied: %s", row.key, place)
     with transaction.atomic(using=state_database()):
         read_committed()
         inbox.keep(row)
-        failed = Notification.objects.using(state_database()).filter(key=row.key)
-        failed.update(state=Notification.State.FAILED, failure=kind)
-        inbox.open_incident(row, "not_applied", kind)
+        inbox.mark_failed(row, place)
         inbox.withhold(row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -18,7 +18,7 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.customers import Sighted, find_users, forget_erased
 from checkout_integration.flows.database import locked, read_committed, state_database
 from checkout_integration.flows.entry import Cause, Entry, Notice
-from checkout_integration.flows.fulfilment import settle
+from checkout_integration.flows.fulfilment import Settlement, settle
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.locking import load_entries, lock
 from checkout_integration.flows.reversals import absorb, keep_waiting, retarget
@@ -46,21 +46,55 @@ def record(
     """
     with transaction.atomic(using=state_database(), savepoint=False):
         read_committed()
-        observations, waiting = retarget(project, observations)
-        held = lock(project, observations, likely_bound=likely_bound)
-        keep_waiting(project, waiting)
-        entries = load_entries(project, observations, held)
-        if held.awaited:
-            absorb(project, entries)
-        for entry in entries:
-            _move(project, entry)
-            _resolve(project, entry, held.checkouts)
-        terms = _terms(project, entries)
-        for entry in entries:
-            _judge(entry, terms)
-            _follow(entry, cause)
-        _write(project, entries, cause, sighted=held.sighted)
-    return entries
+        batch = compute(project, observations, cause, likely_bound=likely_bound)
+        store(project, batch, cause)
+    return batch.entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What a batch of observations comes to, computed under its locks and not written yet.
+
+    Attributes:
+        entries: one for each order.
+        settlements: what they mean for checkouts and grants.
+        waiting: reversal documents whose orders are not known.
+        sighted: the customer of a first order, for `find_users`.
+
+    """
+
+    entries: list[Entry]
+    settlements: list[Settlement]
+    waiting: Sequence[Observation] = ()
+    sighted: Sighted | None = None
+
+
+def compute(
+    project: Project, observations: Sequence[Observation], cause: Cause, *, likely_bound: bool = False
+) -> Batch:
+    """Return what a batch comes to: lock, load, run the policy and settle. Inside a transaction."""
+    observations, waiting = retarget(project, observations)
+    held = lock(project, observations, likely_bound=likely_bound)
+    entries = load_entries(project, observations, held)
+    if held.awaited:
+        absorb(project, entries)
+    for entry in entries:
+        _move(project, entry)
+        _resolve(project, entry, held.checkouts)
+    terms = _terms(project, entries)
+    for entry in entries:
+        _judge(entry, terms)
+        _follow(entry, cause)
+    settlements = settle(project, entries)
+    return Batch(entries=entries, settlements=settlements, waiting=waiting, sighted=held.sighted)
+
+
+def store(project: Project, batch: Batch, cause: Cause) -> None:
+    """Write whatever `compute` changed, in the same transaction."""
+    keep_waiting(project, batch.waiting)
+    find_users(project, batch.entries, batch.sighted)
+    forget_erased(project, batch.entries)
+    write(project, [entry for entry in batch.entries if entry.to_write], batch.settlements, cause)
 
 
 def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
@@ -75,7 +109,7 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
             "Only a paid order that is in review, or from before the installation, can be accepted."
         )
     entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    _write(project, [entry], Cause(source=Source.STAFF, staff=staff, reason=reason))
+    _decide(project, entry, Cause(source=Source.STAFF, staff=staff, reason=reason))
     return entry
 
 
@@ -91,7 +125,7 @@ def restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str
     entry.after = replace(entry.before, facts=facts)
     if not entry.verdict.pays:
         entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    _write(project, [entry], Cause(source=Source.STAFF, staff=staff, reason=reason))
+    _decide(project, entry, Cause(source=Source.STAFF, staff=staff, reason=reason))
     return entry
 
 
@@ -104,14 +138,9 @@ def _entry_of(order: Order, project: Project) -> Entry:
     return entry
 
 
-def _write(
-    project: Project, entries: Sequence[Entry], cause: Cause, *, sighted: Sighted | None = None
-) -> None:
-    """Settle checkouts and grants, then write whatever changed."""
-    settlements = settle(project, entries)
-    find_users(project, entries, sighted)
-    forget_erased(project, entries)
-    write(project, [entry for entry in entries if entry.to_write], settlements, cause)
+def _decide(project: Project, entry: Entry, cause: Cause) -> None:
+    """Settle and write what a member of staff decided about one order."""
+    store(project, Batch(entries=[entry], settlements=settle(project, [entry])), cause)
 
 
 def _move(project: Project, entry: Entry) -> None:

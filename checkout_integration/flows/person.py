@@ -27,7 +27,7 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.vocabulary import Event
 
 ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
-UNREAD = (Notification.State.REFUSED, Notification.State.TEST, Notification.State.FAILED)
+UNREAD = (Notification.State.QUARANTINED, Notification.State.TEST, Notification.State.FAILED)
 """States of notifications that have made no order by which their bodies could be found."""
 
 

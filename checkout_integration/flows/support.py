@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import intake, ledger
-from checkout_integration.flows.answer import Answer
+from checkout_integration.flows import ledger
 from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.fulfilment import note_receiver
@@ -23,11 +22,11 @@ from checkout_integration.models import (
     Delivery,
     Grant,
     Incident,
-    Notification,
     Order,
     Transition,
 )
 from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.quarantine import MOST_AHEAD
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.signals import checkout_paid
 
@@ -77,13 +76,6 @@ def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
     if made_due:
         logger.info("Delivery %s was made due again by account %s.", delivery.pk, staff.pk)
     return made_due
-
-
-def replay_notification(notification: Notification) -> Answer:
-    """Applies a kept notification again. Raises ``ValueError`` when its body was erased."""
-    if not notification.body:
-        raise ValueError("The body of this notification was erased; there is nothing to apply.")
-    return intake.replay(notification, app_settings().project(notification.project))
 
 
 def refresh_order(order: Order) -> bool:
@@ -168,7 +160,7 @@ def _record(project: Project, observations: list[Observation]) -> None:
 
 def read_at(page: TransactionPage) -> datetime | None:
     """The service's clock at a page, but not far ahead of ours: one wrong answer must not outrank all later news."""
-    return min(page.date, datetime.now(UTC) + intake.QUARANTINE) if page.date else None
+    return min(page.date, datetime.now(UTC) + MOST_AHEAD) if page.date else None
 
 
 def observations_of(page: TransactionPage) -> list[Observation]:

@@ -174,11 +174,9 @@ def _write_transitions(entries: Sequence[Entry], cause: Cause) -> dict[str, Tran
 
 
 def _incidents(project: Project, entry: Entry, cause: Cause) -> Iterable[Incident]:
-    found = [(kind, entry.row) for kind in entry.incidents]
-    found += [(f"review:{reason}", order) for reason, order in entry.reviews]
-    for kind, order in dict.fromkeys(found):
+    for kind, order in incidents_of(entry):
         yield Incident(
-            key=key_of("order", project.alias, order.order_id, kind),
+            key=incident_key(project, order.order_id, kind),
             kind=kind[:64],
             project=project.alias,
             order=order,
@@ -191,11 +189,11 @@ def _announcements(
 ) -> Iterable[Announcement]:
     transition = transitions.get(entry.order_id)
     notices = list(entry.notices)
-    if entry.moved and transition and _is_news(entry):
+    if transition and tells_of_change(entry):
         notices.append(Notice("order_changed", ("changed", str(transition.pk))))
     for notice in notices:
         yield Announcement(
-            idempotency_key=key_of(project.alias, *notice.once),
+            idempotency_key=signal_key(project, notice),
             signal=notice.signal,
             project=project.alias,
             order_id=notice.grant.order_id if notice.grant else (notice.order or entry.row).pk,
@@ -211,6 +209,29 @@ def _announcements(
                 **notice.arguments,
             },
         )
+
+
+def incidents_of(entry: Entry) -> list[tuple[str, Order]]:
+    """Return the kinds of incidents that the entry opens, each with the order that it is about."""
+    found = [(kind, entry.row) for kind in entry.incidents]
+    found += [(f"review:{reason}", order) for reason, order in entry.reviews]
+    # An order that is not inserted yet cannot be hashed.
+    return list({(kind, order.order_id): (kind, order) for kind, order in found}.values())
+
+
+def incident_key(project: Project, order_id: str, kind: str) -> str:
+    """Return the key that makes an incident about an order unique."""
+    return key_of("order", project.alias, order_id, kind)
+
+
+def signal_key(project: Project, notice: Notice) -> str:
+    """Return the key that lets a signal be sent once."""
+    return key_of(project.alias, *notice.once)
+
+
+def tells_of_change(entry: Entry) -> bool:
+    """Return whether ``order_changed`` is sent for the entry."""
+    return entry.moved and _is_news(entry)
 
 
 def _is_news(entry: Entry) -> bool:

@@ -17,11 +17,11 @@ class Notification(Row):
     """
 
     class State(models.TextChoices):
-        """What became of it."""
+        """Processing state. Failed and quarantined ones wait for staff: see docs/ways-back.md."""
 
         APPLIED = "applied", _("applied")
         FAILED = "failed", _("failed")
-        REFUSED = "refused", _("refused")
+        QUARANTINED = "quarantined", _("quarantined")
         TEST = "test", _("test")
 
     key = models.CharField(max_length=64, primary_key=True, editable=False)
@@ -54,6 +54,7 @@ class Notification(Row):
             models.Index(fields=["state", "-received_at"], name="ci_notification_state"),
             models.Index(fields=["-received_at"], name="ci_notification_received"),
         ]
+        permissions = [("apply_notification", _("Can apply notifications that failed or are quarantined"))]
 
     def __str__(self) -> str:
         return f"{self.event} {self.notification_id}"

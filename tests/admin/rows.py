@@ -25,6 +25,7 @@ from checkout_integration.models import (
     ValidationDecision,
 )
 from checkout_integration.policy import personal
+from checkout_integration.protocol import strict_json
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -145,6 +146,23 @@ def make_notification(object_id: str, event: str = "payment.success", **columns:
         "body": b'{"event": "%s", "object": {"user": {"email": "ada@buyers.example"}}}' % event.encode(),
     }
     return Notification.objects.create(object_id=object_id, event=event, **{**given, **columns})
+
+
+def make_waiting_notification(state: str = "failed") -> Notification:
+    """A payment of 9.99 USD that is stored, and not applied."""
+    order_id = f"order-{next_number():04}"
+    envelope = {
+        "id": f"notification-of-{order_id}",
+        "type": "notification",
+        "event": "payment.success",
+        "live": False,
+        "created_at": "2026-03-04T12:00:00Z",
+        "delivery_try": 0,
+        "expires_at": "",
+        "object": {**DOCUMENT, "id": order_id},
+    }
+    body = strict_json.dumps(envelope).encode()
+    return make_notification(order_id, state=state, failure="KeyError in check (shop/hooks.py:12)", body=body)
 
 
 def make_delivery(order: Order, signal: str = "checkout_paid", **columns: Any) -> Delivery:

@@ -39,6 +39,7 @@ OFFERED: dict[tuple[str, str], Callable[[], Model]] = {
     ("order", "erase"): lambda: rows.make_order(user=rows.make_customer()),
     ("checkoutuser", "erase"): rows.make_customer,
     ("incident", "resolve"): lambda: rows.make_incident(rows.make_order()),
+    ("notification", "apply"): rows.make_waiting_notification,
     ("delivery", "run-again"): lambda: rows.make_delivery(rows.make_order(), state="parked"),
 }
 """A row for each button, in a state in which it is offered."""

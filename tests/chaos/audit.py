@@ -88,7 +88,7 @@ def _notifications(
     for key, order_id in keys.items():
         if key not in found.notifications:
             yield "acknowledged but not stored", order_id
-        elif found.notifications[key] in {"failed", "refused"}:
+        elif found.notifications[key] in {"failed", "quarantined"}:
             yield f"stored as {found.notifications[key]}", order_id
     for key in found.notifications.keys() - keys.keys():
         yield "stored but never acknowledged", key

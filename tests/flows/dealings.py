@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 from checkout_integration import flows
 from checkout_integration.flows import installation
 from checkout_integration.flows.checkout import IssuedToken
-from checkout_integration.models import Checkout, Delivery, Incident, Notification, Order
+from checkout_integration.models import Checkout, Delivery, Incident, Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, OrderStatus
 from checkout_integration.sandbox import VirtualClock
 from checkout_integration.sandbox.failure import RefusedError
@@ -218,9 +218,10 @@ class Dealings(RuleBasedStateMachine):
 
     @rule()
     def apply_again(self) -> None:
-        """Staff apply again whatever is kept."""
-        for kept in Notification.objects.filter(body__isnull=False):
-            assert flows.replay_notification(kept).status == 200
+        """Staff apply what failed or is quarantined, and see beforehand what happens."""
+        for waiting in flows.waiting_notifications():
+            expected = flows.preview_notification(waiting)
+            assert flows.apply_notification(waiting) == expected
 
     @rule()
     def run_receivers(self) -> None:

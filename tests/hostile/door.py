@@ -35,7 +35,7 @@ class Door:
             return str(status)
         row = Notification.objects.order_by("-received_at").first()
         assert row is not None and bytes(row.body or b"") == body
-        refused = row.state == Notification.State.REFUSED
+        refused = row.state == Notification.State.QUARANTINED
         assert Incident.objects.filter(notification=row, kind="refused_content").exists() is refused
         return str(row.state)
 

@@ -15,13 +15,13 @@ from tests.corpora import corpus
 from tests.hostile.door import Door, nothing_broke
 
 PLACE = "place-of-the-file"
-APPLIED, REFUSED, NOT_JSON = "applied", "refused", "400"
+APPLIED, QUARANTINED, NOT_JSON = "applied", "quarantined", "400"
 
 PARSING = {"y_": APPLIED, "n_": NOT_JSON}
 """What must be read is applied, what must not be read is answered 400, but for these:"""
 EXCEPTIONS = {
     # JSON beyond our limits: two equal keys. A number beyond any amount of money costs its field only.
-    REFUSED: """
+    QUARANTINED: """
         y_object_duplicated_key y_object_duplicated_key_and_value
         n_structure_100000_opening_arrays n_structure_open_array_object
         n_structure_object_followed_by_closing_object
@@ -45,7 +45,7 @@ FREE = {
         i_number_pos_double_huge_exp i_number_real_neg_overflow i_number_real_pos_overflow
         i_number_real_underflow i_number_very_big_negative_int number_1e-999
     """,
-    REFUSED: """
+    QUARANTINED: """
         i_structure_500_nested_arrays object_same_key_different_values object_same_key_same_value
         object_same_key_unclear_values
     """,

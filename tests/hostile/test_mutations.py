@@ -94,7 +94,7 @@ def test_mutated_bodies_with_a_signature_are_stored_or_refused(caplog: pytest.Lo
 def test_id_that_no_database_takes_in_a_body_that_is_refused() -> None:
     """Such a body is looked through for customers who were erased, by its ids alone."""
     assert Door().send(b'{"id": "\\ud800", "a number": 1%s}' % (b"0" * 40)) == 200
-    assert Notification.objects.get().state == "refused"
+    assert Notification.objects.get().state == "quarantined"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -109,7 +109,7 @@ def test_every_string_in_every_text_of_a_customer_is_answered() -> None:
 def test_an_order_whose_id_fits_no_column_is_kept_aside() -> None:
     """On every database alike: the bytes stay, and an incident names the rule."""
     long = NotificationDocumentFactory(object__id="x" * 256)
-    assert Door().outcome(as_body(long, escaped=True)) == "refused"
+    assert Door().outcome(as_body(long, escaped=True)) == "quarantined"
     assert Notification.objects.get().failure == "the order's id is longer than 255 characters"
     assert (
         Door().outcome(as_body(NotificationDocumentFactory(object__id="x" * 255), escaped=True)) == "applied"

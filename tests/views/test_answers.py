@@ -97,7 +97,7 @@ def test_json_beyond_our_limits_is_kept(checkout_deliver: Deliver, body: bytes) 
         answer = checkout_deliver(body)
         assert (answer.status_code, answer.content) == (200, b"")
     kept = Notification.objects.get()
-    assert (kept.state, bytes(kept.body or b""), kept.receipts) == ("refused", body, 2)
+    assert (kept.state, bytes(kept.body or b""), kept.receipts) == ("quarantined", body, 2)
     assert Incident.objects.get().kind == "refused_content"
 
 
@@ -105,7 +105,7 @@ def test_order_without_an_id_is_kept(checkout_deliver: Deliver) -> None:
     """It names nothing that could be recorded, so it is kept for staff."""
     body = body_of(object=OrderDocumentFactory(id=""))
     assert checkout_deliver(body).status_code == 200
-    assert Notification.objects.get().state == "refused"
+    assert Notification.objects.get().state == "quarantined"
     assert not Order.objects.exists()
 
 
@@ -161,7 +161,7 @@ def test_odd_values_never_fail(checkout_deliver: Deliver, odd: dict[str, object]
     if "\x00" in str(description):
         body = body.replace(b'"description":""', b'"description":"\\u0000 \\ud800"')
     assert checkout_deliver(body).status_code == 200
-    assert Notification.objects.get().state in ("applied", "refused")
+    assert Notification.objects.get().state in ("applied", "quarantined")
 
 
 @pytest.mark.parametrize("delivery_try", [-1, 10**30, "seven", None, True])

@@ -1,0 +1,104 @@
+"""``manage.py checkout_apply``: apply notifications that failed or are quarantined, or say what that would change."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q, QuerySet
+
+from checkout_integration import dispatch, flows
+from checkout_integration.conf import app_settings
+from checkout_integration.management.options import filled
+from checkout_integration.models import Notification
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 every one is applied, 1 some are not, 2 usage, such as an id that no waiting notification has."""
+
+    help = (
+        "Applies notifications that are stored and not applied: those that our code or a hook failed on, once that is "
+        "mended, and quarantined ones, judged by the clock as it is now. Say which: --state, --notification, or both."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which notifications, and whether to look only."""
+        parser.add_argument(
+            "--state",
+            choices=[str(state) for state in flows.WAITING],
+            action="append",
+            help="all in this state; may be repeated",
+        )
+        parser.add_argument(
+            "--notification",
+            type=filled,
+            action="append",
+            metavar="ID",
+            help="the notification's id, or its key in the admin; may be repeated",
+        )
+        parser.add_argument("--project", type=filled, help="alias of a project; all projects when not given")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would change, and change nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Apply them one by one, oldest first, each in a transaction of its own."""
+        steps = [_step(row, options["dry_run"]) for row in _selected(options).defer("body")]
+        ok = all(step["ok"] for step in steps)
+        if not options["dry_run"]:
+            dispatch.hand_over()
+        if options["json"]:
+            self.stdout.write(json.dumps({"ok": ok, "steps": steps}))
+        else:
+            self._print(steps, options["dry_run"])
+        if not ok:
+            raise SystemExit(1)
+
+    def _print(self, steps: list[dict[str, Any]], dry_run: bool) -> None:
+        for step in steps:
+            self.stdout.write(f"{step['name']}: {step['detail']}")
+        applied = sum(step["ok"] for step in steps)
+        self.stdout.write(
+            f"{applied} of {len(steps)} notifications {'would be' if dry_run else 'were'} applied."
+        )
+
+
+def _selected(options: dict[str, Any]) -> QuerySet[Notification]:
+    project, states, ids = options["project"], options["state"], options["notification"]
+    if project is not None and project not in app_settings().projects:
+        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    if not states and not ids:
+        raise CommandError("Say which notifications: --state, --notification, or both.", returncode=2)
+    rows = flows.waiting_notifications()
+    if project is not None:
+        rows = rows.filter(project=project)
+    if states:
+        rows = rows.filter(state__in=states)
+    for each in ids or ():
+        if not rows.filter(_named(each)).exists():
+            raise CommandError(f"No such notification waits to be applied: {each!r}.", returncode=2)
+    return rows.filter(Q(notification_id__in=ids) | Q(key__in=ids)) if ids else rows
+
+
+def _named(text: str) -> Q:
+    return Q(notification_id=text) | Q(key=text)
+
+
+def _step(row: Notification, dry_run: bool) -> dict[str, Any]:
+    started = time.monotonic()
+    try:
+        application = (flows.preview_notification if dry_run else flows.apply_notification)(row)
+    except flows.NotApplicable as error:
+        outcome: dict[str, Any] = {"ok": False, "state": str(row.state), "detail": str(error), "changes": []}
+    else:
+        outcome = {
+            "ok": application.applied,
+            "state": str(application.state),
+            "detail": application.summary,
+            "changes": [change.as_json for change in application.changes],
+        }
+    seconds = round(time.monotonic() - started, 3)
+    return {"name": row.notification_id or row.key, "key": row.key, "seconds": seconds, **outcome}

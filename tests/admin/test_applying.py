@@ -1,0 +1,111 @@
+"""Applying notifications that failed or are quarantined: by a button, and several by an action of the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from checkout_integration.models import Incident, Notification, Order
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.admin import rows
+from tests.admin.screens import page_address
+from tests.flows.shop import ShopHooks, notification
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIST = "/admin/checkout_integration/notification/"
+HELD = ("view_notification", "apply_notification")
+
+
+def button(row: Notification) -> str:
+    """The address of the button."""
+    return page_address("notification", row).replace("/change/", "/apply/")
+
+
+def test_the_button_does_what_its_page_said(
+    client: Client, checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """A bug in the shop's hook, mended; the page asks with a preview, a POST applies, the incident is resolved."""
+
+    def fail(order: object) -> Any:
+        raise LookupError("canary-words")
+
+    hooks.resolve = staticmethod(fail)
+    checkout_deliver(notification(order=OrderDocumentFactory(id="order-1")))
+    hooks.resolve = staticmethod(lambda order: None)
+    staff = rows.make_staff(*HELD)
+    client.force_login(staff)
+    row = Notification.objects.get()
+    asked = client.get(button(row)).content.decode()
+    for words in ("What would change", "order-1: not known → processed", "pending → review (unbound)"):
+        assert words in asked
+    assert not Order.objects.exists()
+    page = client.post(button(row), follow=True).content.decode()
+    assert "Applied. order order-1: unknown → processed" in page
+    assert (Order.objects.get().status, Order.objects.get().verdict) == ("processed", "review")
+    assert Incident.objects.get(kind="not_applied").resolved_by == staff
+    assert LogEntry.objects.get().user == staff
+
+
+@pytest.mark.parametrize("state", ["failed", "quarantined"])
+def test_only_what_waits_is_offered(client: Client, state: str) -> None:
+    """And only with the permission."""
+    waiting, applied = rows.make_waiting_notification(state), rows.make_notification("order-2")
+    client.force_login(rows.make_staff(*HELD))
+    pages = [client.get(page_address("notification", each)).content.decode() for each in (waiting, applied)]
+    assert ["/apply/" in page for page in pages] == [True, False]
+    client.force_login(rows.make_staff("view_notification", name="looks"))
+    assert "/apply/" not in client.get(page_address("notification", waiting)).content.decode()
+    assert client.post(button(waiting)).status_code == 403
+
+
+def test_what_fails_again_is_said_with_its_place(client: Client, hooks: type[ShopHooks]) -> None:
+    """On the page that asks, and after the button was pressed all the same."""
+
+    def fail(order: object) -> Any:
+        raise LookupError("canary-words")
+
+    hooks.resolve = staticmethod(fail)
+    row = rows.make_waiting_notification()
+    client.force_login(rows.make_staff(*HELD))
+    pages = [client.get(button(row)), client.post(button(row), follow=True)]
+    assert ["LookupError in test_what_fails_again" in page.content.decode() for page in pages] == [True, True]
+    assert not LogEntry.objects.exists()
+    row.refresh_from_db()
+    assert row.state == "failed"
+
+
+def test_an_action_applies_several_after_a_preview(client: Client) -> None:
+    """The list's own action; what does not wait is left out."""
+    waiting = [rows.make_waiting_notification(state) for state in ("failed", "quarantined")]
+    applied = rows.make_notification("order-3")
+    client.force_login(rows.make_staff(*HELD))
+    chosen = {"action": "apply_selected", "_selected_action": [each.pk for each in (*waiting, applied)]}
+    asked = client.post(LIST, chosen).content.decode()
+    assert [each.object_id in asked for each in (*waiting, applied)] == [True, True, False]
+    assert not Order.objects.exists()
+    page = client.post(LIST, {**chosen, "confirmed": "yes"}, follow=True).content.decode()
+    assert "2 notifications were applied." in page
+    assert set(Notification.objects.values_list("state", flat=True)) == {"applied"}
+    assert LogEntry.objects.count() == 2
+
+
+def test_the_action_needs_its_permission(client: Client) -> None:
+    """Without it the list has no actions, and a forged POST does nothing."""
+    row = rows.make_waiting_notification()
+    client.force_login(rows.make_staff("view_notification"))
+    chosen = {"action": "apply_selected", "_selected_action": [row.pk], "confirmed": "yes"}
+    assert "apply_selected" not in client.get(LIST).content.decode()
+    client.post(LIST, chosen)
+    assert not Order.objects.exists()
+
+
+def test_nothing_that_waits_is_said(client: Client) -> None:
+    """Instead of an empty page."""
+    row = rows.make_notification("order-1")
+    client.force_login(rows.make_staff(*HELD))
+    page = client.post(LIST, {"action": "apply_selected", "_selected_action": [row.pk]}, follow=True)
+    assert "None of these failed or is quarantined." in page.content.decode()
