@@ -18,12 +18,17 @@ from checkout_integration.flows.database import locked, read_committed, state_da
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import WAITING
-from checkout_integration.flows.reading import PAYMENT_EVENTS, observation_of, quarantine_reason
+from checkout_integration.flows.reading import (
+    PAYMENT_EVENTS,
+    observation_of,
+    quarantine_reason,
+    read_notification,
+)
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol import notification as documents
-from checkout_integration.protocol.strict_json import StrictJsonError, loads
+from checkout_integration.protocol.strict_json import StrictJsonError
 from checkout_integration.protocol.vocabulary import Event
 
 logger = logging.getLogger("checkout_integration.applying")
@@ -158,7 +163,7 @@ def _applied(
     project: Project, row: Notification, *, staff: AbstractBaseUser | None, writes: bool
 ) -> Application:
     try:
-        document = documents.parse_notification(loads(bytes(row.body or b"")))
+        document = read_notification(bytes(row.body or b""))
     except (StrictJsonError, documents.MalformedNotification) as error:
         return Application(
             state=State.QUARANTINED, reason=str(error)

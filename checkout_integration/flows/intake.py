@@ -27,7 +27,12 @@ from checkout_integration.flows.failure import place_of
 from checkout_integration.flows.inbox import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger import record
-from checkout_integration.flows.reading import PAYMENT_EVENTS, observation_of, quarantine_reason
+from checkout_integration.flows.reading import (
+    PAYMENT_EVENTS,
+    observation_of,
+    quarantine_reason,
+    read_notification,
+)
 from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Source
@@ -35,7 +40,7 @@ from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.signature import Encoding, verify
-from checkout_integration.protocol.strict_json import JsonRefused, NotJson, loads
+from checkout_integration.protocol.strict_json import JsonRefused, NotJson
 from checkout_integration.protocol.vocabulary import Event, TestingCase
 
 logger = logging.getLogger("checkout_integration.intake")
@@ -90,7 +95,7 @@ def _verified(project: Project, delivered: Delivered, body: bytes) -> Verified |
 
 def _take(verified: Verified) -> Answer:
     try:
-        told = documents.parse_notification(loads(verified.body, leave_out_numbers=True))
+        told = read_notification(verified.body)
     except NotJson:
         return NOT_JSON
     except (JsonRefused, documents.MalformedNotification) as error:

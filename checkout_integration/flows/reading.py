@@ -10,9 +10,18 @@ from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.quarantine import is_quarantined
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.order import Order
+from checkout_integration.protocol.strict_json import loads
 from checkout_integration.protocol.vocabulary import Event
 
 PAYMENT_EVENTS: Final = frozenset(Event) - {Event.USER_VALIDATE}
+
+
+def read_notification(body: bytes) -> documents.Notification:
+    """Return the notification of a body; a number beyond our limits costs its field only.
+
+    Raises ``StrictJsonError`` and ``MalformedNotification``, whose texts name our rule and repeat nothing of the body.
+    """
+    return documents.parse_notification(loads(body, leave_out_numbers=True))
 
 
 def quarantine_reason(notification: documents.Notification, order: Order, now: datetime) -> str:

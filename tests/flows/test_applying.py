@@ -222,7 +222,7 @@ def test_content_that_our_limits_refused_is_applied_once_they_do_not(
         raise JsonRefused("too many values")
 
     with monkeypatch.context() as narrow:
-        narrow.setattr("checkout_integration.flows.intake.loads", refuse)
+        narrow.setattr("checkout_integration.flows.intake.read_notification", refuse)
         checkout_deliver(notification(order=OrderDocumentFactory(id="order-1"), id="message-1"))
     stored = Notification.objects.get()
     assert (stored.state, stored.notification_id) == ("quarantined", "")
