@@ -18,13 +18,13 @@ from checkout_integration import dispatch, flows
 from checkout_integration.admin.buttons import Button, ConfirmForm, Refused
 from checkout_integration.admin.display import NOTHING, visible
 from checkout_integration.admin.page import Table
+from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.words import NOTIFICATION, brief_incident, word
 from checkout_integration.models import Notification
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-    from checkout_integration.admin.notifications import NotificationScreen
 
 MOST_AT_ONCE: Final = 100
 """Notifications that one page previews and applies; `manage.py checkout_apply` knows no limit."""
@@ -96,7 +96,7 @@ APPLY: Final = Button(
 
 
 def apply_selected(
-    screen: NotificationScreen, request: HttpRequest, selected: QuerySet[Notification]
+    screen: ButtonScreen, request: HttpRequest, selected: QuerySet[Notification]
 ) -> HttpResponse | None:
     """Ask with a preview, then apply what is selected, oldest first: an action of the list."""
     rows = list(flows.waiting_notifications().filter(pk__in=selected.values("pk"))[:MOST_AT_ONCE])
@@ -122,7 +122,7 @@ def apply_selected(
     return None
 
 
-def _ask(screen: NotificationScreen, request: HttpRequest, rows: Sequence[Notification]) -> HttpResponse:
+def _ask(screen: ButtonScreen, request: HttpRequest, rows: Sequence[Notification]) -> HttpResponse:
     hidden = [("action", "apply_selected"), ("confirmed", "yes")]
     context = {
         **screen.admin_site.each_context(request),
