@@ -29,6 +29,10 @@ class _FenceLost(Exception):
     """Another process has taken the delivery over; what this one did is rolled back."""
 
 
+class ProcessEnded(Exception):
+    """The receiver ended its process at each attempt, so that no failure could be booked: killed, or out of memory."""
+
+
 class ReceiverNotConnected(LookupError):
     """No receiver of this name is connected in this process."""
 
@@ -47,8 +51,7 @@ def attempt(delivery: Delivery) -> bool:
         return False
     order = _order_of(delivery)
     if delivery.attempts > MOST_ATTEMPTS:
-        # It ended its process each time, so that no failure could be booked.
-        _finish(delivery, Delivery.State.PARKED, error="ProcessEnded")
+        _fail(delivery, ProcessEnded())
         return False
     try:
         with transaction.atomic(using=state_database()):

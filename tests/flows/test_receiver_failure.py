@@ -11,6 +11,8 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from checkout_integration import flows
+from checkout_integration.flows.announcement import fan_out
+from checkout_integration.flows.attempt import MOST_ATTEMPTS
 from checkout_integration.hooks import FailedRun, Hooks
 from checkout_integration.models import Delivery, FailedAttempt, Order
 from checkout_integration.signals import checkout_paid, user_validated
@@ -145,6 +147,20 @@ def test_the_hook_is_told_when_the_receiver_is_given_up(listen: Listening, track
         make_due()
     assert [run.given_up for run, _ in tracker.reported] == [False] * 9 + [True]
     assert FailedAttempt.objects.count() == 10
+
+
+def test_the_hook_is_told_of_a_receiver_that_kills_its_process(
+    listen: Listening, tracker: type[Tracker]
+) -> None:
+    """No exception was ever seen; it is given up all the same, and the page says why."""
+    listen(checkout_paid)
+    OrderFactory(checkout=CheckoutFactory())
+    fan_out()
+    Delivery.objects.update(attempts=MOST_ATTEMPTS, state="due")
+    flows.run_deliveries()
+    ((run, _),) = tracker.reported
+    assert (run.given_up, Delivery.objects.get().state) == (True, "parked")
+    assert FailedAttempt.objects.get().error == "ProcessEnded"
 
 
 def test_a_hook_that_fails_harms_nothing(
