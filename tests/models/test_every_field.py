@@ -57,6 +57,23 @@ def test_order(order: Order, told: documents.Order, name: str) -> None:
     assert plain(getattr(order, {"id": "order_id"}.get(name, name))) == plain(getattr(told, name))
 
 
+@pytest.mark.spec("ORD-26", "ORD-27", "ORD-28", "ORD-39", "RFD-02")
+def test_each_amount_has_the_currency_that_came_with_it() -> None:
+    """Tax, revenue, fee, charge and refund may each be in another currency than the order; exact digits of that one."""
+    document = json.loads(VECTOR.read_text(encoding="utf-8"), parse_float=Decimal)
+    given = {"tax": "JPY", "net_revenue": "USD", "fee": "KWD", "refund": "CHF"}
+    for name, currency in given.items():
+        document[name] = {**document[name], "amount": 7, "currency": currency}
+    changed = parse_order({**document, "currency": "EUR", "charge_currency": "SEK"})
+    news = Observation(
+        source=Source.NOTIFICATION, order=changed, event="payment.success", observed_at=timezone.now()
+    )
+    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
+    row = Order.objects.get()
+    assert {name: getattr(row, f"{name}_currency") for name in given} == given
+    assert (row.currency, row.charge_currency) == ("EUR", "SEK")
+
+
 def test_rows_of_their_own(order: Order, told: documents.Order) -> None:
     """Items and the customer are rows; the displayed status is the ledger's own, the told one stays in the snapshot."""
     assert told.items is not None
