@@ -43,6 +43,21 @@ def test_it_serves_until_it_is_told_to_stop() -> None:
     assert "sandbox_other" not in "".join(printed)
 
 
+def test_it_answers_to_the_hosts_that_it_was_started_for() -> None:
+    """The names of the option and of the public address, and this machine's; no other."""
+    with run("--public-url", "https://pay.test", SANDBOX_ALLOWED_HOSTS="sandbox, shop.test") as process:
+        assert process.stdout
+        url = process.stdout.readline().split()[1]
+        answers = {
+            host: requests.get(f"{url}/_sandbox/clock", headers={"Host": host}, timeout=10).status_code
+            for host in ("sandbox:8090", "shop.test", "pay.test", "localhost", "evil.test")
+        }
+        process.terminate()
+        process.communicate(timeout=20)
+    assert answers.pop("evil.test") == 421
+    assert set(answers.values()) == {200}
+
+
 @pytest.mark.parametrize(
     "option",
     [["--secret-key", "real"], ["--webhook-url", "http://shop.example/"], ["--catalogue", "/nowhere"]],
