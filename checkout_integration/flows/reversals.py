@@ -13,7 +13,12 @@ from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.personal import lasting, split
-from checkout_integration.policy.reversal import is_older, may_be_reversal_document, reversal_of
+from checkout_integration.policy.reversal import (
+    is_older,
+    may_be_reversal_document,
+    may_be_the_order_of,
+    reversal_of,
+)
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
 
@@ -80,10 +85,10 @@ def absorb(project: Project, entries: Sequence[Entry]) -> None:
 def _owners(
     project: Project, candidates: Sequence[Observation], observations: Sequence[Observation]
 ) -> dict[str, str]:
-    """For each candidate's id the id of the order that it tells of.
+    """Return for each candidate's id the id of the order that it is about.
 
-    That is itself where it is known as an order, else the order with the same transaction that was created first; itself too
-    where all others that share its transaction are younger, those that wait included.
+    That is itself where it is known as an order, else the order with the same transaction that was created first. Where only
+    candidates share a transaction, those that wait included, one of them may be the order; else all of them wait for it.
     """
     ids = [each.order.id or "" for each in candidates]
     transactions = [each.order.transaction or "" for each in candidates]
@@ -96,15 +101,17 @@ def _owners(
     waiting = Refund.objects.using(state_database()).filter(
         project=project.alias, order=None, transaction__in=transactions
     )
-    orders += [each.order for each in observations] + [parse_order(each.document) for each in waiting]
+    rows_alike = [each.order for each in candidates] + [parse_order(each.document) for each in waiting]
+    orders += [each.order for each in observations if each not in candidates]
     owners = {}
-    for candidate in candidates:
-        if candidate.order.id in known_ids:
-            owners[candidate.order.id or ""] = candidate.order.id or ""
-        elif older := _earliest(candidate.order, orders):
-            owners[candidate.order.id or ""] = older
-        elif _has_younger(candidate.order, orders):
-            owners[candidate.order.id or ""] = candidate.order.id or ""
+    for candidate in (each.order for each in candidates):
+        alike = [each for each in rows_alike if may_be_the_order_of(each, candidate)]
+        if candidate.id in known_ids:
+            owners[candidate.id or ""] = candidate.id or ""
+        elif older := _earliest(candidate, [*orders, *alike]):
+            owners[candidate.id or ""] = older
+        elif any(may_be_the_order_of(candidate, each) for each in rows_alike):
+            owners[candidate.id or ""] = candidate.id or ""
     return owners
 
 
@@ -117,10 +124,6 @@ def _earliest(reversal: documents.Order, orders: Sequence[documents.Order]) -> s
     older = [each for each in orders if each.transaction == reversal.transaction and is_older(each, reversal)]
     first = min(older, key=lambda each: (each.created_at is not None, each.created_at, each.id), default=None)
     return first.id if first else None
-
-
-def _has_younger(order: documents.Order, others: Sequence[documents.Order]) -> bool:
-    return any(each.transaction == order.transaction and is_older(order, each) for each in others)
 
 
 def _waiting_row(project: Project, observation: Observation) -> Refund:

@@ -235,5 +235,6 @@ def tells_of_change(entry: Entry) -> bool:
 
 
 def _is_news(entry: Entry) -> bool:
-    """Not the order that we have just created ourselves, and not one from before this installation."""
-    return not entry.silent and not (entry.is_new and entry.after.status is OrderStatus.CREATED)
+    """Return False for an order from before this installation, and for one that is seen first and waits for its payment."""
+    waits = entry.after.status in (OrderStatus.CREATED, OrderStatus.PENDING)
+    return not entry.silent and not (entry.is_new and waits)

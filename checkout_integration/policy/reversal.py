@@ -15,6 +15,7 @@ from checkout_integration.protocol.order import Order, parse_order
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 SAME_MOMENT = timedelta(seconds=60)
+CLOCK_STEP = timedelta(seconds=1)
 
 
 def may_be_reversal_document(observation: Observation) -> bool:
@@ -28,6 +29,21 @@ def may_be_reversal_document(observation: Observation) -> bool:
     if order.created_at is None or order.refunded_at is None:
         return True
     return order.refunded_at - order.created_at <= SAME_MOMENT
+
+
+def may_be_the_order_of(first: Order, second: Order) -> bool:
+    """Whether the first of two rows may be the order that the second one reverses, though both look like documents.
+
+    An order is charged back once, so of two such rows one is the order. There may be several documents of refunds: a row
+    is their order if it was refunded later than it was created, while a document is made by its refund.
+    """
+    if first.transaction != second.transaction or not is_older(first, second):
+        return False
+    if first.status == second.status == OrderStatus.CHARGEBACK:
+        return True
+    if first.created_at is None or first.refunded_at is None:
+        return False
+    return first.refunded_at - first.created_at > CLOCK_STEP
 
 
 def is_older(order: Order, reversal: Order) -> bool:
