@@ -12,6 +12,8 @@ _NEVER: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029]")
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 """A name in ASCII: browsers decode percent signs in a host and turn other letters into these."""
+_BRACKETS: Final = re.compile(r"[^\[\]]*|\[[^\[\]]+\](:[0-9]*)?")
+"""None, or around the whole host: parsers take what stands in them for the host, wherever they are."""
 _NO_HOST: Final = "its host is neither a name in ASCII nor an IP address in its usual form"
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
@@ -57,7 +59,7 @@ def _flaw_of(parts: SplitResult) -> str:
         return "it has a user name or a password"
     if not parts.netloc:
         return "it does not begin with https:// and the name of a host"
-    if not _is_one_host(parts.hostname or ""):
+    if not _BRACKETS.fullmatch(parts.netloc) or not _is_one_host(parts.hostname or ""):
         return _NO_HOST
     return "" if _has_port_or_none(parts) else "its port is not a number from 1 to 65535"
 

@@ -32,6 +32,8 @@ ADDRESS_BAD: Final = (
     "https://shop.example:0/",
     "https://1.2.3/",
     "https://[bad/",
+    "https://:80[::1]/",
+    "https://]x[::1",
     "https://größe.example/",
     "https://shop.example/" + "x" * 2028,
     5,

@@ -113,8 +113,8 @@ def test_a_setting_takes_an_address_or_tells_what_to_do(written: list[Case], nam
 
 @pytest.mark.parametrize("name", ["url_success", "url_fail"])
 def test_a_sale_sends_back_only_where_it_seems_to(written: list[Case], name: str) -> None:
-    """Return addresses are the shop's own pages, which may be plain HTTP; all else is refused before anything is sent."""
-    for case in written:
+    """Return addresses are the shop's own pages, which may be plain HTTP; all else but "", which is none, is never sent."""
+    for case in filter(lambda case: case.address, written):
         if sends(OrderRequest(project="p", type="product", products=["1"], **{name: case.address})):  # type: ignore[arg-type]
             assert case.leads_to(host_of(case.address), "https", "http"), case
         token: Any = {f"return_{name}": case.address}
