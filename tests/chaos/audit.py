@@ -121,7 +121,7 @@ def _outbox(found: Found) -> Iterator[Finding]:
     for key, signal, order_id, state in found.deliveries:
         if state not in {"done", "superseded"}:
             yield f"delivery left {state}", f"{signal} of {order_id}"
-        if state == "superseded" and signal != "checkout_paid":
+        if state == "superseded" and signal not in {"checkout_paid", "checkout_reversed"}:
             yield "wrong signal superseded", f"{signal} {key}"
     if found.unheard:
         yield "announcements left undone", str(found.unheard)
@@ -157,6 +157,12 @@ def _settled(stories: Sequence[Story], served: Sequence[Served], found: Found) -
             yield f"wrong effects of a story {story.kind}", f"{_named(story)} {dict(total)}"
         if superseded & orders and not story.expected.reversed:
             yield "goods withheld without a reversal", _named(story)
+        granted, revoked = (
+            sum(signal == name and order_id in orders for _, signal, order_id in found.effects)
+            for name in ("checkout_paid", "checkout_reversed")
+        )
+        if story.expected.reversed and granted != revoked:
+            yield "goods that a reversal left", f"{_named(story)} granted {granted}, revoked {revoked}"
     for each in served:
         if dict(counts[each.order_id]) not in _permitted(each.status):
             yield f"wrong effects of an order {each.status}", f"{each.order_id} {dict(counts[each.order_id])}"

@@ -204,7 +204,6 @@ _ODD: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "unknown": ("payment.wonder", {}),
 }
 _WITHOUT_ORDER: Final = ("test", "unknown")
-_SALE_AFTER: Final = {"processed": "paid", "refunded": "reversed", "chargeback": "reversed"}
 _HISTORIES: Final = {
     "paid": (SUCCESS,),
     "canceled": (CANCEL,),
@@ -216,31 +215,30 @@ _HISTORIES: Final = {
 
 
 def _one_sale(order_id: str, events: Sequence[str], arrival: str) -> Expected:
-    """Return what is right for one order of one sale, whose news came in this manner.
+    """Return what is right for one order of one checkout, whose news came in this manner.
 
-    Goods are granted for a payment that was not known to be taken back when it became known, and taken back once per cause.
+    A grant is opened for a payment that was not known to be reversed when it became known, and closed once. A cancellation
+    beside a payment takes nothing away.
     """
-    status = STATUS_AFTER[events[-1]]
     facts = {each.replace(".", "_"): 1 for each in events if each != SUCCESS}
     reversals = sum(each in {REFUND, CHARGEBACK} for each in events)
     contradicts = CANCEL in events[1:] or reversals > 1
     if contradicts:
         facts["payment_review"] = 1
-    granted = {"in_order": [True], "reversed": [False], "racing": [True, False]}[arrival]
-    combinations = []
-    for grants in granted if SUCCESS in events else [False]:
-        # A chargeback that is known first leaves no later refund to take anything back for.
-        taken = range(1, reversals + 1) if arrival == "racing" and reversals else [reversals]
-        combinations += [
-            {**facts, "checkout_paid": int(grants), "checkout_reversed": count}
-            for count in (taken if grants else [0])
-        ]
+    opened = {"in_order": [True], "reversed": [False], "racing": [True, False]}[
+        arrival if reversals else "in_order"
+    ]
+    combinations = [facts]
+    if SUCCESS in events:
+        goods = {"checkout_paid": 1, "checkout_reversed": 1} if reversals else {"checkout_paid": 1}
+        combinations = [{**facts, **goods} if each else facts for each in opened]
+    paid = "paid" if SUCCESS in events else "cancelled"
     return Expected(
-        status={order_id: status},
-        announced=tuple({name: count for name, count in each.items() if count} for each in combinations),
+        status={order_id: STATUS_AFTER[events[-1]]},
+        announced=tuple(combinations),
         incident=contradicts,
         reversed=reversals > 0,
-        checkout=_SALE_AFTER.get(status, "") if arrival == "in_order" else "",
+        checkout="reversed" if reversals else paid,
     )
 
 

@@ -61,13 +61,27 @@ def test_success_overtaken_by_its_refund_may_be_superseded() -> None:
     stories, messages, served = told()
     right = truth(stories, messages)
     (order_id,) = stories[1].expected.status
-    key = f"{order_id}/checkout_paid"
+    goods = {f"{order_id}/checkout_paid", f"{order_id}/checkout_reversed"}
+    found = replace(
+        right,
+        deliveries=[(*row[:3], "superseded" if row[0] in goods else "done") for row in right.deliveries],
+        effects=[row for row in right.effects if row[0] not in goods],
+    )
+    assert compare(stories, messages, served, found) == []
+
+
+def test_goods_that_a_reversal_left_are_found() -> None:
+    """They were granted, and nothing revoked them."""
+    stories, messages, served = told()
+    right = truth(stories, messages)
+    (order_id,) = stories[1].expected.status
+    key = f"{order_id}/checkout_reversed"
     found = replace(
         right,
         deliveries=[(*row[:3], "superseded" if row[0] == key else "done") for row in right.deliveries],
         effects=[row for row in right.effects if row[0] != key],
     )
-    assert compare(stories, messages, served, found) == []
+    assert "goods that a reversal left" in {each.what for each in compare(stories, messages, served, found)}
 
 
 def first(mapping: Any) -> dict[str, Any]:
