@@ -21,7 +21,7 @@ from tests.flows.goods import Goods
 from tests.flows.shop import record_listed
 from tests.scale import times
 
-SETS: Final = times(5, 600)  # of events, on each database
+SETS: Final = times(5, 150)  # of events, on each database
 ORDERS: Final = times(4, 24)  # of arrival, for each set
 SEED: Final = 20261122
 AT_ONCE, LATE, FAILING = "at once", "late", "failing"
