@@ -117,12 +117,13 @@ def _with_each_value(endpoint: str, parameter: Parameter, base: dict[str, Any]) 
 
 
 def combinations(seed: int, count: int) -> Iterator[Request]:
-    """Yield requests with a few parameters changed at random; the same ones for the same seed."""
-    source = random.Random(seed)
-    while count:
+    """Yield so many different requests, each with a few parameters changed at random; the same ones for the same seed."""
+    source, seen = random.Random(seed), set[str]()
+    while len(seen) < count:
         request = _changed(source)
-        if request.is_decidable:
-            count -= 1
+        text = f"{request.endpoint} {request.document}"
+        if request.is_decidable and text not in seen:
+            seen.add(text)
             yield request
 
 
