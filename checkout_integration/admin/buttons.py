@@ -20,33 +20,6 @@ class Refused(Exception):
     """A button could not do its work; the text is shown to the person who pressed it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Button:
-    """Something that staff may do with a row.
-
-    Attributes:
-        name: part of its address.
-        permission: codename of the permission that it needs.
-        question: what the confirmation page says will happen.
-        needs_reason: whether the person must say why; the reason is kept.
-        offered: whether the row's state allows it.
-        keeps_own_row: whether what it calls keeps who did it and why, so that the audit log need not.
-        act: does it and returns the message to show; raises `Refused` when it cannot.
-        preview: tables of what would change, shown on the confirmation page; it writes nothing.
-
-    """
-
-    name: str
-    label: StrOrPromise
-    permission: str
-    question: StrOrPromise
-    needs_reason: bool = False
-    keeps_own_row: bool = False
-    offered: Callable[[Any], bool]
-    act: Callable[[Any, AbstractBaseUser, str], StrOrPromise]
-    preview: Callable[[Any], Sequence[Table]] | None = None
-
-
 class ConfirmForm(forms.Form):
     """Asks for nothing: pressing the button again is the answer."""
 
@@ -60,3 +33,32 @@ class ReasonForm(ConfirmForm):
         help_text=_("It is kept in the order's history, with your name."),
         widget=forms.TextInput(attrs={"size": 60, "autofocus": True}),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button:
+    """Something that staff may do with a row.
+
+    Attributes:
+        name: part of its address.
+        permission: codename of the permission that it needs.
+        question: what the confirmation page says will happen.
+        needs_reason: whether the person must say why; the reason is kept.
+        form: what else the person is asked; ``act`` then gets all answers in the reason's place.
+        offered: whether the row's state allows it.
+        keeps_own_row: whether what it calls keeps who did it and why, so that the audit log need not.
+        act: does it and returns the message to show; raises `Refused` when it cannot.
+        preview: tables of what would change, shown on the confirmation page; it writes nothing.
+
+    """
+
+    name: str
+    label: StrOrPromise
+    permission: str
+    question: StrOrPromise
+    needs_reason: bool = False
+    form: type[ReasonForm] | None = None
+    keeps_own_row: bool = False
+    offered: Callable[[Any], bool]
+    act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise]
+    preview: Callable[[Any], Sequence[Table]] | None = None

@@ -28,6 +28,11 @@ def goods_answer(
     taking = [each for each in told if each.announcement.signal == TAKE_BACK]
     taken = Words(_("taken back"), _("being taken back"), _("taken back in part"), _("not taken back"))
     granted = Words(_("granted"), _("being granted"), _("granted in part"), _("not granted"))
+    if not all(each.announcement.checkout_id for each in granting):
+        # The receiver was not told what was sold: that it returned says nothing of goods.
+        granted = Words(
+            _("receivers ran"), _("receivers are running"), _("some receivers ran"), _("not granted")
+        )
     headline = _progress(taking, taken) or _progress(granting, granted)
     return Answer(
         _("Were the goods granted?"),

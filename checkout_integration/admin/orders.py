@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.binding import BIND
 from checkout_integration.admin.display import NOTHING, badge, moment, money, short
 from checkout_integration.admin.erasing import ERASE
 from checkout_integration.admin.filters import ModeFilter, ProjectFilter, ReceiversFilter, words_filter
@@ -51,7 +52,7 @@ class OrderScreen(ButtonScreen):
         "E-mail, card and activation code are searched only with the permission “Can see personal data of customers”."
     )
     unlisted = ("document", "facts", "stamps", "conflicts")
-    buttons = (ACCEPT, CHECK, ERASE)
+    buttons = (BIND, ACCEPT, CHECK, ERASE)
     related = ("checkout", "checkout__user", "user", "personal_data")
 
     def page(self, viewer: Viewer, row: Order) -> Page:

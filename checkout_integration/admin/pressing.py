@@ -61,10 +61,10 @@ class ButtonScreen(Screen):
         if not button.offered(row):
             messages.warning(request, _("This cannot be done now: the state has changed."))
             return HttpResponseRedirect(back)
-        form_class = ReasonForm if button.needs_reason else ConfirmForm
+        form_class = button.form or (ReasonForm if button.needs_reason else ConfirmForm)
         form = form_class(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            self._act(button, request, row, form.cleaned_data.get("reason", ""))
+            self._act(button, request, row, form.cleaned_data)
             return HttpResponseRedirect(back)
         tables = button.preview(row) if button.preview else []
         context = {
@@ -76,10 +76,11 @@ class ButtonScreen(Screen):
         }
         return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 
-    def _act(self, button: Button, request: HttpRequest, row: Any, reason: str) -> None:
+    def _act(self, button: Button, request: HttpRequest, row: Any, answers: dict[str, Any]) -> None:
         assert isinstance(request.user, AbstractBaseUser)
+        reason = answers.get("reason", "")
         try:
-            told = button.act(row, request.user, reason)
+            told = button.act(row, request.user, answers if button.form else reason)
         except Refused as refused:
             messages.error(request, str(refused))
             return

@@ -18,6 +18,8 @@ from checkout_integration.flows.applying import (
     preview_notification,
     waiting_notifications,
 )
+from checkout_integration.flows.binding import CheckoutDescription, bind_order
+from checkout_integration.flows.changes import OrderChange
 from checkout_integration.flows.checkout import (
     IssuedToken,
     NotRecorded,
@@ -35,6 +37,7 @@ from checkout_integration.flows.service import service_client
 from checkout_integration.flows.support import (
     accept_payment,
     mark_granted,
+    preview_acceptance,
     refresh_checkout,
     refresh_order,
     resolve_incident,
@@ -47,6 +50,7 @@ from checkout_integration.protocol.creation import CreationError, Customer, Cust
 __all__ = [
     "WAITING",
     "Application",
+    "CheckoutDescription",
     "CheckoutError",
     "CreationError",
     "Customer",
@@ -55,6 +59,7 @@ __all__ = [
     "IssuedToken",
     "NotApplicable",
     "NotRecorded",
+    "OrderChange",
     "Person",
     "TransactionOpen",
     "UnknownLane",
@@ -62,6 +67,7 @@ __all__ = [
     "accept_payment",
     "apply_notification",
     "awaits_fan_out",
+    "bind_order",
     "create_checkout",
     "create_order_from_token",
     "create_token",
@@ -70,6 +76,7 @@ __all__ = [
     "find_persons",
     "mark_granted",
     "newest_announcement",
+    "preview_acceptance",
     "preview_notification",
     "queue_state",
     "refresh_checkout",

@@ -80,7 +80,13 @@ class Entry:
     @property
     def changed(self) -> bool:
         """Whether anything is to be written."""
-        return self.is_new or self.before != self.after or self.verdict != self.verdict_before
+        moved = self.before != self.after or self.verdict != self.verdict_before
+        return self.is_new or moved or self.newly_bound
+
+    @property
+    def newly_bound(self) -> bool:
+        """Whether a known order came to its checkout in this batch."""
+        return self.checkout is not None and self.row.checkout_id != self.checkout.pk
 
     @property
     def to_write(self) -> bool:

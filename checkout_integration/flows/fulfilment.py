@@ -78,9 +78,10 @@ def _by_checkout(project: Project, entries: Sequence[Entry]) -> list[Settlement]
 
 def _moves_money(entry: Entry) -> bool:
     """Whether an order became another payment than before, or came to its checkout."""
-    bound = entry.checkout is not None and entry.row.checkout_id != entry.checkout.pk
     before = payment_of(entry.order_id, entry.before, entry.verdict_before)
-    return entry.is_new or bound or before != payment_of(entry.order_id, entry.after, entry.verdict)
+    return (
+        entry.is_new or entry.newly_bound or before != payment_of(entry.order_id, entry.after, entry.verdict)
+    )
 
 
 def _load(settlements: Sequence[Settlement]) -> None:

@@ -7,7 +7,7 @@ Applying a batch twice, or batches in another order, ends in the same state (G3)
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -97,11 +97,10 @@ def store(project: Project, batch: Batch, cause: Cause) -> None:
     write(project, [entry for entry in batch.entries if entry.to_write], batch.settlements, cause)
 
 
-def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:
-    """Record a staff member's acceptance of a payment: its goods are granted as if it were verified.
+def accepted(order: Order, project: Project) -> Batch:
+    """Return what it comes to when a payment is accepted: its goods are granted as if it were verified.
 
-    A part of the caller's transaction. Raises ``ValueError`` when the order is not in review or historic, or its payment was
-    reversed.
+    Inside a transaction. Raises ``ValueError`` when the order is not in review or historic, or its payment was reversed.
     """
     entry = _entry_of(order, project)
     if entry.verdict_before.status not in ACCEPTABLE or not entry.before.stands:
@@ -109,8 +108,22 @@ def accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str)
             "Only a paid order that is in review, or from before the installation, can be accepted."
         )
     entry.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    _decide(project, entry, Cause(source=Source.STAFF, staff=staff, reason=reason))
-    return entry
+    return Batch(entries=[entry], settlements=settle(project, [entry]))
+
+
+def bound(order: Order, project: Project, find_checkout: Callable[[Entry], Checkout], cause: Cause) -> Batch:
+    """Return what it comes to when an order is bound to a checkout: its payment is judged against it.
+
+    Inside a transaction. ``find_checkout`` is called under the order's lock, and locks what it returns. Raises ``ValueError``
+    when the order is bound already.
+    """
+    entry = _entry_of(order, project)
+    if entry.row.checkout_id is not None:
+        raise ValueError("The order is bound to a checkout already.")
+    entry.checkout = find_checkout(entry)
+    _judge(entry, _terms(project, [entry]))
+    _follow(entry, cause)
+    return Batch(entries=[entry], settlements=settle(project, [entry]))
 
 
 def restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> Entry:

@@ -11,7 +11,8 @@ from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
-from checkout_integration.flows.database import state_database, write_first
+from checkout_integration.flows.changes import OrderChange, changes_of
+from checkout_integration.flows.database import read_committed, state_database, write_first
 from checkout_integration.flows.entry import Cause
 from checkout_integration.flows.fulfilment import note_receiver
 from checkout_integration.flows.repeating import repeated
@@ -38,14 +39,27 @@ MARKABLE = (Delivery.State.DUE, Delivery.State.PARKED)
 """States of a delivery whose goods staff may grant by hand."""
 
 
-def accept_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
-    """Accept a payment that is in review or historic, so that its goods are granted.
+def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
+    """Accept a payment that is in review or historic, so that its goods are granted, and return what changed.
 
-    ``reason`` is kept in the order's history. The incidents that asked for this review are resolved by it. Raises
-    ``ValueError`` when the order is in neither state, or its payment was reversed.
+    ``reason`` is kept in the order's history, with who did it (None for a command). The incidents that asked for this review
+    are resolved by it. Raises ``ValueError`` when the order is in neither state, or its payment was reversed.
     """
     project = app_settings().project(order.project)
-    repeated(lambda: _accept(order, project, staff, reason))
+    return repeated(lambda: _accept(order, project, staff, reason))
+
+
+def preview_acceptance(order: Order) -> OrderChange:
+    """Return what `accept_payment` would change now, without writing anything. Raises ``ValueError`` as it does."""
+    project = app_settings().project(order.project)
+
+    def preview() -> OrderChange:
+        with transaction.atomic(using=state_database()):
+            read_committed()
+            (change,) = changes_of(project, ledger.accepted(order, project))
+            return change
+
+    return repeated(preview)
 
 
 def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
@@ -101,11 +115,14 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
     return _resolve(Q(pk=incident.pk), staff)
 
 
-def _accept(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
+def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
     with transaction.atomic(using=state_database()):
         write_first()
-        ledger.accept(order, project, staff, reason)  # and has locked the order
+        batch = ledger.accepted(order, project)  # and has locked the order
+        (change,) = changes_of(project, batch)
+        ledger.store(project, batch, Cause(source=Source.STAFF, staff=staff, reason=reason))
         _resolve(Q(order=order.pk, kind__startswith="review:"), staff)
+        return change
 
 
 def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
@@ -138,9 +155,10 @@ def _mark_granted(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> b
     return True
 
 
-def _resolve(which: Q, staff: AbstractBaseUser) -> bool:
+def _resolve(which: Q, staff: AbstractBaseUser | None) -> bool:
     open_ones = Incident.objects.using(state_database()).filter(which, resolved_at=None)
-    return bool(open_ones.update(resolved_at=datetime.now(UTC), resolved_by=staff.pk))
+    by = staff.pk if staff else None
+    return bool(open_ones.update(resolved_at=datetime.now(UTC), resolved_by=by))
 
 
 def _refresh(project: Project, query: TransactionFilter) -> bool:

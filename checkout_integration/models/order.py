@@ -174,7 +174,8 @@ class Order(Row):
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),
             ("check_order", _("Can check an order with the service")),
-            ("accept_payment", _("Can accept a payment that is in review")),
+            ("accept_payment", _("Can accept a payment that is in review or historic")),
+            ("bind_order", _("Can bind an order to a checkout")),
         ]
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from checkout_integration.models import (
     CheckoutUser,
     Delivery,
     Incident,
+    Installation,
     Notification,
     Order,
     OrderItem,
@@ -150,6 +151,7 @@ def make_notification(object_id: str, event: str = "payment.success", **columns:
 
 def make_waiting_notification(state: str = "failed") -> Notification:
     """A payment of 9.99 USD that is stored, and not applied."""
+    Installation.objects.get_or_create(project="default", defaults={"installed_at": NOON - timedelta(days=1)})
     order_id = f"order-{next_number():04}"
     envelope = {
         "id": f"notification-of-{order_id}",

@@ -167,19 +167,28 @@ def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "words"),
-    [("done", "granted"), ("due", "being granted"), ("parked", "not granted")],
+    ("state", "bound", "words"),
+    [
+        ("done", True, "granted"),
+        ("due", True, "being granted"),
+        ("parked", True, "not granted"),
+        ("done", False, "receivers ran"),
+        ("due", False, "receivers are running"),
+        ("parked", False, "not granted"),
+    ],
 )
-def test_goods_are_granted_when_the_receiver_is_done(admin_client: Client, state: str, words: str) -> None:
-    """The word on the goods follows the deliveries of checkout_paid."""
-    order = rows.make_order()
+def test_goods_are_granted_when_the_receiver_of_a_bound_checkout_is_done(
+    admin_client: Client, state: str, bound: bool, words: str
+) -> None:
+    """A receiver that is not told what was sold may return without granting anything."""
+    order = rows.make_order(checkout=rows.make_checkout() if bound else None)
     rows.make_delivery(order, state=state)
     assert f"</span> {words}</span>" in page_of(admin_client, order)
 
 
 def test_goods_granted_by_one_of_two_receivers_are_granted_in_part(admin_client: Client) -> None:
     """A receiver that gave up beside one that is done is not hidden by it."""
-    order = rows.make_order()
+    order = rows.make_order(checkout=rows.make_checkout())
     rows.make_delivery(order)
     rows.make_delivery(order, receiver="shop.receivers.mail", state="parked", attempts=10, error="OSError")
     html = page_of(admin_client, order)

@@ -35,6 +35,7 @@ def test_a_button_acts_on_post_alone(admin_client: Client, in_review: Order, met
 TYPED = "reason=by+phone&confirm=on&x=1&action=apply&_selected_action=1"
 OFFERED: dict[tuple[str, str], Callable[[], Model]] = {
     ("order", "accept"): lambda: rows.make_order(verdict="review", verdict_reason="unbound"),
+    ("order", "bind"): lambda: rows.make_order(verdict="review", verdict_reason="unbound"),
     ("order", "check"): rows.make_order,
     ("order", "erase"): lambda: rows.make_order(user=rows.make_customer()),
     ("checkoutuser", "erase"): rows.make_customer,

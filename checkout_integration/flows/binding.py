@@ -1,0 +1,120 @@
+"""Binding an order to a checkout by hand, or to a new one that staff describe. See docs/ways-back.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows import ledger
+from checkout_integration.flows.changes import OrderChange, changes_of
+from checkout_integration.flows.database import locked, state_database, write_first
+from checkout_integration.flows.entry import Cause, Entry
+from checkout_integration.flows.repeating import repeated
+from checkout_integration.models import Checkout, Incident, Order
+from checkout_integration.policy.observation import Source
+from checkout_integration.protocol.vocabulary import OrderType
+
+SETTLED_BY_BINDING: Final = ("review:unbound", "review:before_installation")
+"""Kinds of incidents that ask what a payment is for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckoutDescription:
+    """What was sold, in the words of staff: for a payment that no checkout of this shop was made for.
+
+    Products, and an amount of virtual currency, are taken from the order.
+
+    Attributes:
+        type: simple, product, key or virtual_currency.
+        amount: the price; None where the service set it, which only ``simple`` cannot have.
+        currency: of the price.
+        description: the subject, in a line of text.
+
+    """
+
+    type: str = OrderType.SIMPLE.value
+    amount: Decimal | None = None
+    currency: str = ""
+    description: str = ""
+
+
+def bind_order(
+    order: Order, *, to: Checkout | CheckoutDescription, staff: AbstractBaseUser | None, reason: str
+) -> OrderChange:
+    """Bind an order to a checkout of its project, or to a new one, and judge its payment by it.
+
+    A payment that pays for exactly this checkout is verified by that, and its goods are granted; any other is in review and
+    can be accepted. An order that is accepted already keeps its grant. Who did it, and why, stands in the order's history.
+
+    Returns:
+        what changed.
+
+    Raises:
+        ValueError: the order is bound already, the checkout is another project's, or the description is incomplete.
+
+    """
+    if isinstance(to, CheckoutDescription):
+        _check(to)
+    elif to.project != order.project:
+        raise ValueError("The checkout belongs to another project.")
+    project = app_settings().project(order.project)
+    return repeated(lambda: _bind(order, project, to, staff, reason))
+
+
+def _check(described: CheckoutDescription) -> None:
+    if described.type not in set(OrderType):
+        raise ValueError(f"There is no type {described.type!r}.")
+    if described.type == OrderType.SIMPLE and described.amount is None:
+        raise ValueError("Say which amount was to be paid.")
+    if (described.amount is None) != (not described.currency):
+        raise ValueError("Give amount and currency, or neither.")
+
+
+def _bind(
+    order: Order,
+    project: Project,
+    to: Checkout | CheckoutDescription,
+    staff: AbstractBaseUser | None,
+    reason: str,
+) -> OrderChange:
+    cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+    with transaction.atomic(using=state_database()):
+        write_first()
+        batch = ledger.bound(order, project, lambda entry: _checkout(project, entry, to), cause)
+        (change,) = changes_of(project, batch)
+        ledger.store(project, batch, cause)
+        incidents = Incident.objects.using(state_database()).filter(
+            order=order.pk, kind__in=SETTLED_BY_BINDING
+        )
+        incidents.filter(resolved_at=None).update(
+            resolved_at=datetime.now(UTC), resolved_by=staff.pk if staff else None
+        )
+        return change
+
+
+def _checkout(project: Project, entry: Entry, to: Checkout | CheckoutDescription) -> Checkout:
+    """The checkout, locked; a new one is locked by its insertion."""
+    checkouts = Checkout.objects.using(state_database())
+    if isinstance(to, Checkout):
+        return locked(checkouts.filter(pk=to.pk)).get()
+    document = entry.after.order
+    return checkouts.create(
+        project=project.alias,
+        type=to.type,
+        expected_amount=to.amount,
+        currency=to.currency,
+        products=[item.id or "" for item in document.items or ()] if to.type != OrderType.SIMPLE else [],
+        virtual_currency_amount=(
+            document.virtual_currency_amount if to.type == OrderType.VIRTUAL_CURRENCY else None
+        ),
+        description=to.description,
+        test=project.accept_test_payments,
+        user_id=entry.row.user.account_id if entry.row.user else None,
+        order_id=entry.order_id,
+    )
