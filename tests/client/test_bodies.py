@@ -7,6 +7,7 @@ import json
 import socket
 import tracemalloc
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from checkout_integration.client import Client, errors
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.listing import TransactionFilter
+from checkout_integration.protocol.strict_json import left_out_of
 from tests.client.calls import CALLS, PAGE, every_call, failure
 from tests.client.conftest import MakeClient
 from tests.client.stub import Received, gzipped, http, running
@@ -116,6 +118,15 @@ def test_customers_are_not_sent_to_an_insecure_form(client_of: MakeClient, addre
     body = json.dumps({"id": "o", "payment_form_url": address}).encode()
     with running(http(200, body)) as stub:
         assert isinstance(failure(client_of(stub), CALLS["order"]), errors.AnswerUnreadable)
+
+
+def test_an_odd_number_in_a_row_costs_its_field(client_of: MakeClient) -> None:
+    """Not the row, and not the page: the row says which field is empty."""
+    rows = b'{"count":2,"items":[{"id":"a","amount":1.1e-21,"currency":"USD"},{"id":"b","amount":9.99}]}'
+    with running(http(200, rows)) as stub:
+        odd, fine = client_of(stub).list_transactions(TransactionFilter()).items
+    assert (odd.id, odd.amount, odd.currency, left_out_of(odd.document)) == ("a", None, "USD", ("amount",))
+    assert (fine.amount, left_out_of(fine.document)) == (Decimal("9.99"), ())
 
 
 def test_a_cursor_list_that_does_not_advance_is_an_error(client_of: MakeClient) -> None:

@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from checkout_integration.protocol.errors import CREDENTIAL_CODES, PROJECT_CODES
+from checkout_integration.sandbox import error_codes
 from checkout_integration.sandbox.error_codes import CODES, Case
 from tests.sandbox.service import PROJECT, SECRET, SIMPLE, Service, running
 
@@ -178,3 +179,15 @@ def test_the_page_has_the_table() -> None:
     assert [(case, (first, second)) for case, first, second in rows] == [
         (str(case), codes) for case, codes in known
     ]
+
+
+def test_codes_stand_in_the_table_alone() -> None:
+    """Whoever refuses names a case; only the codes of the framework are made from the status."""
+    folder = Path(error_codes.__file__).parent
+    found = {
+        f"{file.name}: {code}"
+        for file in folder.glob("*.py")
+        if file.name != "error_codes.py"
+        for code in re.findall(r'"((?:fm|ma|co|tk)\d{6})"', file.read_text("utf-8"))
+    }
+    assert found == {"unreliable.py: fm000429"}
