@@ -46,9 +46,9 @@ def without_noise(amount: Decimal, currency: str | None) -> Decimal | None:
     return rounded if _EXACT.abs(_EXACT.subtract(amount, rounded)) < FLOAT_NOISE else None
 
 
-def comparable(amount: Decimal | None) -> Decimal | None:
+def comparable(amount: Decimal) -> Decimal:
     """Return an amount in the form in which two observations of it are compared: without noise."""
-    return None if amount is None else amount.quantize(FLOAT_NOISE, context=_EXACT)
+    return amount.quantize(FLOAT_NOISE, context=_EXACT)
 
 
 def _rounded(amount: Decimal, currency: str | None) -> Decimal:

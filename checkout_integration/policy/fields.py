@@ -172,7 +172,8 @@ def _comparable(field: str, value: Any) -> Any:
     """The value as the specification means it: 100 is 100.0, and an Order's ``products`` is the type ``product``."""
     try:
         if field.endswith("amount"):
-            return comparable(parse_money(value))
+            amount = parse_money(value)
+            return amount if amount is None else comparable(amount)
         if field == "created_at":
             return parse_moment(value)
     except ValueError:

@@ -11,7 +11,7 @@ from typing import Any
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import refunds as refund_rules
-from checkout_integration.policy.amounts import inexact_amounts
+from checkout_integration.policy.amounts import comparable, inexact_amounts
 from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import Merged
 from checkout_integration.policy.observation import Observation, Source, Timing
@@ -48,7 +48,7 @@ class OrderState:
         if self.status != OrderStatus.REFUNDED or charged is None or refunded is None:
             return False
         counting = fact_rules.as_decided(self.facts)
-        return not counting.knows(OrderStatus.CHARGEBACK) and refunded < charged[0]
+        return not counting.knows(OrderStatus.CHARGEBACK) and comparable(refunded) < comparable(charged[0])
 
     @property
     def refunded_amount(self) -> Decimal | None:

@@ -168,6 +168,19 @@ def test_float_noise_loses_no_sale(checkout_deliver: Deliver) -> None:
     assert set(Incident.objects.values_list("kind", flat=True)) == {f"inexact:{name}" for name in sent}
 
 
+@pytest.mark.parametrize(("charged", "back"), [("595.0000000000001", "595"), ("595", "594.9999999999999")])
+def test_float_noise_is_no_refund_in_part(checkout_deliver: Deliver, charged: str, back: str) -> None:
+    """All of the money went back, so the goods are taken back."""
+    checkout = CheckoutFactory(expected_amount=Decimal(595))
+    order = {**order_document_for(checkout), "charge_amount": Decimal(charged)}
+    checkout_deliver(order=order)
+    refund = {"amount": Decimal(back), "currency": order["charge_currency"], "reason": "", "code": ""}
+    ended = {**order, "status": "refunded", "refunded": True, "refund": refund}
+    checkout_deliver(notification("payment.refund", ended))
+    checkout.refresh_from_db()
+    assert (checkout.status, Order.objects.get().status) == ("reversed", "refunded")
+
+
 @pytest.mark.parametrize("amount", ["594.996", "595.00001", "595.000001", "594.999999"])
 def test_what_is_more_than_noise_is_looked_at(checkout_deliver: Deliver, amount: str) -> None:
     """It is no price in this currency, so it is not what was sold."""
