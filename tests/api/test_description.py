@@ -49,6 +49,21 @@ def test_the_envelope_and_the_parameters_are_described(description: Any) -> None
     assert envelope["properties"]["data"]["items"] == {"$ref": "#/components/schemas/Order"}
 
 
+def test_each_parameter_of_a_list_is_described(description: Any) -> None:
+    """With its type and limits, so that a generated client knows them, and words for its reader."""
+    listing = description["paths"]["/api/orders/"]["get"]["parameters"]
+    described = {each["name"]: each for each in listing}
+    assert described["limit"] == {
+        "name": "limit",
+        "in": "query",
+        "required": False,
+        "description": "Objects on a page.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+    }
+    assert described["starting_after"]["schema"] == {"type": "string"}
+    assert all(each["description"] for each in listing)
+
+
 def test_amounts_are_described_as_text_that_may_be_missing(description: Any) -> None:
     """As they are sent."""
     amount = description["components"]["schemas"]["Order"]["properties"]["amount"]
