@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -21,6 +24,7 @@ from checkout_integration.schedule import beat_schedule
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.documents import ROOT
 from tests.flows.conftest import _not_installed, listen
 from tests.flows.shop import Listening
 
@@ -115,3 +119,13 @@ def test_schedule_names_every_project_and_lane(settings: Any) -> None:
     drain = schedule["checkout_integration.run_deliveries"]["schedule"]
     assert isinstance(drain, float) and drain <= 60
     assert all(isinstance(entry["schedule"], (float, crontab)) for entry in schedule.values())
+
+
+def test_the_schedule_is_made_before_models_can_be_imported() -> None:
+    """A Celery app asks for it when its module is imported, which is long before Django's apps are loaded."""
+    code = "from checkout_integration.schedule import beat_schedule; print(len(beat_schedule()))"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "4"), done.stderr
