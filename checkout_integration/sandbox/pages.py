@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -97,7 +98,9 @@ def line(left: str, right: str, kind: str = "") -> Markup:
 def price_lines(order: Order, label: str = "") -> Markup:
     """Return what is bought, the tax, and the total; `label` stands for the description of a simple checkout."""
     currency = order.currency
-    lines = [line(item["name"], display_money(item["amount"], currency)) for item in order.items or []]
+    lines = [
+        line(item["name"], display_money(Decimal(item["amount"]), currency)) for item in order.items or []
+    ]
     if not lines:
         lines = [line(label or order.description, display_money(order.original_amount, currency))]
     if order.tax_amount:

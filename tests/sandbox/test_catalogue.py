@@ -9,6 +9,7 @@ import pytest
 from checkout_integration.protocol.vocabulary import OrderType
 from checkout_integration.sandbox import Product
 from checkout_integration.sandbox.catalogue import generated_product, read_catalogue
+from tests.sandbox.service import PROJECT, running
 
 
 def test_a_catalogue_is_read_from_json() -> None:
@@ -52,3 +53,11 @@ def test_a_generated_product_stays_the_same() -> None:
     first, second = (generated_product("dragon-armor", OrderType.PRODUCT, "USD") for _ in range(2))
     assert first == second
     assert (first.name, first.price > 0) == ("Dragon Armor", True)
+
+
+def test_a_whole_price_stands_on_the_form() -> None:
+    """With its two decimals, although JSON writes none."""
+    with running(catalogue=(Product(id="owl", name="Owl", price=Decimal(5)),)) as service:
+        asked = {"project": PROJECT, "type": "product", "products": ["owl"]}
+        order_id = service.post("/api/v1/order", asked).json()["id"]
+        assert "$5.00 USD" in service.form(order_id).text
