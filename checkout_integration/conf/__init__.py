@@ -16,14 +16,14 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 
 from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems, secret_problems
-from checkout_integration.conf.project import AppSettings, Project, UnknownProject
+from checkout_integration.conf.project import AppSettings, Project, UnknownAlias
 
 __all__ = [
     "SETTING",
     "AppSettings",
     "Problem",
     "Project",
-    "UnknownProject",
+    "UnknownAlias",
     "app_settings",
     "problems",
     "project_aliases",

@@ -78,7 +78,7 @@ def _asked(source: SecretSource) -> Secret:
     return Secret(source() if callable(source) else source)
 
 
-class UnknownProject(KeyError):
+class UnknownAlias(KeyError):
     """No project of the settings has this alias; the message lists those that there are."""
 
     def __init__(self, alias: str, known: Iterable[str]) -> None:
@@ -101,8 +101,8 @@ class AppSettings:
     log_exception_messages: bool = False
 
     def project(self, alias: str = "default") -> Project:
-        """Return the project of an alias. Raises `UnknownProject`, which is a ``KeyError``, for an unknown one."""
+        """Return the project of an alias. Raises `UnknownAlias`, which is a ``KeyError``, for an unknown one."""
         try:
             return self.projects[alias]
         except (KeyError, TypeError):
-            raise UnknownProject(alias, self.projects) from None
+            raise UnknownAlias(alias, self.projects) from None

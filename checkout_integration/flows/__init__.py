@@ -4,7 +4,7 @@ What a shop calls stands here; the modules behind it read as tables of contents 
 """
 
 from checkout_integration.client.errors import CheckoutError
-from checkout_integration.conf import UnknownProject
+from checkout_integration.conf import UnknownAlias
 from checkout_integration.flows.announcement import (
     awaits_fan_out,
     fan_out,
@@ -62,8 +62,8 @@ __all__ = [
     "OrderChange",
     "Person",
     "TransactionOpen",
+    "UnknownAlias",
     "UnknownLane",
-    "UnknownProject",
     "accept_payment",
     "apply_notification",
     "awaits_fan_out",

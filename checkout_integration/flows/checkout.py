@@ -122,7 +122,7 @@ def create_checkout(
         CheckoutError: the service did not create the order; the row says ``failed``, or ``unknown`` when it may have.
         NotRecorded: a CheckoutError; the order was created, and the database did not take it.
         TransactionOpen: a transaction is open, so the sale could not be committed first.
-        UnknownProject: no project of the settings has this alias.
+        UnknownAlias: no project of the settings has this alias.
         django.db.Error: the database did not take the sale; nothing was stored, and the service was not called.
 
     """

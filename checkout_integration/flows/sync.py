@@ -62,7 +62,7 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> SyncRun
     """Reads one lane of the list to its end and records every page; returns the run, complete or not.
 
     Each page is a transaction of its own, and applying one again changes nothing: a run that dies loses nothing. The
-    watermark moves only after a complete pass. Raises `UnknownProject` or `UnknownLane`, which are
+    watermark moves only after a complete pass. Raises `UnknownAlias` or `UnknownLane`, which are
     ``KeyError``s, for an alias or a lane that there is not.
     """
     configured = app_settings().project(project)

@@ -177,7 +177,7 @@ def test_another_runtime_error_is_no_open_transaction(
 @BOTH
 def test_an_unknown_project_is_told_with_the_known_ones(checkout_sandbox: Sandbox, sell: Any) -> None:
     """A typing error costs no search."""
-    with pytest.raises(flows.UnknownProject, match="no project 'defualt'; it has: default"):
+    with pytest.raises(flows.UnknownAlias, match="no project 'defualt'; it has: default"):
         sell(**PRICE, project="defualt")
 
 

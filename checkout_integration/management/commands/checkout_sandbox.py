@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
-from checkout_integration.conf import Project, UnknownProject, app_settings
+from checkout_integration.conf import Project, UnknownAlias, app_settings
 
 
 class Command(BaseCommand):
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             ) from error
         try:
             project = app_settings().project(options["project"])
-        except UnknownProject as error:
+        except UnknownAlias as error:
             raise CommandError(str(error), returncode=2) from error
         given, asked = _from_settings(project, options["shop"]), options["options"]
         if asked[:1] == ["run"]:
