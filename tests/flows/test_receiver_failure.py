@@ -192,10 +192,10 @@ def test_the_hook_of_the_page_tells_the_tracker(
     listen: Listening, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/receivers.md: which receiver failed, and the exception."""
-    told: list[object] = []
+    reports: list[object] = []
     tracker = ModuleType("sentry_sdk")
-    tracker.set_tag = lambda name, value: told.append((name, value))  # type: ignore[attr-defined]
-    tracker.capture_exception = told.append  # type: ignore[attr-defined]
+    tracker.set_tag = lambda name, value: reports.append((name, value))  # type: ignore[attr-defined]
+    tracker.capture_exception = reports.append  # type: ignore[attr-defined]
     hooks = ModuleType("hooks_of_the_page")
     monkeypatch.setitem(sys.modules, "sentry_sdk", tracker)
     monkeypatch.setitem(sys.modules, "hooks_of_the_page", hooks)
@@ -205,5 +205,5 @@ def test_the_hook_of_the_page_tells_the_tracker(
         "HOOKS": "hooks_of_the_page.ShopHooks",
     }
     fail_once(listen)
-    assert told[0] == ("receiver", "test.checkout_paid")
-    assert isinstance(told[1], Group.DoesNotExist)
+    assert reports[0] == ("receiver", "test.checkout_paid")
+    assert isinstance(reports[1], Group.DoesNotExist)
