@@ -154,6 +154,15 @@ def test_failed_pass_does_not_move_the_watermark(checkout_sandbox: Sandbox, sett
     assert after is not None and after > before
 
 
+def test_a_pass_counts_the_rows_of_all_its_pages(checkout_sandbox: Sandbox, settings: Any) -> None:
+    """Pages overlap, so there are at least as many as orders; and more than the last page alone has."""
+    settle(settings, LIST_PAGE_SIZE=2)
+    for _ in range(5):
+        sell()
+    run = flows.sync_transactions()
+    assert (run.state, run.pages > 2, run.rows >= 5) == ("complete", True, True)
+
+
 def test_paused_pass_cannot_move_the_watermark(checkout_sandbox: Sandbox) -> None:
     """While it slept another pass took the cursor: its fence is no longer the cursor's (A.35)."""
     from checkout_integration.conf import app_settings

@@ -118,8 +118,12 @@ def test_unknown_receiver_is_refused(listen: Listening, kind: tuple[str, ...]) -
     sold(1)
     listen(checkout_paid, name="shop.receivers.grant")
     name = "shop.receivers.grant" if "--signal" in kind else "shop.receivers.gant"
-    with pytest.raises(CommandError, match=r"shop\.receivers\.grant \(checkout_paid\)") as caught:
+    with pytest.raises(CommandError) as caught:
         run("checkout_replay", "--receiver", name, *kind)
+    to = " to payment_refund" if "--signal" in kind else ""
+    assert str(caught.value) == (
+        f"No receiver {name!r} is connected{to}. Connected are: shop.receivers.grant (checkout_paid)."
+    )
     assert caught.value.returncode == 2
     assert not Delivery.objects.exists()
 

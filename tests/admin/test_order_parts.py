@@ -1,0 +1,42 @@
+"""Parts of an order's page: what its receivers and its reversals say."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.admin import rows
+from tests.admin.test_orders import page_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_receiver_that_waits_says_who_it_is_and_when_it_runs(admin_client: Client) -> None:
+    """Its name, what went wrong, how often, and the time of the next attempt."""
+    order = rows.make_order(checkout=rows.make_checkout())
+    waits: dict[str, Any] = {
+        "state": "due",
+        "attempts": 3,
+        "error": "OSError",
+        "due_at": rows.NOON + timedelta(hours=2),
+    }
+    rows.make_delivery(order, receiver="shop.receivers.mail", **waits)
+    html = page_of(admin_client, order)
+    line = next(line for line in html.split("<li") if "next attempt" in line)
+    assert "shop.receivers.mail" in line
+    assert "attempts: 3, last error: OSError" in line
+    assert "2026-03-04T14:00" in line
+
+
+def test_reversals_are_listed_with_amount_kind_and_reason(admin_client: Client) -> None:
+    """A refund in part and a chargeback of the rest are two rows."""
+    order = rows.make_order(status="chargeback")
+    rows.make_refund(order, amount="1.20", status="refunded", reason="wrong size")
+    rows.make_refund(order, amount="8.00", status="chargeback", reason="fraud")
+    html = page_of(admin_client, order)
+    table = html[html.index("wrong size") - 2000 : html.index("wrong size") + 2000]
+    assert [text in table for text in ("1.20", "8.00", "wrong size", "fraud")] == [True] * 4
+    assert ("refunded" in table, "chargeback" in table) == (True, True)
