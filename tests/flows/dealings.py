@@ -275,7 +275,9 @@ class Dealings(RuleBasedStateMachine):
         assert set(known) == set(self.truth)
         for order, row in known.items():
             true = self._true(order)
-            excused = order in self.late_cancels and order in incidents
+            # What only the list tells of an order from before the installation is no news, and opens no incident.
+            seen = order in incidents or row.verdict == "historic"
+            excused = order in self.late_cancels and seen
             assert excused or row.status == true.status, (row.status, true.status)
             given_back = true.refund["amount"] if true.refund else None
             assert (row.amount, row.currency, row.refund_amount) == (PRICE, true.currency, given_back)
