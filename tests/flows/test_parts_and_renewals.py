@@ -23,6 +23,7 @@ def test_parts_and_renewals_end_alike(profile: str, notified: bool, settings: An
         order_id = flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id
         sandbox.pay(order_id, recurring=True)
         renewal = sandbox.renew(order_id)
+        sandbox.clock.advance(3600)
         sandbox.refund(order_id, "4.00")
         learn(notified)
         assert Checkout.objects.get().status == "paid"
@@ -40,6 +41,7 @@ def test_each_part_in_the_list_is_a_row(settings: Any) -> None:
     with running_sandbox(settings) as sandbox:
         order_id = flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id
         sandbox.pay(order_id)
+        sandbox.clock.advance(3600)
         sandbox.refund(order_id, "4.00")
         sandbox.refund(order_id)
         flows.sync_transactions()
