@@ -155,9 +155,12 @@ class ReversalSignal(DurableSignal):
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
     ) -> bool:
-        """Disconnect a receiver, and forget what it undoes."""
-        self._undoing.pop(receiver_name(receiver, dispatch_uid), None)
-        return super().disconnect(receiver, sender, dispatch_uid)
+        """Disconnect a receiver, and forget what it undoes where it is connected for no other sender."""
+        disconnected = super().disconnect(receiver, sender, dispatch_uid)
+        name = receiver_name(receiver, dispatch_uid)
+        if not self._held(name):
+            self._undoing.pop(name, None)
+        return disconnected
 
     def undoing(self, name: str, connected: Mapping[str, Receiver]) -> Undoing:
         """Return what the receiver of this name undoes, of the receivers of ``checkout_paid`` that are ``connected``."""

@@ -228,6 +228,7 @@ def _claim(delivery: Delivery, slot: str | None) -> bool:
     if not taken:
         return False
     if delivery.announcement.signal == checkout_paid.name and delivery.announcement.grant_id:
-        note_receiver(delivery.announcement.grant_id, "begun", delivery.receiver)
+        # A run of a closed grant is not begun: it ends as superseded, and leaves nothing to undo.
+        note_receiver(delivery.announcement.grant_id, "begun", delivery.receiver, if_open=True)
     delivery.state, delivery.attempts, delivery.fence = Delivery.State.RUNNING, delivery.attempts + 1, fence
     return True

@@ -192,13 +192,17 @@ def write_grants(settlements: Iterable[Settlement]) -> None:
         grants.bulk_update(changed, ["order", "checkout", "state", "closed_at"])
 
 
-def note_receiver(grant_id: int, column: str, receiver: str) -> None:
+def note_receiver(grant_id: int, column: str, receiver: str, *, if_open: bool = False) -> bool:
     """Add a receiver of ``checkout_paid`` to those that were ``begun`` or ``completed``. Inside a transaction.
 
-    The row is locked: staff may mark another receiver of the same grant at the same moment.
+    The row is locked: staff may mark another receiver of the same grant at the same moment, and the ledger may close it. With
+    ``if_open`` nothing is added to a closed grant; False where that was so.
     """
     grants = Grant.objects.using(state_database()).filter(pk=grant_id)
-    row = locked(grants.only(column)).get()
+    row = locked(grants.only(column, "state")).get()
+    if if_open and row.state != Grant.State.OPEN:
+        return False
     names = getattr(row, column)
     if receiver not in names:
         grants.update(**{column: sorted([*names, receiver])})
+    return True

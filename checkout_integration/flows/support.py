@@ -21,7 +21,6 @@ from checkout_integration.flows.service import client_for
 from checkout_integration.models import (
     Checkout,
     Delivery,
-    Grant,
     Incident,
     Order,
     Transition,
@@ -139,11 +138,13 @@ def _mark_granted(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> b
         write_first()
         # Lock order: the run, then its grant, as an attempt locks them.
         runs = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=MARKABLE)
-        if not runs.filter(announcement__grant__state=Grant.State.OPEN).exists():
-            return False
         if not runs.update(state=Delivery.State.DONE, finished_at=datetime.now(UTC), error=""):
             return False
-        note_receiver(grant.pk, "completed", delivery.receiver)
+        # RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal finds what is noted
+        # here, or closed, and nothing was marked.
+        if not note_receiver(grant.pk, "completed", delivery.receiver, if_open=True):
+            transaction.set_rollback(True, using=state_database())
+            return False
         Transition.objects.using(state_database()).create(
             order_id=grant.order_id,
             from_status=grant.order.status,

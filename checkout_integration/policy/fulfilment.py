@@ -71,9 +71,9 @@ def _moment(state: OrderState) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Payments that share one grant: all of a checkout but its renewals, or one renewal.
+    """Orders that share one grant: all of a checkout but its renewals, or one renewal.
 
-    ``payer`` is the standing payment that came first, "" while none stands.
+    ``payer`` is the first of those that stand and pay, "" while there is none.
     """
 
     order_ids: tuple[str, ...]
@@ -96,25 +96,35 @@ def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
     everything = sorted(payments, key=lambda payment: (payment.moment, payment.order_id))
     paying = [payment for payment in everything if payment.pays]
     standing = [payment for payment in paying if payment.stands]
-    renewals = [payment for payment in paying[1:] if _renews(payment, paying[0])]
-    first_line = [payment for payment in paying if payment not in renewals]
-    lines = [_line(first_line), *(_line([renewal], renewal=True) for renewal in renewals)] if paying else []
+    renewing = _renewals(everything, paying)
+    renewals = [payment for payment in paying if payment.order_id in renewing]
+    first_line = [payment for payment in everything if payment.order_id not in renewing]
+    lines = [_line(first_line), *(_line([renewal], renewal=True) for renewal in renewals)]
     return Fulfilment(
         status=_status(everything, standing),
         payer=_first(standing) or _first([payment for payment in paying if payment.reversed]),
         lines=tuple(lines),
-        paid_twice=tuple(payment.order_id for payment in first_line if payment.stands)[1:],
+        paid_twice=tuple(payment.order_id for payment in standing if payment.order_id not in renewing)[1:],
     )
 
 
-def _renews(payment: Payment, first: Payment) -> bool:
-    return bool(payment.recurring_id) and payment.recurring_id == first.recurring_id
+def _renewals(payments: Sequence[Payment], paying: Sequence[Payment]) -> frozenset[str]:
+    """Return the ids of all that renew an agreement: a customer who paid twice may have two of them."""
+    begun: dict[str, str] = {}
+    for payment in paying:
+        begun.setdefault(payment.recurring_id, payment.order_id)
+    begun.pop("", None)
+    return frozenset(
+        payment.order_id
+        for payment in payments
+        if begun.get(payment.recurring_id, payment.order_id) != payment.order_id
+    )
 
 
 def _line(payments: Sequence[Payment], *, renewal: bool = False) -> Line:
     return Line(
         order_ids=tuple(payment.order_id for payment in payments),
-        payer=_first([payment for payment in payments if payment.stands]),
+        payer=_first([payment for payment in payments if payment.stands and payment.pays]),
         renewal=renewal,
     )
 
@@ -149,17 +159,18 @@ def grant_changes(
 ) -> GrantChanges:
     """Return what becomes of the open grants, given as pairs of a key and the order that paid.
 
-    A line that stands has one grant. A grant closes when no payment for it stands any more: a verdict that is withdrawn
-    takes no goods back, and neither does a reversal after a decision of staff; a person looks at those.
+    A line that stands has one grant: its payer's own, else that of another of its orders. A grant closes when no payment for
+    it stands any more: a verdict that is withdrawn takes no goods back, and neither does a reversal after a decision of
+    staff; a person looks at those.
     """
     secure = {payment.order_id for payment in payments if payment.stands or payment.decided}
     left = sorted(open_grants)
     payers: dict[int, str] = {}
     opened: list[Line] = []
     for line in fulfilment.lines:
-        mine = [key for key, order_id in left if order_id in line.order_ids]
+        mine = [(order_id != line.payer, key) for key, order_id in left if order_id in line.order_ids]
         if line.payer and mine:
-            payers[mine[0]] = line.payer
+            payers[min(mine)[1]] = line.payer
         elif line.payer:
             opened.append(line)
     others = [(key, order_id) for key, order_id in left if key not in payers]

@@ -77,8 +77,11 @@ class OrderState:
 
     @property
     def stands(self) -> bool:
-        """Whether the payment is with the shop. A cancellation beside the success does not undo it: a person decides."""
-        return self.succeeded and not self.fully_reversed
+        """Whether the payment is with the shop, or a part of it, which a partial refund tells of as well as a success.
+
+        A cancellation beside the success does not undo it: a person decides.
+        """
+        return self.settled and not self.fully_reversed
 
     @property
     def contradictions(self) -> frozenset[str]:

@@ -128,6 +128,34 @@ def test_full_refund_after_a_partial_one_takes_back(checkout_deliver: Deliver, l
     assert_taken_back(checkout)
 
 
+def test_goods_are_granted_though_only_a_partial_refund_is_known(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The success was lost: the checkout is paid, and its form is not offered again."""
+    heard, checkout = listen(checkout_paid), CheckoutFactory()
+    partial = order_document_for(checkout, status="refunded", refund__amount=Decimal("1"))
+    checkout_deliver(notification("payment.refund", partial))
+    checkout_deliver(order=order_document_for(checkout))
+    checkout.refresh_from_db()
+    assert (checkout.status, len(heard)) == ("paid", 1)
+
+
+def test_goods_are_granted_once_though_a_verdict_was_withdrawn(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The payment of "try again" pays for the goods that were granted before; its refund revokes them."""
+    paid, reversed_ = listen(checkout_paid), listen(checkout_reversed)
+    checkout = CheckoutFactory()
+    told = order_document_for(checkout)
+    again = order_document_for(checkout, id="again", transaction="again")
+    checkout_deliver(order=told)
+    checkout_deliver(notification(order={**told, "amount": Decimal("1.00")}), delivery_try=1)
+    checkout_deliver(order=again)
+    assert (len(paid), [grant.state for grant in checkout.grants.all()]) == (1, ["open"])
+    checkout_deliver(notification("payment.refund", {**again, "status": "refunded"}))
+    assert [each["order"].order_id for each in reversed_] == ["again"]
+
+
 def test_a_grant_is_revoked_once(checkout_deliver: Deliver, listen: Listening) -> None:
     """A refund after a chargeback, or the reverse, is a second loss: staff look, and nothing is revoked twice."""
     listen(checkout_paid)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Delivery, Incident
+from checkout_integration.models import Checkout, Delivery, Grant, Incident
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -197,6 +198,47 @@ def test_each_cell(cell: Cell, trial: Callable[[Cell], Trial]) -> None:
     assert (made.run_of("grant").state, made.run_of("revoke").state) == (cell.grant, cell.revoke)
     assert Group.objects.count() == (1 if cell.revoke == "parked" or cell.undoes == "the other" else 0)
     assert Checkout.objects.get().status == "reversed"
+
+
+@pytest.mark.django_db
+def test_what_was_never_begun_is_not_undone(
+    checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """Also with ``when="attempted"``: the refund came before the receiver's first attempt."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    sent, called_back = listen(checkout_paid, name="send"), []
+    checkout_reversed.connect(
+        lambda **arguments: called_back.append(arguments),
+        weak=False,
+        dispatch_uid="call back",
+        undoes="send",
+        when="attempted",
+    )
+    try:
+        checkout = CheckoutFactory()
+        checkout_deliver(order=order_document_for(checkout))
+        checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+        flows.run_deliveries()
+    finally:
+        checkout_reversed.disconnect(dispatch_uid="call back")
+    assert (sent, called_back) == ([], [])
+
+
+@pytest.mark.django_db
+def test_nothing_is_marked_as_granted_while_the_grant_is_closed(trial: Callable[[Cell], Trial]) -> None:
+    """The reversal commits between the button and its write: staff read that nothing was marked."""
+    made = trial(next(cell for cell in CELLS if "mark it as granted" in cell.happens))
+    made.pay()
+    made.run(10)
+
+    def close_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and Delivery._meta.db_table in sql:
+            Grant.objects.filter(state="open").update(state="closed")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(close_first):
+        assert not flows.mark_granted(made.run_of("grant"), staff=staff(), reason="by hand")
+    assert (made.run_of("grant").state, Grant.objects.get().completed) == ("parked", [])
 
 
 @pytest.mark.django_db

@@ -91,6 +91,16 @@ def test_each_renewal_has_a_grant_of_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize("first", [FIRST, back(FIRST), RENEWED, back(RENEWED)])
+def test_each_agreement_of_a_checkout_is_renewed(first: Payment) -> None:
+    """A customer who paid twice has two of them; whichever is given up, payments of the other one are no second payments."""
+    second = replace(SECOND, recurring_id="other agreement")
+    renewal = replace(second, order_id="renewal", moment="3")
+    fulfilment = fulfilment_of([first, second, renewal])
+    assert [line.order_ids for line in fulfilment.lines] == [("first", "second"), ("renewal",)]
+    assert "renewal" not in fulfilment.paid_twice
+
+
 @pytest.mark.parametrize("reversed_one", ["first", "renewal"])
 def test_of_two_payments_of_an_agreement_the_one_that_went_back_is_revoked(reversed_one: str) -> None:
     """And the other one stays, also where it was known first."""
@@ -122,6 +132,20 @@ def test_a_verdict_that_is_withdrawn_revokes_nothing() -> None:
     """That is a person's decision; a later refund revokes the goods."""
     assert changes([replace(FIRST, pays=False)], (1, "first")).payers == {1: "first"}
     assert changes([back(replace(FIRST, pays=False))], (1, "first")).closed == (1,)
+
+
+def test_another_payment_takes_over_the_grant_of_a_withdrawn_one() -> None:
+    """The goods were granted once for this checkout, and are not granted again."""
+    found = changes([replace(FIRST, pays=False), SECOND], (1, "first"))
+    assert found == GrantChanges(payers={1: "second"}, closed=(), opened=())
+
+
+@pytest.mark.parametrize("keys", [(1, 2), (2, 1)])
+def test_of_two_grants_the_one_whose_payment_went_back_is_closed(keys: tuple[int, int]) -> None:
+    """An accepted order that was bound to a paid checkout brought its own."""
+    first, second = keys
+    found = changes([back(FIRST), SECOND], (first, "first"), (second, "second"))
+    assert found == GrantChanges(payers={second: "second"}, closed=(first,), opened=())
 
 
 def test_no_reversal_closes_what_staff_decided() -> None:

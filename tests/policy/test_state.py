@@ -33,6 +33,12 @@ def test_nothing_known_is_created() -> None:
     assert state.contradictions == set()
 
 
+def test_a_partial_refund_tells_of_a_payment() -> None:
+    """Its success was lost, and the rest of the money is with the shop: the customer is not asked to pay again."""
+    state = known(creation(charge_amount="9.99", charge_currency="USD"), refund(amount="1", currency="USD"))
+    assert (state.status, state.partial, state.stands) == ("refunded", True, True)
+
+
 def test_a_success_is_paid() -> None:
     """Whatever its object says."""
     state = known(creation(), PAID)
