@@ -12,6 +12,7 @@ from checkout_integration.protocol.creation import (
     build_order_document,
     build_token_document,
 )
+from checkout_integration.protocol.creation_rules import CreationError, check_token
 from tests.protocol.creation_requests import (
     ADA,
     KEY_ORDER,
@@ -86,3 +87,13 @@ def test_the_customer_is_checked(customer: Customer, field: str) -> None:
 def test_the_customer_of_a_token_is_checked_by_its_own_names(customer: Customer, field: str) -> None:
     """The same rules, named as the token request names the fields."""
     assert set(token_problems(replace(KEY_TOKEN, user=customer))) == {field}
+
+
+@pytest.mark.spec("EP1-05", "EP1-06", "EP1-07", "EP1-08", "EP1-09")
+@pytest.mark.parametrize("name", ["email", "phone", "name", "ip", "locale"])
+def test_a_value_without_its_object_is_told_by_its_name(name: str) -> None:
+    """A token wraps each of these in an object; whoever writes the text itself reads which one it was."""
+    settings = {"project_id": "proj-1", "type": "key", "products_ids": ["key-1"]}
+    with pytest.raises(CreationError) as caught:
+        check_token({"settings": settings, "user": {"id": "player-42", name: "plain text"}})
+    assert caught.value.problems == [(f"user.{name}", "must be an object")]
