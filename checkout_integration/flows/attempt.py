@@ -8,7 +8,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from checkout_integration.flows.database import state_database, write_first
 from checkout_integration.flows.fulfilment import note_receiver
@@ -40,15 +40,8 @@ class ReceiverNotConnected(LookupError):
 def attempt(delivery: Delivery) -> bool:
     """Runs a claimed delivery; False when it failed. The receiver's own writes commit together with the mark "done"."""
     ruling = ruling_on(delivery)
-    if ruling is Ruling.SUPERSEDED:
-        _finish(delivery, Delivery.State.SUPERSEDED)
-        return True
-    if ruling is Ruling.RECEIVERS_RENAMED:
-        with transaction.atomic(using=state_database()):
-            write_first()
-            if _finish(delivery, Delivery.State.PARKED, error="ReceiversRenamed"):
-                ask_staff_to_undo(delivery)
-        return False
+    if ruling is not Ruling.RUN:
+        return _leave(delivery, ruling)
     order = _order_of(delivery)
     if delivery.attempts > MOST_ATTEMPTS:
         _fail(delivery, ProcessEnded())
@@ -72,6 +65,20 @@ def attempt(delivery: Delivery) -> bool:
         _fail(delivery, error)
         return False
     return True
+
+
+def _leave(delivery: Delivery, ruling: Ruling) -> bool:
+    """Do with a delivery what was ruled instead of running it; False when it failed by that."""
+    if ruling is Ruling.SUPERSEDED:
+        _finish(delivery, Delivery.State.SUPERSEDED)
+    elif ruling is Ruling.WAIT:
+        _put_back(delivery)
+    else:
+        with transaction.atomic(using=state_database()):
+            write_first()
+            if _finish(delivery, Delivery.State.PARKED, error="ReceiversRenamed"):
+                ask_staff_to_undo(delivery)
+    return ruling is not Ruling.RECEIVERS_RENAMED
 
 
 def _note_completed(delivery: Delivery) -> None:
@@ -136,6 +143,12 @@ def _finish(delivery: Delivery, state: Delivery.State, error: str = "") -> bool:
     """Ends the delivery where the fence is still ours."""
     ended = {"state": state, **_FREE, "finished_at": datetime.now(UTC), "error": error}
     return bool(_held(delivery).update(**ended))
+
+
+def _put_back(delivery: Delivery) -> None:
+    """Make the delivery due later, as if it had not been claimed."""
+    due_at = datetime.now(UTC) + BACK_OFF[0]
+    _held(delivery).update(state=Delivery.State.DUE, **_FREE, attempts=F("attempts") - 1, due_at=due_at)
 
 
 def _held(delivery: Delivery) -> QuerySet[Delivery]:

@@ -1,6 +1,7 @@
 """Whether a run of ``checkout_paid`` or ``checkout_reversed`` still has something to do, asked before each attempt.
 
-The runs of one checkout are exclusive, so what was granted cannot change between this and the attempt.
+The runs of one checkout are exclusive, so what was granted cannot change between this and the attempt. Only a run that began
+before its order was bound to a checkout belongs to another line: a reversal waits until it has ended.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Ruling(Enum):
     """What becomes of a run. ``SUPERSEDED``: its grant was closed, or nothing was granted that it could undo."""
 
     RUN = auto()
+    WAIT = auto()
     SUPERSEDED = auto()
     RECEIVERS_RENAMED = auto()
 
@@ -27,11 +29,20 @@ def ruling_on(delivery: Delivery) -> Ruling:
     announcement = delivery.announcement
     if announcement.grant_id is None:
         return Ruling.RUN
+    # RACE: before the grant is read, so that whoever is not seen here has noted on it what they granted.
+    if announcement.signal == checkout_reversed.name and _is_being_granted(announcement.grant_id):
+        return Ruling.WAIT
     grant = Grant.objects.using(state_database()).get(pk=announcement.grant_id)
     announcement.grant = grant
     if announcement.signal == checkout_paid.name:
         return Ruling.RUN if grant.state == Grant.State.OPEN else Ruling.SUPERSEDED
     return _ruling_on_reversal(delivery, grant)
+
+
+def _is_being_granted(grant_id: int) -> bool:
+    """Return whether a receiver of ``checkout_paid`` runs for a grant. None begins once the grant is closed."""
+    running = Delivery.objects.using(state_database()).filter(state=Delivery.State.RUNNING)
+    return running.filter(announcement__grant=grant_id, announcement__signal=checkout_paid.name).exists()
 
 
 def _ruling_on_reversal(delivery: Delivery, grant: Grant) -> Ruling:

@@ -25,7 +25,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.documents import block
-from tests.flows.shop import Listening, notification, record_listed
+from tests.flows.shop import Listening, make_due, notification, record_listed
 
 pytestmark = pytest.mark.django_db
 PAID = {"type": "simple", "amount": Decimal("9.99"), "original_amount": Decimal("9.99"), "currency": "USD"}
@@ -151,6 +151,26 @@ def test_a_second_payment_of_a_paid_checkout_is_in_review(checkout_deliver: Deli
     change = flows.bind_order(unbound(checkout_deliver), to=checkout, staff=staff, reason="second")
     assert change.incidents == ("review:paid_twice",)
     assert Announcement.objects.filter(signal="checkout_paid").count() == 1
+
+
+def test_a_reversal_waits_for_a_receiver_that_began_before_the_order_was_bound(
+    checkout_deliver: Deliver, listen: Listening, staff: User
+) -> None:
+    """Bound and refunded while goods are being granted: they are revoked when that has ended."""
+    order, checkout = unbound(checkout_deliver), sale()
+
+    def bind_and_refund(order: Order, **arguments: Any) -> None:
+        flows.bind_order(order, to=checkout, staff=staff, reason="found")
+        checkout_deliver(notification("payment.refund", {**order.document, "status": "refunded"}))
+        flows.run_deliveries()
+
+    granted, revoked = listen(checkout_paid, bind_and_refund), listen(checkout_reversed)
+    flows.accept_payment(order, staff=staff, reason="known customer")
+    flows.run_deliveries()
+    assert (Grant.objects.get().state, len(granted), revoked) == ("closed", 1, [])
+    make_due()
+    flows.run_deliveries()
+    assert len(revoked) == 1
 
 
 def test_what_cannot_be_bound_is_refused(checkout_deliver: Deliver, staff: User) -> None:
