@@ -121,6 +121,12 @@ def test_a_hook_may_refuse(api: APIClient, shop: Any, refusal: Exception, status
     assert set(answer.json()) == {"code", "message", "details"} and answer.json()["message"]
 
 
+def test_a_hooks_own_words_reach_the_buyer(api: APIClient, shop: Any) -> None:
+    """Whoever is refused reads why; without words, REST framework's stand there."""
+    shop.answer = PermissionDenied("Not in your country.")
+    assert api.post(ADDRESS, {}, format="json").json()["message"] == "Not in your country."
+
+
 def test_a_sale_against_the_rules_is_refused_before_anything_is_stored(api: APIClient, shop: Any) -> None:
     """Each rule that it breaks is named."""
     shop.answer = {"amount": Decimal("9.999"), "currency": "USD"}

@@ -11,8 +11,8 @@ from checkout_integration.flows.database import keeps_old_snapshots
 from checkout_integration.models import Order, Refund
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.flows.shop import notification
-from tests.flows.test_reversals import record_listed, sale_and_reversal
+from tests.flows.shop import notification, record_listed
+from tests.flows.test_reversals import sale_and_reversal
 
 
 @pytest.mark.parametrize(
