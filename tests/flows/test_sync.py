@@ -154,6 +154,21 @@ def test_failed_pass_does_not_move_the_watermark(checkout_sandbox: Sandbox, sett
     assert after is not None and after > before
 
 
+def test_a_fault_of_our_own_is_named_in_its_pass(
+    checkout_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its class, and never by its words; it is raised again for whoever runs the pass."""
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("canary-of-a-fault")
+
+    monkeypatch.setattr("checkout_integration.flows.sync._record_page", fail)
+    sell()
+    with pytest.raises(ZeroDivisionError):
+        flows.sync_transactions()
+    assert (SyncRun.objects.get().state, SyncRun.objects.get().failure) == ("failed", "ZeroDivisionError")
+
+
 def test_a_pass_counts_the_rows_of_all_its_pages(checkout_sandbox: Sandbox, settings: Any) -> None:
     """Pages overlap, so there are at least as many as orders; and more than the last page alone has."""
     settle(settings, LIST_PAGE_SIZE=2)
