@@ -165,7 +165,7 @@ def _move(project: Project, entry: Entry) -> None:
 
 def _resolve(project: Project, entry: Entry, held: list[Checkout]) -> None:
     """Asks the shop which sale an unbound payment is for; ``held`` are the sales of the batch, which it may name again."""
-    if entry.checkout is not None or not entry.after.succeeded or entry.before == entry.after:
+    if entry.checkout is not None or not entry.after.settled or entry.before == entry.after:
         return
     named = load_hooks(project.hooks).resolve_checkout(entry.after.order)
     if named is None:

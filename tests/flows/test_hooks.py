@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -14,7 +15,7 @@ from checkout_integration.signals import checkout_paid, payment_review, payment_
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.shop import Listening, ShopHooks, record_listed
+from tests.flows.shop import Listening, ShopHooks, notification, record_listed
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +52,20 @@ def test_two_payments_on_one_page_for_the_sale_that_the_hook_names(
     flows.run_deliveries()
     assert set(Order.objects.values_list("verdict", flat=True)) == {"verified"}
     assert (len(heard), [each["reason"] for each in review]) == (1, ["paid_twice"])
+
+
+@pytest.mark.parametrize(("refunded", "status"), [("9.99", "reversed"), ("1.00", "paid")])
+def test_the_shop_is_asked_also_where_only_a_refund_is_known(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], refunded: str, status: str
+) -> None:
+    """The success was lost: the refund is judged as it would have been, and the form is not offered again."""
+    checkout = CheckoutFactory()
+    hooks.resolve = staticmethod(lambda order: checkout)
+    told = order_document_for(checkout, id="in the browser", status="refunded", metadata={})
+    told["refund"] = {**told["refund"], "amount": Decimal(refunded)}
+    checkout_deliver(notification("payment.refund", told))
+    checkout.refresh_from_db()
+    assert checkout.status == status
 
 
 def test_an_order_that_was_open_at_installation_and_is_paid_afterwards_is_news(
