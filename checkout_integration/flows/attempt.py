@@ -110,12 +110,13 @@ def _call(delivery: Delivery, order: Order | None) -> None:
 
 
 def arguments_of(delivery: Delivery, order: Order | None) -> dict[str, Any]:
-    """The named arguments of a receiver (semantics, section 2)."""
+    """Return the named arguments of a receiver; docs/fulfilment.md and docs/receivers.md say what they mean."""
     announcement = delivery.announcement
     told = dict(announcement.arguments)
     arguments = {
         "order": order,
         "checkout": _checkout_of(announcement, order),
+        "grant": announcement.grant,
         "refund": order.refund if order else None,
         "transition": announcement.transition,
         "verdict": order.verdict if order else "",

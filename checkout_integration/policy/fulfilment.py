@@ -201,11 +201,11 @@ def undo(
     """Return whether a receiver runs that revokes what the receivers ``undoes`` granted; empty for all of them.
 
     ``attempted``: also what was begun and not completed is undone. ``connected`` are the receivers of ``checkout_paid`` that
-    are known now: where it names none of those that completed, they were renamed, and a person has to look.
+    are known now: one that completed and is not among them may have been renamed, so a person has to look.
     """
     done = granted.completed | (granted.begun if attempted else frozenset())
     if done & undoes or (done and not undoes):
         return Undo.RUN
-    if undoes and granted.completed and not granted.completed & connected:
+    if undoes and granted.completed - connected:
         return Undo.UNKNOWN
     return Undo.NOTHING

@@ -74,6 +74,7 @@ def test_receiver_runs_once_with_its_arguments(listen: Listening) -> None:
         "attempt": 1,
         "refund": None,
     }
+    assert arguments["grant"].checkout == checkout
     assert (arguments["previous_status"], arguments["transition"].to_status) == ("", "processed")
     assert arguments["idempotency_key"] == Announcement.objects.get(signal="checkout_paid").idempotency_key
     assert_granted(checkout)

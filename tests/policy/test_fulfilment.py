@@ -184,4 +184,6 @@ def test_goods_of_renamed_receivers_are_for_a_person() -> None:
     """Nobody knows what would revoke them."""
     renamed = GrantedBy(completed=frozenset({"old_name"}))
     assert undo(renamed, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
+    beside = GrantedBy(completed=frozenset({"old_name", "mail"}))
+    assert undo(beside, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
     assert undo(GrantedBy(), frozenset({"grant"}), connected=CONNECTED) is Undo.NOTHING
