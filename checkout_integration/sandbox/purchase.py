@@ -148,7 +148,7 @@ def _read_token_user(user: Fields | None) -> dict[str, Any] | None:
         "ip": (ip.ip("value") if ip else None) or "",
         "locale": preferred_language(ranges or ""),
         "address": user.address("address"),
-        "metadata": user.attributes("metadata") or {},  # field notes
+        "metadata": user.attributes("metadata") or {},
     }
 
 

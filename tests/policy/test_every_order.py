@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
+from itertools import combinations, permutations
 from typing import Any, Final
 
 from checkout_integration.policy.binding import Sale
@@ -20,6 +21,8 @@ from tests.policy.sales import PAYS_SIMPLE, SIMPLE
 from tests.scale import times
 
 HISTORIES: Final = times(1_500, 100_000)
+SETS: Final = times(20, 10_000)
+WAYS: Final = times(1, 8)  # in which the events of a set come, by chance
 SEED: Final = 20261122
 TERMS: Final = Terms()
 TIMING: Final = Timing(retry_interval=timedelta(seconds=600))
@@ -138,3 +141,14 @@ def test_every_history_ends_alike_in_any_order() -> None:
         other = ended(source.sample(news, len(news)))
         assert one.end == other.end, news
         assert len(one.grants) == sum(bool(line.payer) for line in one.fulfilment.lines), news
+
+
+def test_every_order_of_every_set_ends_alike() -> None:
+    """Each set of up to five events, in every order of arrival; in a run of every day some of the sets."""
+    source = random.Random(SEED)
+    every = [events for size in range(1, 6) for events in combinations(sorted(MAKERS), size)]
+    for events in source.sample(every, min(SETS, len(every))):
+        for _ in range(WAYS):
+            news = [MAKERS[event](source) for event in events]
+            ends = [ended(order).end for order in permutations(news)]
+            assert all(end == ends[0] for end in ends), news
