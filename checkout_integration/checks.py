@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
-from checkout_integration.flows.database import keeps_old_snapshots, state_database
+from checkout_integration.flows.database.connection import keeps_old_snapshots, state_database
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX

@@ -34,7 +34,7 @@ def hand_over() -> None:
 
 
 def _run_here() -> None:
-    flows.run_deliveries(limit=50, seconds=10)
+    flows.run_due(limit=50, seconds=10)
 
 
 def _leave_to_worker() -> None:

@@ -18,8 +18,8 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
     Usage: ``app.conf.beat_schedule = beat_schedule()``, in the module of the Celery app.
     """
     schedule: dict[str, dict[str, Any]] = {
-        "checkout_integration.run_deliveries": {
-            "task": "checkout_integration.run_deliveries",
+        "checkout_integration.run_due": {
+            "task": "checkout_integration.run_due",
             "schedule": DRAIN_SECONDS,
         },
     }

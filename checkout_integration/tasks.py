@@ -12,7 +12,7 @@ from celery.signals import worker_init
 from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
-from checkout_integration.flows.claims import Worker
+from checkout_integration.flows.outbox.claims import Worker
 from checkout_integration.models import SyncRun
 
 logger = logging.getLogger("checkout_integration.tasks")
@@ -31,7 +31,7 @@ ASKED_SECONDS = 1.0
 class _ThisProcess:
     """What this process knows of Celery: the worker that it belongs to, whom it asked, and since when the broker is away.
 
-    ``asked_for``: key of the newest announcement that waited when a task was last published; None if none did.
+    ``asked_for``: key of the newest message that waited when a task was last published; None if none did.
     """
 
     name = ""
@@ -55,10 +55,10 @@ def _worker() -> Worker | None:
     return Worker(slots=int(known.max_concurrency or known.concurrency), name=_ThisProcess.name)
 
 
-@shared_task(name="checkout_integration.run_deliveries", ignore_result=True)
-def run_deliveries() -> None:
+@shared_task(name="checkout_integration.run_due", ignore_result=True)
+def run_due() -> None:
     """Runs the receivers that are due; what one task leaves of a long queue is for the next."""
-    if flows.run_deliveries(worker=_worker()).ended_early:
+    if flows.run_due(worker=_worker()).ended_early:
         dispatch.hand_over()
 
 
@@ -82,7 +82,7 @@ def publish() -> None:
         return
     if now < _ThisProcess.asked_until and flows.awaits_fan_out(_ThisProcess.asked_for):
         return
-    newest = flows.newest_announcement()
+    newest = flows.newest_message()
     try:
         _publish()
     except Exception:
@@ -122,7 +122,7 @@ def _producers() -> Any:
 
 
 def _ask(producer: Any) -> None:
-    run_deliveries.apply_async(producer=producer, retry=False)
+    run_due.apply_async(producer=producer, retry=False)
 
 
 dispatch.register("celery", publish)

@@ -13,7 +13,7 @@ from celery import Celery
 from redis import Redis, RedisError
 
 from checkout_integration import dispatch, flows, tasks
-from checkout_integration.models import Announcement
+from checkout_integration.models import OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.chaos.parts import Part
@@ -44,8 +44,8 @@ def test_not_again_until_it_has_begun(checkout_deliver: Deliver, asked: Callable
     for _ in range(3):
         checkout_deliver(order=OrderDocumentFactory())
     assert asked() == 1
-    flows.run_deliveries()
-    assert not Announcement.objects.filter(state="new").exists()
+    flows.run_due()
+    assert not OutboxMessage.objects.filter(state="new").exists()
     checkout_deliver(order=OrderDocumentFactory())
     assert asked() == 2
 
@@ -64,7 +64,7 @@ def test_connection_that_the_broker_closed(
 ) -> None:
     """It was kept, and is found closed: the task goes out over another one all the same."""
     checkout_deliver(order=OrderDocumentFactory())
-    flows.run_deliveries()
+    flows.run_due()
     with tasks._producers().acquire() as producer:
         producer.connection.connection.transport.sock.shutdown(socket.SHUT_RDWR)
     checkout_deliver(order=OrderDocumentFactory())
@@ -81,7 +81,7 @@ def test_broker_that_was_started_again(
     server, port = redis
     with broker_at(f"redis://127.0.0.1:{port}/0") as app, Redis(port=port) as client:
         checkout_deliver(order=OrderDocumentFactory())
-        flows.run_deliveries()
+        flows.run_due()
         server.stop()
         server.start()
         await_true(lambda: _answers(client))

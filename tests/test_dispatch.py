@@ -10,7 +10,7 @@ import pytest
 from celery import Celery
 
 from checkout_integration import dispatch, tasks
-from checkout_integration.models import Announcement, Order
+from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -39,7 +39,7 @@ def test_worker_finds_them_itself(checkout_deliver: Deliver, listen: Listening, 
     heard = listen(payment_success)
     run_by(settings, "worker")
     checkout_deliver(order=OrderDocumentFactory())
-    assert (heard, Announcement.objects.filter(state="new").exists()) == ([], True)
+    assert (heard, OutboxMessage.objects.filter(state="new").exists()) == ([], True)
 
 
 def test_next_delivery_runs_what_was_left(
@@ -107,8 +107,8 @@ def test_broker_that_is_away_loses_nothing(
         assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
     assert "could not be handed over" in caplog.text
     assert (Order.objects.get().status, heard) == ("processed", [])
-    assert Announcement.objects.filter(signal="payment_success", state="new").exists()
-    tasks.run_deliveries()
+    assert OutboxMessage.objects.filter(signal="payment_success", state="new").exists()
+    tasks.run_due()
     assert len(heard) == 1
 
 

@@ -14,8 +14,8 @@ from celery import Celery
 from celery.contrib.testing.worker import start_worker
 
 from checkout_integration import dispatch, tasks
-from checkout_integration.flows.claims import Worker
-from checkout_integration.models import Announcement, Delivery
+from checkout_integration.flows.outbox.claims import Worker
+from checkout_integration.models import OutboxMessage, ReceiverRun
 from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -112,11 +112,11 @@ def test_celery_drains_when_the_broker_is_back(
         await_true(lambda: len(heard) == 1)
         server.stop()
         assert deliver(20) == [200] * 20
-        assert Announcement.objects.filter(state="new", signal="payment_success").count() == 20
+        assert OutboxMessage.objects.filter(state="new", signal="payment_success").count() == 20
         server.start()
         # As beat does it: again and again, whether or not there is anybody to take it.
         await_true(lambda: _beat() and len(heard) == 21)
-    assert Delivery.objects.filter(state="done").count() == 21
+    assert ReceiverRun.objects.filter(state="done").count() == 21
 
 
 def _beat() -> bool:

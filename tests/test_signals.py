@@ -123,7 +123,7 @@ def test_disconnecting_nothing_is_no_error(signal: DurableSignal) -> None:
 
 
 def test_a_uid_is_the_name(signal: DurableSignal) -> None:
-    """The name that deliveries are kept by survives a move of the code."""
+    """The name that runs are kept by survives a move of the code."""
     signal.connect(grant, dispatch_uid="grant-goods")
     assert signal.connected() == {"grant-goods": grant}
 
@@ -284,21 +284,21 @@ def test_a_uid_gives_a_lasting_name(signal: DurableSignal, nameless: Any) -> Non
 def test_what_could_not_be_called_is_not_connected(
     signal: DurableSignal, useless: Any, why: str, uid: str | None
 ) -> None:
-    """It would fail ten times, and be parked."""
+    """It would fail ten times, and be failed."""
     signal.connect(useless, dispatch_uid=uid)
     assert signal.connected() == {}
     assert list(signal.problems.values()) == [why]
 
 
 def test_a_name_that_no_delivery_can_be_kept_under_is_a_problem(signal: DurableSignal) -> None:
-    """Or it would stop the others' deliveries too."""
+    """Or it would stop the others' runs too."""
     signal.connect(grant, dispatch_uid="x" * 256)
     assert signal.connected() == {}
     assert list(signal.problems.values()) == ["its name is longer than 255 characters"]
 
 
 def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal) -> None:
-    """Which of them a delivery means could not be told; the first stays connected."""
+    """Which of them a run means could not be told; the first stays connected."""
     signal.connect(grant)
     signal.connect(wrapped)
     assert signal.connected() == {f"{HERE}.grant": grant}

@@ -116,7 +116,7 @@ def test_schedule_names_every_project_and_lane(settings: Any) -> None:
     app = Celery("shop", set_as_current=False)
     app.finalize()
     assert {entry["task"] for entry in schedule.values()} <= set(app.tasks)
-    drain = schedule["checkout_integration.run_deliveries"]["schedule"]
+    drain = schedule["checkout_integration.run_due"]["schedule"]
     assert isinstance(drain, float) and drain <= 60
     assert all(isinstance(entry["schedule"], (float, crontab)) for entry in schedule.values())
 

@@ -17,7 +17,7 @@ from celery import Celery
 from django.contrib.auth.models import Group
 from django.db import connection
 
-from checkout_integration.models import Delivery
+from checkout_integration.models import ReceiverRun
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.conftest import _not_installed
@@ -91,4 +91,4 @@ def test_worker_process_runs_the_receivers(checkout_deliver: Deliver, shop: Cele
         assert await_names(4) == {f"{order['id']} {process}" for order in orders}, (
             tmp_path / "worker.log"
         ).read_text()
-    assert set(Delivery.objects.values_list("state", "attempts")) == {("done", 1)}
+    assert set(ReceiverRun.objects.values_list("state", "attempts")) == {("done", 1)}

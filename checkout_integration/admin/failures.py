@@ -9,32 +9,32 @@ from django.utils.translation import gettext as _
 from checkout_integration.admin.display import moment, visible
 from checkout_integration.admin.page import Table, Value
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.models import Delivery, FailedAttempt
+from checkout_integration.models import FailedAttempt, ReceiverRun
 
 PERMISSION = "view_failedattempt"
 NEWEST = 20
 
 
-def failures_of_run(run: Delivery, viewer: Viewer) -> Table:
+def failures_of_run(run: ReceiverRun, viewer: Viewer) -> Table:
     """Return the history of one receiver's failures, newest first; empty without the permission."""
     return _table(run.failed_attempts.all(), viewer)
 
 
-def failures_of_order(deliveries: list[Delivery], viewer: Viewer) -> Table:
+def failures_of_order(runs: list[ReceiverRun], viewer: Viewer) -> Table:
     """Return the newest failures of an order's receivers; no statement where none failed."""
-    failed = [delivery.pk for delivery in deliveries if delivery.error]
-    return _table(FailedAttempt.objects.filter(delivery__in=failed), viewer)
+    failed = [run.pk for run in runs if run.error]
+    return _table(FailedAttempt.objects.filter(run__in=failed), viewer)
 
 
 def _table(attempts: QuerySet[FailedAttempt], viewer: Viewer) -> Table:
     title = _("Failures of receivers")
     if not viewer.may(PERMISSION):
         return Table(title, [], [])
-    newest = attempts.select_related("delivery").order_by("-pk")[:NEWEST]
+    newest = attempts.select_related("run").order_by("-pk")[:NEWEST]
     rows: list[list[Value]] = [
         [
             moment(attempt.failed_at),
-            viewer.link(Delivery, attempt.delivery_id, attempt.delivery.receiver),
+            viewer.link(ReceiverRun, attempt.run_id, attempt.run.receiver),
             str(attempt.attempt),
             _folded(attempt.traceback),
         ]

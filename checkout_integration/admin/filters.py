@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.words import Word
 from checkout_integration.conf import app_settings
-from checkout_integration.models import Delivery
+from checkout_integration.models import ReceiverRun
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -126,20 +126,20 @@ class ReceiversFilter(ChoiceFilter):
 
     @classmethod
     def choices_of(cls) -> Choices:
-        """Deliveries that wait, fail, or were given up."""
+        """Receiver runs that wait, fail, or were given up."""
         return {
             "waiting": (
                 _("waiting or running"),
-                _delivered(state__in=(Delivery.State.DUE, Delivery.State.RUNNING)),
+                _delivered(state__in=(ReceiverRun.State.DUE, ReceiverRun.State.RUNNING)),
             ),
             "failing": (
                 _("failing, tried again later"),
-                _delivered(state=Delivery.State.DUE, attempts__gt=0),
+                _delivered(state=ReceiverRun.State.DUE, attempts__gt=0),
             ),
-            "parked": (_("parked: given up"), _delivered(state=Delivery.State.PARKED)),
+            "failed": (_("failed: given up"), _delivered(state=ReceiverRun.State.FAILED)),
         }
 
 
 def _delivered(**condition: Any) -> Callable[[], Q]:
-    """Orders with such a delivery: found by the state's index, which few rows carry."""
-    return lambda: Q(pk__in=Delivery.objects.filter(**condition, order__isnull=False).values("order"))
+    """Orders with such a run: found by the state's index, which few rows carry."""
+    return lambda: Q(pk__in=ReceiverRun.objects.filter(**condition, order__isnull=False).values("order"))

@@ -76,7 +76,7 @@ class NotificationScreen(ButtonScreen):
                     ],
                 ),
                 chapter(
-                    _("Delivery"),
+                    _("ReceiverRun"),
                     [
                         (_("failure"), visible(row.failure)),
                         (_("latest attempt"), str(row.delivery_try)),

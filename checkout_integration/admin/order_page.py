@@ -26,14 +26,14 @@ from checkout_integration.admin.payment import paid_answer, received_answer, ver
 from checkout_integration.admin.timeline import NEWEST, timeline_of
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import ORDER, VERDICT, is_sandboxed, mode_of, order_word, word
-from checkout_integration.flows.rows import state_of
+from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     CheckoutUser,
-    Delivery,
     Order,
     OrderItem,
+    OutboxMessage,
+    ReceiverRun,
     Refund,
 )
 from checkout_integration.policy.state import OrderState
@@ -41,10 +41,8 @@ from checkout_integration.policy.state import OrderState
 
 def order_page(order: Order, viewer: Viewer) -> Page:
     """Everything about an order. The number of SQL statements does not depend on the length of its history."""
-    announcements = list(Announcement.objects.filter(order=order).order_by("-pk")[:NEWEST])
-    deliveries = list(
-        Delivery.objects.filter(order=order).select_related("announcement").order_by("-pk")[:NEWEST]
-    )
+    outbox_messages = list(OutboxMessage.objects.filter(order=order).order_by("-pk")[:NEWEST])
+    runs = list(ReceiverRun.objects.filter(order=order).select_related("message").order_by("-pk")[:NEWEST])
     state = state_of(order)
     items = list(order.items.order_by("position")[:NEWEST])
     return Page(
@@ -54,13 +52,13 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             _status(order, state),
             paid_answer(order, state),
             received_answer(order, state),
-            goods_answer(order, announcements, deliveries),
+            goods_answer(order, outbox_messages, runs),
             verdict_answer(order, state, viewer),
             _receipt(order, viewer),
         ],
         chapters=[_ours(order, viewer), *chapters_of(order, sees_personal_data=viewer.sees_personal_data)],
-        tables=[failures_of_order(deliveries, viewer), _items(items, viewer), _refunds(order, viewer)],
-        timeline=timeline_of(order, viewer, announcements, deliveries),
+        tables=[failures_of_order(runs, viewer), _items(items, viewer), _refunds(order, viewer)],
+        timeline=timeline_of(order, viewer, outbox_messages, runs),
         raws=[_document(order, viewer)],
     )
 

@@ -1,4 +1,4 @@
-"""The outbox: signals that were announced, and their deliveries to receivers."""
+"""The outbox: signals that were announced, and their runs to receivers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.viewer import Viewer
 from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, Word, word
 from checkout_integration.flows.support import NOT_DONE
-from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ ORDER_DOCUMENTS = ("order__document", "order__facts", "order__stamps", "order__c
 NEWEST = 200
 
 
-def _run_again(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
-    if not flows.run_again(delivery, staff=staff):
+def _run_again(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    if not flows.run_again(run, staff=staff):
         raise Refused(_("It is due or running already, or has run."))
     return _("The receiver is due again.")
 
@@ -40,19 +40,19 @@ def _run_again(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> StrO
 RUN_AGAIN = Button(
     name="run-again",
     label=gettext_lazy("Run this receiver again"),
-    # The screen is read-only, so Django's own permission to change a delivery means this and nothing else.
-    permission="change_delivery",
+    # The screen is read-only, so Django's own permission to change a run means this and nothing else.
+    permission="change_receiverrun",
     question=gettext_lazy(
         "This receiver has not done its work for this signal. It becomes due now, with ten new attempts. What failed "
         "attempts wrote in this database was undone; what they did outside it, such as sending a letter, may happen twice. "
         "If the payment was taken back, nothing is granted."
     ),
-    offered=lambda delivery: delivery.state in NOT_DONE,
+    offered=lambda run: run.state in NOT_DONE,
     act=_run_again,
 )
 
 
-@admin.register(Announcement)
+@admin.register(OutboxMessage)
 class AnnouncementScreen(Screen):
     """One row for each signal."""
 
@@ -72,18 +72,18 @@ class AnnouncementScreen(Screen):
         """What the search box looks for."""
         return [Q(order__order_id=text)]
 
-    def page(self, viewer: Viewer, row: Announcement) -> Page:
-        """The announcement's page."""
+    def page(self, viewer: Viewer, row: OutboxMessage) -> Page:
+        """The message's page."""
         state = word(ANNOUNCEMENT, row.state)
-        deliveries = [
+        runs = [
             [
-                viewer.link(Delivery, each.pk, each.receiver),
+                viewer.link(ReceiverRun, each.pk, each.receiver),
                 badge(word(DELIVERY, each.state)),
                 str(each.attempts),
                 visible(each.error) or NOTHING,
                 moment(each.finished_at),
             ]
-            for each in row.deliveries.order_by("-pk")[:NEWEST]
+            for each in row.runs.order_by("-pk")[:NEWEST]
         ]
         columns = [_("receiver"), _("state"), _("attempts"), _("last error"), _("finished")]
         return Page(
@@ -101,32 +101,32 @@ class AnnouncementScreen(Screen):
                     ],
                 )
             ],
-            tables=[Table(_("Receivers"), columns, deliveries, _("No receiver has been given this signal."))],
+            tables=[Table(_("Receivers"), columns, runs, _("No receiver has been given this signal."))],
             raws=[Raw(_("Arguments (JSON)"), pretty(row.arguments))],
         )
 
     @admin.display(description=gettext_lazy("signal"))
-    def name(self, row: Announcement) -> str:
+    def name(self, row: OutboxMessage) -> str:
         """The signal's name."""
         return short(row.signal)
 
     @admin.display(description=gettext_lazy("state"))
-    def state_words(self, row: Announcement) -> Value:
+    def state_words(self, row: OutboxMessage) -> Value:
         """Whether receivers have been given it."""
         return badge(word(ANNOUNCEMENT, row.state))
 
     @admin.display(description=gettext_lazy("order"))
-    def of_order(self, row: Announcement) -> str:
+    def of_order(self, row: OutboxMessage) -> str:
         """The order that it is about."""
         return short(row.order) if row.order else NOTHING
 
     @admin.display(description=gettext_lazy("announced"), ordering="pk")
-    def recorded(self, row: Announcement) -> Value:
+    def recorded(self, row: OutboxMessage) -> Value:
         """When state changed."""
         return moment(row.recorded_at)
 
 
-@admin.register(Delivery)
+@admin.register(ReceiverRun)
 class DeliveryScreen(ButtonScreen):
     """One row for each receiver of each signal."""
 
@@ -135,19 +135,19 @@ class DeliveryScreen(ButtonScreen):
         words_filter("state", gettext_lazy("state"), DELIVERY),
         ("due_at", admin.DateFieldListFilter),
     )
-    list_select_related = ("announcement", "order")
+    list_select_related = ("message", "order")
     search_fields = ("order__order_id",)
     search_help_text = gettext_lazy("Order id.")
-    unlisted = (*ORDER_DOCUMENTS, "announcement__arguments")
-    related = ("announcement", "order")
+    unlisted = (*ORDER_DOCUMENTS, "message__arguments")
+    related = ("message", "order")
     buttons = (RUN_AGAIN,)
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""
         return [Q(order__order_id=text)]
 
-    def page(self, viewer: Viewer, row: Delivery) -> Page:
-        """The delivery's page."""
+    def page(self, viewer: Viewer, row: ReceiverRun) -> Page:
+        """The run's page."""
         state = word(DELIVERY, row.state)
         error = _("last error: %(error)s") % {"error": visible(row.error)} if row.error else ""
         return Page(
@@ -158,12 +158,12 @@ class DeliveryScreen(ButtonScreen):
             ],
             chapters=[
                 chapter(
-                    _("Delivery"),
+                    _("ReceiverRun"),
                     [
                         (_("receiver"), visible(row.receiver)),
-                        (_("signal"), viewer.link(Announcement, row.announcement_id, row.announcement)),
+                        (_("signal"), viewer.link(OutboxMessage, row.message_id, row.message)),
                         (_("order"), viewer.link(Order, row.order_id, row.order)),
-                        (_("announced"), moment(row.announcement.recorded_at)),
+                        (_("announced"), moment(row.message.recorded_at)),
                         (_("due"), "" if row.finished_at else moment(row.due_at)),
                         (_("finished"), moment(row.finished_at)),
                     ],
@@ -173,36 +173,36 @@ class DeliveryScreen(ButtonScreen):
         )
 
     @admin.display(description=gettext_lazy("receiver"))
-    def name(self, row: Delivery) -> str:
+    def name(self, row: ReceiverRun) -> str:
         """The receiver's name."""
         return short(row.receiver)
 
     @admin.display(description=gettext_lazy("signal"))
-    def signal(self, row: Delivery) -> str:
+    def signal(self, row: ReceiverRun) -> str:
         """What it was told."""
-        return short(row.announcement.signal)
+        return short(row.message.signal)
 
     @admin.display(description=gettext_lazy("state"))
-    def state_words(self, row: Delivery) -> Value:
+    def state_words(self, row: ReceiverRun) -> Value:
         """What became of it."""
         return badge(word(DELIVERY, row.state))
 
     @admin.display(description=gettext_lazy("attempts"))
-    def tried(self, row: Delivery) -> str:
+    def tried(self, row: ReceiverRun) -> str:
         """How often it ran."""
         return str(row.attempts)
 
     @admin.display(description=gettext_lazy("last error"))
-    def last_error(self, row: Delivery) -> str:
+    def last_error(self, row: ReceiverRun) -> str:
         """The class of the exception."""
         return short(row.error)
 
     @admin.display(description=gettext_lazy("order"))
-    def of_order(self, row: Delivery) -> str:
+    def of_order(self, row: ReceiverRun) -> str:
         """The order that it is about."""
         return short(row.order) if row.order else NOTHING
 
     @admin.display(description=gettext_lazy("due or finished"))
-    def due(self, row: Delivery) -> Value:
+    def due(self, row: ReceiverRun) -> Value:
         """When it ran, or will."""
         return moment(row.finished_at or row.due_at)

@@ -25,11 +25,11 @@ from checkout_integration.admin.words import (
     word,
 )
 from checkout_integration.models import (
-    Announcement,
-    Delivery,
     Incident,
     Notification,
     Order,
+    OutboxMessage,
+    ReceiverRun,
     SyncRun,
     Transition,
 )
@@ -42,14 +42,14 @@ BODIES: Final = 20
 
 
 def timeline_of(
-    order: Order, viewer: Viewer, announcements: Sequence[Announcement], deliveries: Sequence[Delivery]
+    order: Order, viewer: Viewer, outbox_messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
 ) -> list[Moment]:
     """All moments, newest first. Six statements, however long the history."""
     moments = [
         *_notifications(order, viewer),
         *_transitions(order, viewer),
-        *_announcements(announcements),
-        *_deliveries(deliveries, viewer),
+        *_announcements(outbox_messages),
+        *_deliveries(runs, viewer),
         *_incidents(order, viewer),
         *_staff_acts(order),
     ]
@@ -134,8 +134,8 @@ def _origin(transition: Transition, viewer: Viewer) -> Value:
     return ""
 
 
-def _announcements(announcements: Sequence[Announcement]) -> Iterator[Moment]:
-    for each in announcements:
+def _announcements(outbox_messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
+    for each in outbox_messages:
         yield Moment(
             at=each.recorded_at,
             rank=2,
@@ -147,8 +147,8 @@ def _announcements(announcements: Sequence[Announcement]) -> Iterator[Moment]:
         )
 
 
-def _deliveries(deliveries: Sequence[Delivery], viewer: Viewer) -> Iterator[Moment]:
-    for each in deliveries:
+def _deliveries(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
+    for each in runs:
         attempts = ngettext("%(n)d attempt", "%(n)d attempts", each.attempts) % {"n": each.attempts}
         failed = _("last error: %(error)s") % {"error": visible(each.error)} if each.error else ""
         yield Moment(
@@ -156,15 +156,15 @@ def _deliveries(deliveries: Sequence[Delivery], viewer: Viewer) -> Iterator[Mome
             rank=3,
             source=_("receiver"),
             actor=visible(each.receiver),
-            text=viewer.link(Delivery, each.pk, each.announcement.signal),
+            text=viewer.link(ReceiverRun, each.pk, each.message.signal),
             badge=badge(word(DELIVERY, each.state)),
             details=[detail for detail in (attempts, failed) if detail],
         )
 
 
-def _last_known(delivery: Delivery) -> datetime:
-    """A delivery that is not finished stands where it was announced; when it is due is no event yet."""
-    return delivery.announcement.recorded_at
+def _last_known(run: ReceiverRun) -> datetime:
+    """A run that is not finished stands where it was announced; when it is due is no event yet."""
+    return run.message.recorded_at
 
 
 def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models import Announcement, Checkout, Delivery, Notification, Order, SyncRun
+from checkout_integration.models import Checkout, Notification, Order, OutboxMessage, ReceiverRun, SyncRun
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -144,22 +144,22 @@ NOTIFICATION: Final[Mapping[str, Word]] = {
 }
 
 ANNOUNCEMENT: Final[Mapping[str, Word]] = {
-    Announcement.State.NEW: Word(_("waiting"), "wait", _("Not yet handed to receivers.")),
-    Announcement.State.FANNED_OUT: Word(_("handed to receivers"), "good"),
-    Announcement.State.NO_RECEIVERS: Word(
+    OutboxMessage.State.NEW: Word(_("waiting"), "wait", _("Not yet handed to receivers.")),
+    OutboxMessage.State.FANNED_OUT: Word(_("handed to receivers"), "good"),
+    OutboxMessage.State.NO_RECEIVERS: Word(
         _("no receivers"), "calm", _("No receiver was connected to this signal.")
     ),
 }
 
 DELIVERY: Final[Mapping[str, Word]] = {
-    Delivery.State.DUE: Word(_("due"), "wait"),
-    Delivery.State.RUNNING: Word(_("running"), "wait"),
-    Delivery.State.DONE: Word(_("done"), "good"),
-    Delivery.State.SUPERSEDED: Word(
+    ReceiverRun.State.DUE: Word(_("due"), "wait"),
+    ReceiverRun.State.RUNNING: Word(_("running"), "wait"),
+    ReceiverRun.State.DONE: Word(_("done"), "good"),
+    ReceiverRun.State.SUPERSEDED: Word(
         _("superseded"), "calm", _("Not run: the payment was reversed first, or nothing was granted.")
     ),
-    Delivery.State.PARKED: Word(
-        _("parked"), "bad", _("Given up after ten attempts; staff can run it again.")
+    ReceiverRun.State.FAILED: Word(
+        _("failed"), "bad", _("Given up after ten attempts; staff can run it again.")
     ),
 }
 

@@ -5,21 +5,7 @@ What a shop calls stands here; the modules behind it read as tables of contents 
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import UnknownAlias
-from checkout_integration.flows.announcement import (
-    awaits_fan_out,
-    fan_out,
-    newest_announcement,
-    run_deliveries,
-)
-from checkout_integration.flows.applying import (
-    Application,
-    NotApplicable,
-    apply_notification,
-    preview_notification,
-    waiting_notifications,
-)
 from checkout_integration.flows.binding import CheckoutDescription, bind_order
-from checkout_integration.flows.changes import OrderChange
 from checkout_integration.flows.checkout import (
     IssuedToken,
     NotRecorded,
@@ -29,10 +15,24 @@ from checkout_integration.flows.checkout import (
     create_token,
 )
 from checkout_integration.flows.erasing import Erasure, erase, survey
-from checkout_integration.flows.inbox import WAITING
+from checkout_integration.flows.inbox.again import (
+    Application,
+    NotApplicable,
+    apply_notification,
+    preview_notification,
+    waiting_notifications,
+)
+from checkout_integration.flows.inbox.store import WAITING
+from checkout_integration.flows.ledger.changes import OrderChange
+from checkout_integration.flows.outbox.replay import replay, retry_failed_runs
+from checkout_integration.flows.outbox.running import (
+    awaits_fan_out,
+    fan_out,
+    newest_message,
+    run_due,
+)
+from checkout_integration.flows.outbox.status import queue_state
 from checkout_integration.flows.person import Person, find_persons
-from checkout_integration.flows.queue import queue_state
-from checkout_integration.flows.replaying import replay, run_parked_again
 from checkout_integration.flows.service import service_client
 from checkout_integration.flows.support import (
     accept_payment,
@@ -75,7 +75,7 @@ __all__ = [
     "fan_out",
     "find_persons",
     "mark_granted",
-    "newest_announcement",
+    "newest_message",
     "preview_acceptance",
     "preview_notification",
     "queue_state",
@@ -84,9 +84,9 @@ __all__ = [
     "replay",
     "resolve_incident",
     "restore_payment",
+    "retry_failed_runs",
     "run_again",
-    "run_deliveries",
-    "run_parked_again",
+    "run_due",
     "service_client",
     "survey",
     "sync_transactions",

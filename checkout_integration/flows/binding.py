@@ -11,11 +11,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import ledger
-from checkout_integration.flows.changes import OrderChange, changes_of
-from checkout_integration.flows.database import locked, state_database, write_first
-from checkout_integration.flows.entry import Cause, Entry
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.database.connection import acquire_write_lock, locked, state_database
+from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.entry import Cause, Entry
 from checkout_integration.models import Checkout, Incident, Order
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.vocabulary import OrderType
@@ -64,7 +64,7 @@ def bind_order(
     elif to.project != order.project:
         raise ValueError("The checkout belongs to another project.")
     project = app_settings().project(order.project)
-    return repeated(lambda: _bind(order, project, to, staff, reason))
+    return with_retries(lambda: _bind(order, project, to, staff, reason))
 
 
 def _check(described: CheckoutDescription) -> None:
@@ -85,7 +85,7 @@ def _bind(
 ) -> OrderChange:
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         batch = ledger.bound(order, project, lambda entry: _checkout(project, entry, to), cause)
         (change,) = changes_of(project, batch)
         ledger.store(project, batch, cause)

@@ -19,12 +19,12 @@ from django.http import HttpRequest
 from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.customers import identity_here, named
-from checkout_integration.flows.database import state_database, write_first
-from checkout_integration.flows.entry import Cause
+from checkout_integration.flows.database.connection import acquire_write_lock, state_database
+from checkout_integration.flows.database.retry import Unavailable, with_retries
 from checkout_integration.flows.installation import ensure_installed
-from checkout_integration.flows.ledger import record
-from checkout_integration.flows.repeating import Unavailable, repeated
+from checkout_integration.flows.ledger.customers import identity_here, named
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.terms import Account, Terms, sent_metadata
 from checkout_integration.models import Checkout
@@ -225,7 +225,7 @@ def _commit(project: Project, checkout: Checkout, buyer: Customer | None) -> Non
     checkout.identity = identity_here(buyer.external_id if buyer else None)
     try:
         ensure_installed(project)
-        repeated(lambda: _insert(project, checkout))
+        with_retries(lambda: _insert(project, checkout))
     except Unavailable as error:
         raise error.__cause__ or error from None  # the shop's own matter, such as an account that is gone
 
@@ -250,7 +250,7 @@ def _refuse_open_transaction() -> None:
 def _insert(project: Project, checkout: Checkout) -> None:
     checkout.pk = None  # set by an attempt that was rolled back
     with transaction.atomic(using=state_database(), durable=True):
-        write_first()
+        acquire_write_lock()
         known = named(project, checkout.identity)
         if known is not None and known.erased_at:
             checkout.metadata, checkout.identity, checkout.erased_at = {}, "", known.erased_at
@@ -276,7 +276,7 @@ def _call(project: Project, checkout: Checkout, call: Callable[[Client], Answer]
 def _recorded(checkout: Checkout, work: Callable[[], None], *, again: bool) -> Checkout:
     """Record what the service answered and return the row as it is then; ``again``: the call does no harm twice."""
     try:
-        repeated(work)
+        with_retries(work)
         checkout.refresh_from_db(using=state_database())
     except Exception as error:
         _mark(checkout, Checkout.Status.UNKNOWN, type(error).__name__)
@@ -303,7 +303,7 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
     if request.user and request.user.external_id:
         document["user"] = {"external_id": request.user.external_id}
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         news = Observation(source=Source.CREATION, order=parse_order(document))
         record(project, [news], Cause(source=Source.CREATION))
         _open(sale)  # after the order, which is locked first
@@ -311,7 +311,7 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
 
 def _record_issued(checkout: Checkout) -> None:
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         _open(checkout)
 
 

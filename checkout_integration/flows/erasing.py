@@ -17,12 +17,16 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.customers import ErasedMeanwhile, any_erased
-from checkout_integration.flows.database import insert_once, locked, state_database, write_first
-from checkout_integration.flows.inbox import told_of_orders
+from checkout_integration.flows.database.connection import (
+    acquire_write_lock,
+    insert_once,
+    locked,
+    state_database,
+)
+from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.ledger.customers import ErasedMeanwhile, any_erased
+from checkout_integration.flows.ledger.rows import columns_of, state_of
 from checkout_integration.flows.person import Person
-from checkout_integration.flows.repeating import repeated
-from checkout_integration.flows.rows import columns_of, state_of
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.models import (
     Checkout,
@@ -71,19 +75,19 @@ def erase(person: Person) -> Erasure:
     """
     project = app_settings().project(person.project)
     found = survey(person)  # and remembers what can only be found as long as addresses are known
-    repeated(lambda: _make_rows(project, person))
-    met = repeated(lambda: _leave_tombstones(person))
+    with_retries(lambda: _make_rows(project, person))
+    met = with_retries(lambda: _leave_tombstones(person))
     if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
         person = replace(person, users=person.users | met)  # with orders that nobody could find before
         found = survey(person)
     checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
-    repeated(lambda: _erase_sales(checkouts))
+    with_retries(lambda: _erase_sales(checkouts))
     orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
     for begin in range(0, len(orders), ORDERS_AT_ONCE):
         some = orders[begin : begin + ORDERS_AT_ONCE]
-        repeated(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
-        repeated(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
-    repeated(lambda: _erase_questions(person))
+        with_retries(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
+        with_retries(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
+    with_retries(lambda: _erase_questions(person))
     _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
     return found
 
@@ -96,7 +100,7 @@ def _make_rows(project: Project, person: Person) -> None:
     """
     rows = CheckoutUser.objects.using(state_database()).filter(project=person.project)
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         missing = [
             CheckoutUser(project=person.project, identity=identity)
             for identity in person.identities
@@ -115,7 +119,7 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
     erased: dict[str, Any] = {"external_id": "", "user_id": "", "account": None, "validated": {}}
     erased["erased_at"] = datetime.now(UTC)
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         # Locked: news that has just found such a row commits first, and its order is erased with the others. Not by `locked`,
         # since their keys change.
         rows = list(theirs.select_for_update().order_by("pk"))
@@ -128,7 +132,7 @@ def _erase_sales(primary_keys: Sequence[int]) -> None:
     """What the shop said of the buyer, and the form. An order that comes for such a sale from now on is kept without them."""
     alias = state_database()
     with transaction.atomic(using=alias):
-        write_first()
+        acquire_write_lock()
         sales = Checkout.objects.using(alias).filter(pk__in=primary_keys)
         # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
         held = [sale.pk for sale in locked(sales).order_by("pk")]
@@ -140,7 +144,7 @@ def _erase_sales(primary_keys: Sequence[int]) -> None:
 def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
     alias = state_database()
     with transaction.atomic(using=alias):
-        write_first()
+        acquire_write_lock()
         orders = Order.objects.using(alias).filter(pk__in=primary_keys)
         # The lock of each order keeps the ledger out, which would write what it read before.
         rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
@@ -159,7 +163,8 @@ def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
     """What was told of orders. After their locks were given back: news holds its own row first, and then wants its order."""
     alias = state_database()
     orders = Order.objects.using(alias).filter(pk__in=primary_keys)
-    told_of_orders(project.alias, list(orders.values_list("order_id", flat=True))).update(body=None)
+    ids = list(orders.values_list("order_id", flat=True))
+    Notification.objects.using(state_database()).about_orders(project.alias, ids).update(body=None)
 
 
 def _erase_personal(orders: Sequence[Order]) -> None:
@@ -176,7 +181,7 @@ def _erase_questions(person: Person) -> None:
     """What hangs on no order: questions about the customer, and notifications that were never understood."""
     alias = state_database()
     with transaction.atomic(using=alias):
-        write_first()
+        acquire_write_lock()
         asked = list(person.questions.values_list("key", flat=True))
         notifications = Notification.objects.using(alias)
         notifications.filter(key__in=asked).update(body=None, object_id="")

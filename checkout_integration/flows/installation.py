@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.models import Installation
 
 _known: set[str] = set()
@@ -23,5 +23,5 @@ def installed_at(project: Project) -> datetime:
 def ensure_installed(project: Project) -> None:
     """Stores the instant if it is not stored yet; one statement per process. Call it outside of transactions."""
     if project.alias not in _known:
-        repeated(lambda: installed_at(project))
+        with_retries(lambda: installed_at(project))
         _known.add(project.alias)

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.database.connection import key_of, state_database
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.models import (
     Checkout,

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.failure import place_of
+from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.support import refresh_checkout
 from checkout_integration.models import Checkout
 
@@ -49,7 +49,9 @@ def ask_once(checkout: Checkout) -> bool:
     try:
         refresh_checkout(checkout)
     except Exception as error:  # noqa: BLE001  # the page tells what is known all the same, and the sync goes on asking
-        logger.warning("The service could not be asked for a returning customer's order: %s", place_of(error))
+        logger.warning(
+            "The service could not be asked for a returning customer's order: %s", error_location(error)
+        )
     return True
 
 

@@ -10,19 +10,19 @@ from django.db import transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import ledger
-from checkout_integration.flows.changes import OrderChange, changes_of
-from checkout_integration.flows.database import read_committed, state_database, write_first
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.fulfilment import note_receiver
-from checkout_integration.flows.repeating import repeated
-from checkout_integration.flows.replaying import make_due_again
+from checkout_integration.flows.database.connection import acquire_write_lock, read_committed, state_database
+from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.fulfilment import note_receiver
+from checkout_integration.flows.outbox.replay import make_due_again
 from checkout_integration.flows.service import client_for
 from checkout_integration.models import (
     Checkout,
-    Delivery,
     Incident,
     Order,
+    ReceiverRun,
     Transition,
 )
 from checkout_integration.policy.observation import Observation, Source
@@ -32,10 +32,10 @@ from checkout_integration.signals import checkout_paid
 
 logger = logging.getLogger("checkout_integration.support")
 
-NOT_DONE = (Delivery.State.PARKED, Delivery.State.SUPERSEDED)
-"""States of a delivery that ended without success, which staff may run again."""
-MARKABLE = (Delivery.State.DUE, Delivery.State.PARKED)
-"""States of a delivery whose goods staff may grant by hand."""
+NOT_DONE = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
+"""States of a run that ended without success, which staff may run again."""
+MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.FAILED)
+"""States of a run whose goods staff may grant by hand."""
 
 
 def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
@@ -45,7 +45,7 @@ def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str)
     are resolved by it. Raises ``ValueError`` when the order is in neither state, or its payment was reversed.
     """
     project = app_settings().project(order.project)
-    return repeated(lambda: _accept(order, project, staff, reason))
+    return with_retries(lambda: _accept(order, project, staff, reason))
 
 
 def preview_acceptance(order: Order) -> OrderChange:
@@ -58,7 +58,7 @@ def preview_acceptance(order: Order) -> OrderChange:
             (change,) = changes_of(project, ledger.accepted(order, project))
             return change
 
-    return repeated(preview)
+    return with_retries(preview)
 
 
 def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
@@ -68,26 +68,26 @@ def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> No
     Raises ``ValueError`` when the payment was not reversed.
     """
     project = app_settings().project(order.project)
-    repeated(lambda: _restore(order, project, staff, reason))
+    with_retries(lambda: _restore(order, project, staff, reason))
 
 
-def mark_granted(delivery: Delivery, *, staff: AbstractBaseUser, reason: str) -> bool:
+def mark_granted(run: ReceiverRun, *, staff: AbstractBaseUser, reason: str) -> bool:
     """Mark a receiver of ``checkout_paid`` as completed: staff granted its goods by hand. A reversal then undoes it.
 
     False when the receiver runs, has completed, or its grant was closed. Who did it, and why, stands in the order's history.
     """
-    return repeated(lambda: _mark_granted(delivery, staff, reason))
+    return with_retries(lambda: _mark_granted(run, staff, reason))
 
 
-def run_again(delivery: Delivery, *, staff: AbstractBaseUser) -> bool:
-    """Makes a delivery that ended without success due again, with ten new attempts.
+def run_again(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
+    """Makes a run that ended without success due again, with ten new attempts.
 
     False when it is due, running, or done: what has run would grant twice. Who asked is logged by primary key.
     """
-    held = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=NOT_DONE)
+    held = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=NOT_DONE)
     made_due = bool(make_due_again(held))
     if made_due:
-        logger.info("Delivery %s was made due again by account %s.", delivery.pk, staff.pk)
+        logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk)
     return made_due
 
 
@@ -116,7 +116,7 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
 
 def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         batch = ledger.accepted(order, project)  # and has locked the order
         (change,) = changes_of(project, batch)
         ledger.store(project, batch, Cause(source=Source.STAFF, staff=staff, reason=reason))
@@ -126,23 +126,23 @@ def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reas
 
 def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         ledger.restore(order, project, staff, reason)
 
 
-def _mark_granted(delivery: Delivery, staff: AbstractBaseUser, reason: str) -> bool:
-    grant = delivery.announcement.grant
-    if grant is None or delivery.announcement.signal != checkout_paid.name:
+def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> bool:
+    grant = run.message.grant
+    if grant is None or run.message.signal != checkout_paid.name:
         return False
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         # Lock order: the run, then its grant, as an attempt locks them.
-        runs = Delivery.objects.using(state_database()).filter(pk=delivery.pk, state__in=MARKABLE)
-        if not runs.update(state=Delivery.State.DONE, finished_at=datetime.now(UTC), error=""):
+        runs = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=MARKABLE)
+        if not runs.update(state=ReceiverRun.State.DONE, finished_at=datetime.now(UTC), error=""):
             return False
         # RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal finds what is noted
         # here, or closed, and nothing was marked.
-        if not note_receiver(grant.pk, "completed", delivery.receiver, if_open=True):
+        if not note_receiver(grant.pk, "completed", run.receiver, if_open=True):
             transaction.set_rollback(True, using=state_database())
             return False
         Transition.objects.using(state_database()).create(
@@ -167,13 +167,13 @@ def _refresh(project: Project, query: TransactionFilter) -> bool:
         page = client.list_transactions(query)
     observations = observations_of(page)
     if observations:
-        repeated(lambda: _record(project, observations))
+        with_retries(lambda: _record(project, observations))
     return bool(observations)
 
 
 def _record(project: Project, observations: list[Observation]) -> None:
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         ledger.record(project, observations, Cause(source=Source.LIST))
 
 

@@ -12,12 +12,17 @@ from django.db.models import F
 
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import insert_once, key_of, state_database, write_first
-from checkout_integration.flows.entry import Cause, Entry
-from checkout_integration.flows.failure import place_of
+from checkout_integration.flows.database.connection import (
+    acquire_write_lock,
+    insert_once,
+    key_of,
+    state_database,
+)
+from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
 from checkout_integration.flows.installation import installed_at
-from checkout_integration.flows.ledger import record
-from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
+from checkout_integration.flows.ledger.entry import Cause, Entry
+from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.support import observations_of, read_at
 from checkout_integration.models import Incident, SyncCursor, SyncRun
@@ -152,12 +157,12 @@ def _recorded(project: Project, observations: Sequence[Observation], cause: Caus
 
     def record_all() -> list[Entry]:
         with transaction.atomic(using=state_database()):
-            write_first()
+            acquire_write_lock()
             return record(project, observations, cause)
 
     try:
-        return repeated(record_all)
-    except DATABASE_AWAY:
+        return with_retries(record_all)
+    except TRANSIENT_DATABASE_ERRORS:
         raise
     except Exception as error:
         reason = error.__cause__ if isinstance(error, Unavailable) else error
@@ -171,7 +176,7 @@ def _recorded(project: Project, observations: Sequence[Observation], cause: Caus
 
 def _open_incident(project: Project, observation: Observation, error: BaseException) -> None:
     order_id, kind = observation.order.id or "", "not_applied"
-    logger.error("Order %r of the list could not be recorded: %s", order_id, place_of(error))
+    logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error))
     incident = Incident(
         key=key_of("order", project.alias, order_id, kind),
         kind=kind,

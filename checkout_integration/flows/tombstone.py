@@ -9,7 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.database.connection import key_of, state_database
 from checkout_integration.models import CheckoutUser, PersonalData
 from checkout_integration.protocol import strict_json
 

@@ -4,7 +4,7 @@ from checkout_integration.models.checkout import Checkout, Grant
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.notification import Notification, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
-from checkout_integration.models.outbox import Announcement, Delivery, FailedAttempt
+from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
 from checkout_integration.models.sync import Installation, SyncCursor, SyncRun
 from checkout_integration.models.user import CheckoutUser
 
@@ -12,10 +12,8 @@ User = CheckoutUser
 """The specification's word for `CheckoutUser`."""
 
 __all__ = [
-    "Announcement",
     "Checkout",
     "CheckoutUser",
-    "Delivery",
     "FailedAttempt",
     "Grant",
     "Incident",
@@ -23,7 +21,9 @@ __all__ = [
     "Notification",
     "Order",
     "OrderItem",
+    "OutboxMessage",
     "PersonalData",
+    "ReceiverRun",
     "Refund",
     "SyncCursor",
     "SyncRun",

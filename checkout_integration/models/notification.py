@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Self
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
-from checkout_integration.models.row import Row
+from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.protocol.vocabulary import Event
+
+
+class NotificationQuerySet(NearQuerySet["Notification"]):
+    """Questions about notifications."""
+
+    def about_orders(self, project: str, order_ids: Iterable[str]) -> Self:
+        """Return the notifications of these orders; a user.validate is about a customer, whose id may be the same."""
+        return self.filter(project=project, object_id__in=list(order_ids)).exclude(event=Event.USER_VALIDATE)
 
 
 class Notification(Row):
@@ -44,6 +56,8 @@ class Notification(Row):
     receipts = models.PositiveIntegerField(default=1, help_text=_("How often it came."))
     received_at = InstantField()
     last_received_at = InstantField()
+
+    objects = NotificationQuerySet.as_manager()  # type: ignore[misc]  # the plug-in gives Row a plain one
 
     class Meta:
         verbose_name = _("notification")

@@ -53,10 +53,10 @@ class OrderQuerySet(NearQuerySet["Order"]):
         return self.filter(checkout__user=user)
 
     def awaiting_receivers(self) -> Self:
-        """Orders with an announcement whose receivers have not all run."""
+        """Orders with a message whose receivers have not all run."""
         # Literal states: the outbox imports this module.
-        waiting = models.Q(announcements__state="new") | models.Q(
-            announcements__deliveries__state__in=("due", "running")
+        waiting = models.Q(outbox_messages__state="new") | models.Q(
+            outbox_messages__runs__state__in=("due", "running")
         )
         return self.filter(waiting).distinct()
 

@@ -10,7 +10,7 @@ from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 
 
-class Announcement(Row):
+class OutboxMessage(Row):
     """One signal to be sent, written in the transaction that changed state.
 
     ``idempotency_key`` is unique: one logical event is announced once, ever. Whoever runs receivers fans it out.
@@ -27,21 +27,21 @@ class Announcement(Row):
     signal = models.CharField(max_length=32)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(
-        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="announcements"
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="outbox_messages"
     )
     checkout = models.ForeignKey(
         "checkout_integration.Checkout",
         null=True,
         blank=True,
         on_delete=models.CASCADE,
-        related_name="announcements",
+        related_name="outbox_messages",
     )
     grant = models.ForeignKey(
         "checkout_integration.Grant",
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        related_name="announcements",
+        related_name="outbox_messages",
         help_text=_("What checkout_paid opened, or checkout_reversed closed."),
     )
     transition = models.ForeignKey(
@@ -49,7 +49,7 @@ class Announcement(Row):
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
-        related_name="announcements",
+        related_name="outbox_messages",
     )
     arguments = models.JSONField(
         default=dict, help_text=_("Plain arguments of the signal; ids and words only.")
@@ -58,9 +58,9 @@ class Announcement(Row):
     recorded_at = InstantField(auto_now_add=True)
 
     class Meta:
-        verbose_name = _("announcement")
-        verbose_name_plural = _("announcements")
-        indexes = [models.Index(fields=["state", "id"], name="ci_announcement_state")]
+        verbose_name = _("message")
+        verbose_name_plural = _("outbox_messages")
+        indexes = [models.Index(fields=["state", "id"], name="ci_outbox_message_state")]
 
     def __str__(self) -> str:
         return self.signal
@@ -73,22 +73,20 @@ class Announcement(Row):
         return f"order:{self.order_id}" if self.order_id else ""
 
 
-class Delivery(Row):
-    """One announcement for one receiver; unique, so that each receiver runs once."""
+class ReceiverRun(Row):
+    """One message for one receiver; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):
-        """``superseded``: the grant was closed before it ran, or there was nothing to undo; ``parked``: given up."""
+        """``superseded``: the grant was closed before it ran, or there was nothing to undo; ``failed``: given up."""
 
         DUE = "due", _("due")
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         SUPERSEDED = "superseded", _("superseded")
-        PARKED = "parked", _("parked")
+        FAILED = "failed", _("failed")
 
-    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="deliveries")
-    order = models.ForeignKey(
-        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries"
-    )
+    message = models.ForeignKey(OutboxMessage, on_delete=models.CASCADE, related_name="runs")
+    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="runs")
     receiver = IdentifierField()
     line = models.CharField(max_length=32, blank=True, default="", editable=False)
     # Set while it runs, and unique: of one checkout, or of one order without a checkout, one receiver runs at a time.
@@ -105,24 +103,24 @@ class Delivery(Row):
     finished_at = InstantField(null=True, blank=True)
 
     class Meta:
-        verbose_name = _("delivery")
-        verbose_name_plural = _("deliveries")
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
         constraints = [
-            models.UniqueConstraint(fields=["announcement", "receiver"], name="ci_delivery_identity")
+            models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity")
         ]
         indexes = [
-            models.Index(fields=["state", "due_at"], name="ci_delivery_due"),
-            models.Index(fields=["line", "state"], name="ci_delivery_line"),
+            models.Index(fields=["state", "due_at"], name="ci_receiver_run_due"),
+            models.Index(fields=["line", "state"], name="ci_receiver_run_line"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.announcement} → {self.receiver}"
+        return f"{self.message} → {self.receiver}"
 
 
 class FailedAttempt(Row):
     """One attempt of a receiver that failed: when, and where in the shop's code. Never what the exception said."""
 
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="failed_attempts")
+    run = models.ForeignKey(ReceiverRun, on_delete=models.CASCADE, related_name="failed_attempts")
     attempt = models.PositiveSmallIntegerField()
     failed_at = InstantField(auto_now_add=True)
     error = models.CharField(max_length=255, help_text=_("Class of the exception."))
@@ -133,4 +131,4 @@ class FailedAttempt(Row):
         verbose_name_plural = _("failed attempts")
 
     def __str__(self) -> str:
-        return f"{self.delivery} ({self.attempt})"
+        return f"{self.run} ({self.attempt})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 
-from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.verdict import VerdictStatus
 
 
@@ -18,10 +18,8 @@ def assert_granted(checkout: Checkout) -> None:
 def assert_not_granted(checkout: Checkout) -> None:
     """No receiver of ``checkout_paid`` has run for the sale, and none will."""
     checkout.refresh_from_db()
-    deliveries = Delivery.objects.filter(
-        announcement__checkout=checkout, announcement__signal="checkout_paid"
-    )
-    ran = deliveries.exclude(state=Delivery.State.SUPERSEDED).count()
+    runs = ReceiverRun.objects.filter(message__checkout=checkout, message__signal="checkout_paid")
+    ran = runs.exclude(state=ReceiverRun.State.SUPERSEDED).count()
     assert checkout.status != Checkout.Status.PAID, f"The checkout is paid; {_orders(checkout)}."
     assert not ran, f"{ran} receivers of checkout_paid have run, or will."
 
@@ -32,7 +30,7 @@ def assert_taken_back(checkout: Checkout) -> None:
     assert checkout.status == Checkout.Status.REVERSED, (
         f"The checkout is {checkout.status}; {_orders(checkout)}."
     )
-    _assert_ran("checkout_reversed", checkout, Delivery.State.SUPERSEDED)
+    _assert_ran("checkout_reversed", checkout, ReceiverRun.State.SUPERSEDED)
 
 
 def assert_in_review(order: Order, reason: str = "") -> None:
@@ -51,12 +49,12 @@ def assert_acknowledged(response: HttpResponse) -> None:
 
 
 def _assert_ran(signal: str, checkout: Checkout, *ended: str) -> None:
-    announcements = Announcement.objects.filter(signal=signal, checkout=checkout)
-    assert announcements, f"{signal} was not announced for the checkout."
-    for announcement in announcements:
-        waiting = announcement.deliveries.exclude(state__in=(Delivery.State.DONE, *ended))
-        left = [f"{delivery.receiver}: {delivery.state} {delivery.error}".strip() for delivery in waiting]
-        assert announcement.state != Announcement.State.NEW, f"The receivers of {signal} have not run yet."
+    outbox_messages = OutboxMessage.objects.filter(signal=signal, checkout=checkout)
+    assert outbox_messages, f"{signal} was not announced for the checkout."
+    for message in outbox_messages:
+        waiting = message.runs.exclude(state__in=(ReceiverRun.State.DONE, *ended))
+        left = [f"{run.receiver}: {run.state} {run.error}".strip() for run in waiting]
+        assert message.state != OutboxMessage.State.NEW, f"The receivers of {signal} have not run yet."
         assert not left, f"Not done: {', '.join(left)}."
 
 

@@ -12,9 +12,9 @@ import factory
 from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.intake import Delivered, receive
-from checkout_integration.flows.ledger import record
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.webhook.receive import Delivered, receive
 from checkout_integration.models import Checkout, Notification, Order
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
@@ -83,7 +83,7 @@ class OrderFactory(DjangoModelFactory):
     """An order that came to its ``status`` (default: processed) through the ledger, notification by notification.
 
     ``checkout`` binds it to a sale; any other keyword changes its document: ``OrderFactory(amount=Decimal("5"))``. What the
-    ledger announced waits for ``flows.run_deliveries()``: no receiver has run.
+    ledger announced waits for ``flows.run_due()``: no receiver has run.
     """
 
     class Meta:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database.connection import state_database
 from checkout_integration.testing.delivery import Deliver
 
 Outcome = TypeVar("Outcome")

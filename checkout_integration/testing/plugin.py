@@ -23,7 +23,7 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
     address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. ``pay``, ``decline``, ``cancel``,
     ``refund``, ``chargeback`` and ``renew`` return when the shop was notified; receivers run when the test calls
-    ``flows.run_deliveries()``.
+    ``flows.run_due()``.
     """
     from checkout_integration.testing.service import running_sandbox
 
@@ -34,7 +34,7 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
 
 @pytest.fixture
 def checkout_deliver(settings: Any) -> Deliver:
-    """Signs a notification as the service does and posts it to the project's webhook: see `delivery.Deliver`.
+    """Signs a notification as the service does and posts it to the project's webhook: see `run.Deliver`.
 
     Receivers run before it returns, whatever RECEIVERS_RUN says.
     """

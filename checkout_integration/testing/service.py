@@ -21,7 +21,7 @@ class CheckoutSandbox(Sandbox):
     """The value of the fixture ``checkout_sandbox``: a sandbox with the acts of customers, banks and operators.
 
     Each act returns when its notification was delivered, or was refused once: receivers run when the test calls
-    ``flows.run_deliveries()``.
+    ``flows.run_due()``.
     """
 
     def pay(

@@ -12,8 +12,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.answer import CUT_SHORT, NO_LENGTH, TOO_LARGE, UNKNOWN_PROJECT, Answer
-from checkout_integration.flows.intake import LARGEST_BODY, Delivered, receive
+from checkout_integration.flows.webhook.receive import LARGEST_BODY, Delivered, receive
+from checkout_integration.flows.webhook.response import (
+    CUT_SHORT,
+    NO_LENGTH,
+    TOO_LARGE,
+    UNKNOWN_PROJECT,
+    Answer,
+)
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.body import accepts_gzip
 from checkout_integration.views.handing_over import HandingOver

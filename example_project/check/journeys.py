@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Delivery, Notification, Order, ValidationDecision
+from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, ValidationDecision
 from checkout_integration.tasks import sync_transactions
 from example_project.check.pages import Page
 from example_project.check.steps import await_value, expect
@@ -194,7 +194,7 @@ class Journeys:
         return await_value("the item", InventoryItem.objects.filter(checkout=checkout).first)
 
     def _await_receiver(self, order: Order, signal: str) -> None:
-        done = Delivery.objects.filter(order=order, announcement__signal=signal, state=Delivery.State.DONE)
+        done = ReceiverRun.objects.filter(order=order, message__signal=signal, state=ReceiverRun.State.DONE)
         await_value(f"the receiver of {signal}", done.first)
 
     def _account(self) -> User:

@@ -10,16 +10,16 @@ from typing import Any
 from django.contrib.auth.models import Permission, User
 
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     CheckoutUser,
-    Delivery,
     Incident,
     Installation,
     Notification,
     Order,
     OrderItem,
+    OutboxMessage,
     PersonalData,
+    ReceiverRun,
     Refund,
     SyncRun,
     Transition,
@@ -167,9 +167,9 @@ def make_waiting_notification(state: str = "failed") -> Notification:
     return make_notification(order_id, state=state, failure="KeyError in check (shop/hooks.py:12)", body=body)
 
 
-def make_delivery(order: Order, signal: str = "checkout_paid", **columns: Any) -> Delivery:
+def make_run(order: Order, signal: str = "checkout_paid", **columns: Any) -> ReceiverRun:
     """A signal about an order, delivered to one receiver."""
-    announcement = Announcement.objects.create(
+    message = OutboxMessage.objects.create(
         idempotency_key=f"{next(_numbers):064}",
         signal=signal,
         project=order.project,
@@ -185,7 +185,7 @@ def make_delivery(order: Order, signal: str = "checkout_paid", **columns: Any) -
         "due_at": NOON,
         "finished_at": NOON,
     }
-    return Delivery.objects.create(announcement=announcement, order=order, **{**given, **columns})
+    return ReceiverRun.objects.create(message=message, order=order, **{**given, **columns})
 
 
 def make_history(order: Order) -> None:
@@ -198,7 +198,7 @@ def make_history(order: Order) -> None:
         source="notification",
         notification=notification,
     )
-    make_delivery(order)
+    make_run(order)
     OrderItem.objects.create(order=order, position=0, name="Game", sku="game-1", code="CODE-1234-ABCD")
     make_incident(order)
 

@@ -26,10 +26,10 @@ def _order() -> Model:
 
 
 _MAKERS: dict[str, Callable[[], Model]] = {
-    "announcement": lambda: rows.make_delivery(rows.make_order(checkout=rows.make_checkout())).announcement,
+    "outboxmessage": lambda: rows.make_run(rows.make_order(checkout=rows.make_checkout())).message,
     "checkout": lambda: rows.make_order(checkout=rows.make_checkout()).checkout or rows.make_checkout(),
     "checkoutuser": _customer,
-    "delivery": lambda: rows.make_delivery(rows.make_order()),
+    "receiverrun": lambda: rows.make_run(rows.make_order()),
     "incident": lambda: rows.make_incident(rows.make_order()),
     "notification": lambda: rows.make_notification(rows.make_order().order_id),
     "order": _order,

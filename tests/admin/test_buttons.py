@@ -17,9 +17,9 @@ from django.test import Client, override_settings
 from checkout_integration.admin.buttons import Refused
 from checkout_integration.admin.order_buttons import ACCEPT
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.ledger import record
-from checkout_integration.models import Delivery, Order
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
+from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.signals import checkout_paid
@@ -78,7 +78,7 @@ def test_accepting_grants_the_goods_and_keeps_who_and_why(client: Client, in_rev
         checkout_paid.disconnect(grant)
     html = answer.content.decode()
     assert verdict_of(in_review) == "accepted"
-    assert Delivery.objects.get().state == "done"
+    assert ReceiverRun.objects.get().state == "done"
     for text in ("The payment is accepted", "payment accepted", "paid by phone", "by grace"):
         assert text in html
 
@@ -202,45 +202,41 @@ def test_checking_needs_its_permission(client: Client, in_review: Order) -> None
 
 
 @pytest.fixture
-def parked() -> Delivery:
-    """A delivery that was given up."""
+def failed() -> ReceiverRun:
+    """A run that was given up."""
     name = f"{__name__}.grant"
-    return rows.make_delivery(rows.make_order(), receiver=name, state="parked", attempts=10, error="OSError")
+    return rows.make_run(rows.make_order(), receiver=name, state="failed", attempts=10, error="OSError")
 
 
-def test_a_parked_receiver_runs_again(client: Client, parked: Delivery) -> None:
+def test_a_parked_receiver_runs_again(client: Client, failed: ReceiverRun) -> None:
     """It is made due, runs, and the order's history keeps who ran it."""
     checkout_paid.connect(grant)
-    client.force_login(rows.make_staff("view_delivery", "change_delivery", "view_order", name="grace"))
+    client.force_login(rows.make_staff("view_receiverrun", "change_receiverrun", "view_order", name="grace"))
     try:
-        client.post(page_address("delivery", parked).replace("/change/", "/run-again/"))
+        client.post(page_address("receiverrun", failed).replace("/change/", "/run-again/"))
     finally:
         checkout_paid.disconnect(grant)
-    assert Delivery.objects.get(pk=parked.pk).state == "done"
-    assert "Run this receiver again" in client.get(page_address("order", parked.order)).content.decode()
+    assert ReceiverRun.objects.get(pk=failed.pk).state == "done"
+    assert "Run this receiver again" in client.get(page_address("order", failed.order)).content.decode()
 
 
 def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> None:
     """Not even from an old page."""
-    delivery = rows.make_delivery(rows.make_order(), state="done")
-    answer = admin_client.post(
-        page_address("delivery", delivery).replace("/change/", "/run-again/"), follow=True
-    )
+    run = rows.make_run(rows.make_order(), state="done")
+    answer = admin_client.post(page_address("receiverrun", run).replace("/change/", "/run-again/"), follow=True)
     assert "This cannot be done now" in answer.content.decode()
-    assert Delivery.objects.get().state == "done"
+    assert ReceiverRun.objects.get().state == "done"
 
 
-def test_running_again_needs_its_permission(client: Client, parked: Delivery) -> None:
-    """To view deliveries is not enough."""
-    client.force_login(rows.make_staff("view_delivery"))
-    assert client.post(page_address("delivery", parked).replace("/change/", "/run-again/")).status_code == 403
-    assert Delivery.objects.get(pk=parked.pk).state == "parked"
+def test_running_again_needs_its_permission(client: Client, failed: ReceiverRun) -> None:
+    """To view runs is not enough."""
+    client.force_login(rows.make_staff("view_receiverrun"))
+    assert client.post(page_address("receiverrun", failed).replace("/change/", "/run-again/")).status_code == 403
+    assert ReceiverRun.objects.get(pk=failed.pk).state == "failed"
 
 
 @pytest.mark.parametrize("state", ["due", "running", "done"])
 def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, state: str) -> None:
     """It runs by itself, or would grant twice."""
-    delivery = rows.make_delivery(rows.make_order(), state=state, finished_at=None)
-    assert (
-        "Run this receiver again" not in admin_client.get(page_address("delivery", delivery)).content.decode()
-    )
+    run = rows.make_run(rows.make_order(), state=state, finished_at=None)
+    assert "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).content.decode()

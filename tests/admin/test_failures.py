@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from checkout_integration.models import Delivery, FailedAttempt
+from checkout_integration.models import FailedAttempt, ReceiverRun
 from tests.admin import rows
 from tests.admin.screens import page_address
 
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.django_db
 WHERE = "shop.stock.Empty at /srv/shop/receivers.py:12 in grant"
 
 
-def failed_run() -> Delivery:
+def failed_run() -> ReceiverRun:
     """A receiver that failed twice."""
-    run = rows.make_delivery(rows.make_order(), state="due", attempts=2, error="Empty", finished_at=None)
+    run = rows.make_run(rows.make_order(), state="due", attempts=2, error="Empty", finished_at=None)
     for attempt in (1, 2):
         FailedAttempt.objects.create(
-            delivery=run, attempt=attempt, error="Empty", traceback=f"{WHERE}\n  <b>line {attempt}</b>"
+            run=run, attempt=attempt, error="Empty", traceback=f"{WHERE}\n  <b>line {attempt}</b>"
         )
     return run
 
@@ -26,7 +26,7 @@ def failed_run() -> Delivery:
 def test_both_pages_name_the_shops_file_and_line(admin_client: Client) -> None:
     """The history of attempts, newest first, escaped."""
     run = failed_run()
-    for address in (page_address("delivery", run), page_address("order", run.order)):
+    for address in (page_address("receiverrun", run), page_address("order", run.order)):
         html = admin_client.get(address).content.decode()
         assert html.count(f"<summary>{WHERE}</summary>") == 2
         assert html.index("&lt;b&gt;line 2&lt;/b&gt;") < html.index("&lt;b&gt;line 1&lt;/b&gt;")
@@ -35,14 +35,16 @@ def test_both_pages_name_the_shops_file_and_line(admin_client: Client) -> None:
 def test_they_need_a_permission(client: Client) -> None:
     """Paths and lines of the shop's code are for those who mend it."""
     run = failed_run()
-    client.force_login(rows.make_staff("view_delivery", "view_order", name="support"))
-    pages = [page_address("delivery", run), page_address("order", run.order)]
+    client.force_login(rows.make_staff("view_receiverrun", "view_order", name="support"))
+    pages = [page_address("receiverrun", run), page_address("order", run.order)]
     assert [WHERE in client.get(page).content.decode() for page in pages] == [False, False]
-    client.force_login(rows.make_staff("view_delivery", "view_order", "view_failedattempt", name="engineer"))
+    client.force_login(
+        rows.make_staff("view_receiverrun", "view_order", "view_failedattempt", name="engineer")
+    )
     assert [WHERE in client.get(page).content.decode() for page in pages] == [True, True]
 
 
 def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> None:
     """Nothing is said of failures where there were none."""
-    run = rows.make_delivery(rows.make_order())
-    assert "Failures of receivers" not in admin_client.get(page_address("delivery", run)).content.decode()
+    run = rows.make_run(rows.make_order())
+    assert "Failures of receivers" not in admin_client.get(page_address("receiverrun", run)).content.decode()

@@ -23,7 +23,7 @@ def test_a_receiver_that_waits_says_who_it_is_and_when_it_runs(admin_client: Cli
         "error": "OSError",
         "due_at": rows.NOON + timedelta(hours=2),
     }
-    rows.make_delivery(order, receiver="shop.receivers.mail", **waits)
+    rows.make_run(order, receiver="shop.receivers.mail", **waits)
     html = page_of(admin_client, order)
     line = next(line for line in html.split("<li") if "next attempt" in line)
     assert "shop.receivers.mail" in line

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from checkout_integration.admin import paging
-from checkout_integration.models import Announcement, Order
+from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.admin import rows
@@ -171,10 +171,10 @@ def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
     [
         ("done", True, "granted"),
         ("due", True, "being granted"),
-        ("parked", True, "not granted"),
+        ("failed", True, "not granted"),
         ("done", False, "receivers ran"),
         ("due", False, "receivers are running"),
-        ("parked", False, "not granted"),
+        ("failed", False, "not granted"),
     ],
 )
 def test_goods_are_granted_when_the_receiver_of_a_bound_checkout_is_done(
@@ -182,32 +182,32 @@ def test_goods_are_granted_when_the_receiver_of_a_bound_checkout_is_done(
 ) -> None:
     """A receiver that is not told what was sold may return without granting anything."""
     order = rows.make_order(checkout=rows.make_checkout() if bound else None)
-    rows.make_delivery(order, state=state)
+    rows.make_run(order, state=state)
     assert f"</span> {words}</span>" in page_of(admin_client, order)
 
 
 def test_goods_granted_by_one_of_two_receivers_are_granted_in_part(admin_client: Client) -> None:
     """A receiver that gave up beside one that is done is not hidden by it."""
     order = rows.make_order(checkout=rows.make_checkout())
-    rows.make_delivery(order)
-    rows.make_delivery(order, receiver="shop.receivers.mail", state="parked", attempts=10, error="OSError")
+    rows.make_run(order)
+    rows.make_run(order, receiver="shop.receivers.mail", state="failed", attempts=10, error="OSError")
     html = page_of(admin_client, order)
     assert "granted in part" in html
     assert "OSError" in html
 
 
 def test_goods_that_were_taken_back_are_not_called_granted(admin_client: Client) -> None:
-    """A done delivery of checkout_reversed outranks that of checkout_paid."""
+    """A done run of checkout_reversed outranks that of checkout_paid."""
     order = rows.make_order(status="refunded")
-    rows.make_delivery(order)
-    rows.make_delivery(order, "checkout_reversed", receiver="shop.receivers.take_back")
+    rows.make_run(order)
+    rows.make_run(order, "checkout_reversed", receiver="shop.receivers.take_back")
     assert "</span> taken back</span>" in page_of(admin_client, order)
 
 
 def test_page_says_that_nobody_listens(admin_client: Client) -> None:
     """A shop without a receiver is told so, instead of wondering where the goods are."""
     order = rows.make_order()
-    Announcement.objects.create(
+    OutboxMessage.objects.create(
         idempotency_key="k", signal="checkout_paid", project="default", order=order, state="no_receivers"
     )
     assert "Nobody is connected to the signal checkout_paid" in page_of(admin_client, order)
@@ -261,9 +261,9 @@ def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.Mon
 
 def test_filter_finds_orders_with_a_parked_receiver(admin_client: Client) -> None:
     """The queue of orders whose goods were paid and not granted."""
-    rows.make_delivery(rows.make_order("stuck"), state="parked")
-    rows.make_delivery(rows.make_order("granted"))
-    html = html_of(admin_client, f"{LIST}?receivers=parked")
+    rows.make_run(rows.make_order("stuck"), state="failed")
+    rows.make_run(rows.make_order("granted"))
+    html = html_of(admin_client, f"{LIST}?receivers=failed")
     assert "stuck" in html
     assert ">granted<" not in html
 

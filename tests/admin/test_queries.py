@@ -43,7 +43,7 @@ def test_an_orders_page_costs_the_same_for_any_history(admin_client: Client) -> 
     few = statements(admin_client, page_address("order", order))
     for _ in range(3):
         rows.make_notification(order.order_id)
-        rows.make_delivery(order)
+        rows.make_run(order)
         rows.make_incident(order)
         rows.make_refund(order)
     many = statements(admin_client, page_address("order", order))

@@ -41,7 +41,7 @@ OFFERED: dict[tuple[str, str], Callable[[], Model]] = {
     ("checkoutuser", "erase"): rows.make_customer,
     ("incident", "resolve"): lambda: rows.make_incident(rows.make_order()),
     ("notification", "apply"): rows.make_waiting_notification,
-    ("delivery", "run-again"): lambda: rows.make_delivery(rows.make_order(), state="parked"),
+    ("receiverrun", "run-again"): lambda: rows.make_run(rows.make_order(), state="failed"),
 }
 """A row for each button, in a state in which it is offered."""
 

@@ -100,7 +100,7 @@ def test_no_screen_finds_rows_by_personal_data(client: Client, wanted: str, scre
     order = Order.objects.get(order_id=wanted)
     checkout = order.checkout
     rows.make_refund(order, document={"user": {"email": "grace@buyers.example"}})
-    rows.make_delivery(order)
+    rows.make_run(order)
     rows.make_incident(order)
     rows.make_decision(user=order.user, notification=rows.make_notification(wanted))
     rows.make_sync_run()

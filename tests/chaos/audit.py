@@ -20,7 +20,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What the shop's tables hold: keys, statuses, announcements and deliveries by their own words."""
+    """What the shop's tables hold: keys, statuses, outbox_messages and runs by their own words."""
 
     notifications: Mapping[str, str] = field(default_factory=dict)
     """State of each notification, by its key."""
@@ -28,12 +28,12 @@ class Found:
     checkouts: Mapping[str, str] = field(default_factory=dict)
     incidents: frozenset[str] = frozenset()
     """Orders with at least one incident."""
-    announcements: Sequence[tuple[str, str, str]] = ()
+    outbox_messages: Sequence[tuple[str, str, str]] = ()
     """Idempotency key, signal, order."""
-    deliveries: Sequence[tuple[str, str, str, str]] = ()
+    runs: Sequence[tuple[str, str, str, str]] = ()
     """Idempotency key, signal, order, state."""
     unheard: int = 0
-    """Announcements that were handed to nobody yet."""
+    """Outbox messages that were handed to nobody yet."""
     effects: Sequence[tuple[str, str, str]] = ()
     """Idempotency key, signal, order of each committed run of a receiver."""
 
@@ -115,28 +115,28 @@ def _orders(stories: Sequence[Story], served: Sequence[Served], found: Found) ->
 
 
 def _outbox(found: Found) -> Iterator[Finding]:
-    for key, count in Counter(key for key, _, _ in found.announcements).items():
+    for key, count in Counter(key for key, _, _ in found.outbox_messages).items():
         if count > 1:
             yield "announced twice under one key", key
-    for key, signal, order_id, state in found.deliveries:
+    for key, signal, order_id, state in found.runs:
         if state not in {"done", "superseded"}:
-            yield f"delivery left {state}", f"{signal} of {order_id}"
+            yield f"run left {state}", f"{signal} of {order_id}"
         if state == "superseded" and signal not in {"checkout_paid", "checkout_reversed"}:
             yield "wrong signal superseded", f"{signal} {key}"
     if found.unheard:
-        yield "announcements left undone", str(found.unheard)
+        yield "outbox_messages left undone", str(found.unheard)
 
 
 def _effects(stories: Sequence[Story], served: Sequence[Served], found: Found) -> Iterator[Finding]:
     done = Counter(key for key, _, _ in found.effects)
-    for key, signal, order_id, state in found.deliveries:
+    for key, signal, order_id, state in found.runs:
         if done[key] > 1:
             yield "effect twice", f"{signal} of {order_id}"
         if state == "done" and not done[key]:
             yield "delivered without effect", f"{signal} of {order_id}"
         if state != "done" and done[key]:
             yield "effect of what is not done", f"{signal} of {order_id}"
-    announced = {key for key, _, _ in found.announcements}
+    announced = {key for key, _, _ in found.outbox_messages}
     for key, signal, order_id in found.effects:
         if key not in announced:
             yield "effect of what was never announced", f"{signal} of {order_id}"
@@ -146,7 +146,7 @@ def _effects(stories: Sequence[Story], served: Sequence[Served], found: Found) -
 def _settled(stories: Sequence[Story], served: Sequence[Served], found: Found) -> Iterator[Finding]:
     """Compare what receivers were run for, or excused from by a reversal, with what each story permits."""
     counts: dict[str, Counts] = defaultdict(Counter)
-    excused = {(signal, order_id) for _, signal, order_id, state in found.deliveries if state == "superseded"}
+    excused = {(signal, order_id) for _, signal, order_id, state in found.runs if state == "superseded"}
     for signal, order_id in [each[1:] for each in found.effects] + sorted(excused):
         counts[order_id][signal] = counts[order_id].get(signal, 0) + 1
     superseded = {order_id for _, order_id in excused}

@@ -18,7 +18,7 @@ from django.db import Error, connections
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows import create_checkout
-from checkout_integration.flows.repeating import Unavailable
+from checkout_integration.flows.database.retry import Unavailable
 from tests.chaos.names import SANDBOX
 from tests.chaos.stories import Served
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from checkout_integration.models import Announcement, Checkout, Delivery, Incident, Notification, Order
+from checkout_integration.models import Checkout, Incident, Notification, Order, OutboxMessage, ReceiverRun
 from tests.chaos.audit import Found
 from tests.chaos.names import EFFECTS
 
@@ -19,25 +19,25 @@ def read() -> Found:
         orders=dict(Order.objects.exclude(status="created").values_list("order_id", "status")),
         checkouts=dict(Checkout.objects.values_list("reference", "status")),
         incidents=frozenset(incidents),
-        announcements=[
+        outbox_messages=[
             (key, signal, order_id or "")
-            for key, signal, order_id in Announcement.objects.values_list(
+            for key, signal, order_id in OutboxMessage.objects.values_list(
                 "idempotency_key", "signal", "order__order_id"
             )
         ],
-        deliveries=[
+        runs=[
             (key, signal, order_id or "", state)
-            for key, signal, order_id, state in Delivery.objects.values_list(
-                "announcement__idempotency_key", "announcement__signal", "order__order_id", "state"
+            for key, signal, order_id, state in ReceiverRun.objects.values_list(
+                "message__idempotency_key", "message__signal", "order__order_id", "state"
             )
         ],
-        unheard=Announcement.objects.filter(state=Announcement.State.NEW).count(),
+        unheard=OutboxMessage.objects.filter(state=OutboxMessage.State.NEW).count(),
         effects=_effects(),
     )
 
 
 def left_undone() -> int:
-    """Return how many announcements and deliveries wait to be worked on."""
+    """Return how many outbox_messages and runs wait to be worked on."""
     return sum(each.count() for each in _undone())
 
 
@@ -46,9 +46,9 @@ def all_done() -> bool:
     return not any(each.exists() for each in _undone())
 
 
-def _undone() -> tuple[QuerySet[Announcement], QuerySet[Delivery]]:
-    waiting = Q(state=Delivery.State.DUE) | Q(state=Delivery.State.RUNNING)
-    return Announcement.objects.filter(state=Announcement.State.NEW), Delivery.objects.filter(waiting)
+def _undone() -> tuple[QuerySet[OutboxMessage], QuerySet[ReceiverRun]]:
+    waiting = Q(state=ReceiverRun.State.DUE) | Q(state=ReceiverRun.State.RUNNING)
+    return OutboxMessage.objects.filter(state=OutboxMessage.State.NEW), ReceiverRun.objects.filter(waiting)
 
 
 def _effects() -> list[tuple[str, str, str]]:

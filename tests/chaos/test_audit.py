@@ -44,8 +44,8 @@ def truth(stories: list[Story], messages: list[Message]) -> Found:
         orders={k: v for story in stories for k, v in story.expected.status.items()} | {"served": "refunded"},
         checkouts={story.reference: story.expected.checkout for story in stories},
         incidents=frozenset(k for story in stories if story.expected.incident for k in story.expected.status),
-        announcements=rows,
-        deliveries=[(*row, "done") for row in rows],
+        outbox_messages=rows,
+        runs=[(*row, "done") for row in rows],
         effects=rows,
     )
 
@@ -64,7 +64,7 @@ def test_success_overtaken_by_its_refund_may_be_superseded() -> None:
     goods = {f"{order_id}/checkout_paid", f"{order_id}/checkout_reversed"}
     found = replace(
         right,
-        deliveries=[(*row[:3], "superseded" if row[0] in goods else "done") for row in right.deliveries],
+        runs=[(*row[:3], "superseded" if row[0] in goods else "done") for row in right.runs],
         effects=[row for row in right.effects if row[0] not in goods],
     )
     assert compare(stories, messages, served, found) == []
@@ -78,7 +78,7 @@ def test_goods_that_a_reversal_left_are_found() -> None:
     key = f"{order_id}/checkout_reversed"
     found = replace(
         right,
-        deliveries=[(*row[:3], "superseded" if row[0] == key else "done") for row in right.deliveries],
+        runs=[(*row[:3], "superseded" if row[0] == key else "done") for row in right.runs],
         effects=[row for row in right.effects if row[0] != key],
     )
     assert "goods that a reversal left" in {each.what for each in compare(stories, messages, served, found)}
@@ -102,27 +102,21 @@ DAMAGES: dict[str, Callable[[Found], Found]] = {
     "contradiction without an incident": lambda f: replace(f, incidents=frozenset()),
     "incident without a contradiction": lambda f: replace(f, incidents=frozenset(f.orders)),
     "announced twice under one key": lambda f: replace(
-        f, announcements=[*f.announcements, f.announcements[0]]
+        f, outbox_messages=[*f.outbox_messages, f.outbox_messages[0]]
     ),
-    "delivery left running": lambda f: replace(
-        f, deliveries=[*f.deliveries[1:], (*f.deliveries[0][:3], "running")]
-    ),
-    "wrong signal superseded": lambda f: replace(
-        f, deliveries=[(*row[:3], "superseded") for row in f.deliveries]
-    ),
-    "announcements left undone": lambda f: replace(f, unheard=1),
+    "run left running": lambda f: replace(f, runs=[*f.runs[1:], (*f.runs[0][:3], "running")]),
+    "wrong signal superseded": lambda f: replace(f, runs=[(*row[:3], "superseded") for row in f.runs]),
+    "outbox_messages left undone": lambda f: replace(f, unheard=1),
     "effect twice": lambda f: replace(f, effects=[*f.effects, f.effects[0]]),
     "delivered without effect": lambda f: replace(f, effects=f.effects[1:]),
-    "effect of what is not done": lambda f: replace(
-        f, deliveries=[*f.deliveries[1:], (*f.deliveries[0][:3], "running")]
-    ),
+    "effect of what is not done": lambda f: replace(f, runs=[*f.runs[1:], (*f.runs[0][:3], "running")]),
     "effect of what was never announced": lambda f: replace(
         f, effects=[*f.effects, ("x", "payment_cancel", "served")]
     ),
-    "wrong effects of a story paid": lambda f: replace(f, announcements=[], deliveries=[], effects=[]),
+    "wrong effects of a story paid": lambda f: replace(f, outbox_messages=[], runs=[], effects=[]),
     "wrong effects of an order refunded": lambda f: replace(f, effects=[]),
     "goods withheld without a reversal": lambda f: replace(
-        f, deliveries=[(*row[:3], "superseded") for row in f.deliveries], effects=[]
+        f, runs=[(*row[:3], "superseded") for row in f.runs], effects=[]
     ),
 }
 

@@ -26,7 +26,7 @@ def test_wrapped_function_exists(point: CrashPoint) -> None:
 
 def test_surrounding_function_exists() -> None:
     """A point that counts only within another function names one that there is."""
-    intake = import_module("checkout_integration.flows.intake")
+    intake = import_module("checkout_integration.flows.webhook.receive")
     assert {point.within for point in LAID} == {"", "_store_and_apply"}
     assert callable(intake._store_and_apply)
 

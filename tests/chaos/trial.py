@@ -173,8 +173,8 @@ class _Trial:
         self._totals = {
             "notifications stored": len(found.notifications),
             "orders": len(found.orders),
-            "deliveries": len(found.deliveries),
-            "superseded": sum(state == "superseded" for *_, state in found.deliveries),
+            "runs": len(found.runs),
+            "superseded": sum(state == "superseded" for *_, state in found.runs),
             "effects": len(found.effects),
         }
         say(f"{name}: at rest after {self._drained[name]:.1f} s; {len(fresh) or 'no'} new differences")

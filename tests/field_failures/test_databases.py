@@ -31,7 +31,7 @@ def test_gpustack_6105_a_pool_stays_on_the_node_that_a_failover_demoted(checkout
 def test_authentik_23876_a_lock_of_the_session_outlives_its_transaction(checkout_deliver: Deliver) -> None:
     """Behind a pooler nobody can give it back: all wait."""
     checkout_deliver(order=OrderDocumentFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert advisory_locks() == 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(1)")

@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError as BrokerAway
 
 from checkout_integration import flows, tasks
 from checkout_integration.checks import check_receivers
-from checkout_integration.models import Announcement, Incident, Notification, Order
+from checkout_integration.models import Incident, Notification, Order, OutboxMessage
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -129,7 +129,7 @@ def test_woocommerce_3520_return_page_and_webhook_both_fulfil(
     checkout_deliver(order=told)
     record_listed([told])
     checkout_deliver(order=told)
-    flows.run_deliveries()
+    flows.run_due()
     assert (len(heard), owned()) == (1, 1)
 
 
@@ -176,7 +176,7 @@ def test_celery_4296_a_broker_that_is_away_fails_what_was_committed(
     """The payment is stored, and the service is answered 500 all the same."""
     with broker_at("redis://127.0.0.1:9//"):
         with pytest.raises(BrokerAway):
-            tasks.run_deliveries.apply_async(retry=False)
+            tasks.run_due.apply_async(retry=False)
         settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
         assert checkout_deliver().status_code == 200
 
@@ -202,7 +202,7 @@ def test_django_paypal_62_money_arrives_and_nobody_is_told(checkout_deliver: Del
     """No receiver is connected: the signal vanishes, and the buyer waits."""
     assert old_ways.payment_received.send(sender=None) == []
     checkout_deliver(order=order_document_for(CheckoutFactory()))
-    assert Announcement.objects.filter(signal="checkout_paid", state="no_receivers").exists()
+    assert OutboxMessage.objects.filter(signal="checkout_paid", state="no_receivers").exists()
     assert any("checkout_paid" in warning.msg for warning in check_receivers(None))
 
 

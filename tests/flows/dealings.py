@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 from checkout_integration import flows
 from checkout_integration.flows import installation
 from checkout_integration.flows.checkout import IssuedToken
-from checkout_integration.models import Checkout, Delivery, Incident, Order
+from checkout_integration.models import Checkout, Incident, Order, ReceiverRun
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, OrderStatus
 from checkout_integration.sandbox import VirtualClock
 from checkout_integration.sandbox.failure import RefusedError
@@ -226,7 +226,7 @@ class Dealings(RuleBasedStateMachine):
     @rule()
     def run_receivers(self) -> None:
         """The shop grants and takes back."""
-        flows.run_deliveries()
+        flows.run_due()
 
     @rule(order=orders, by=st.sampled_from(["order_id", "external_id", "user_id", "email"]))
     def erase(self, order: str, by: str) -> None:
@@ -263,7 +263,7 @@ class Dealings(RuleBasedStateMachine):
             self.sandbox.clock.advance(3600)
             for _ in range(2):
                 self.sync("all")
-            flows.run_deliveries()
+            flows.run_due()
             self._compare()
             self.nobody_comes_back()
         finally:
@@ -290,7 +290,7 @@ class Dealings(RuleBasedStateMachine):
             self._compare_goods(sale)
         owned = Group.objects.filter(name__startswith=NAME).values_list("name", flat=True)
         assert {name.removeprefix(NAME) for name in owned} <= {sale.reference for sale in self.sales}
-        assert not Delivery.objects.exclude(state__in=["done", "superseded"]).exists()
+        assert not ReceiverRun.objects.exclude(state__in=["done", "superseded"]).exists()
 
     def _compare_goods(self, sale: Checkout) -> None:
         """One payment: its goods are owned while it stands. Several, or one canceled later: a person decides."""

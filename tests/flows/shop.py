@@ -13,10 +13,10 @@ from django.db.backends.signals import connection_created
 from django.utils import timezone
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause, Entry
-from checkout_integration.flows.ledger import record
+from checkout_integration.flows.ledger.entry import Cause, Entry
+from checkout_integration.flows.ledger.record import record
 from checkout_integration.hooks import Hooks, Refusal
-from checkout_integration.models import Checkout, Delivery, Order
+from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.order import parse_order
@@ -96,8 +96,10 @@ def sell_more() -> None:
 
 
 def make_due() -> None:
-    """Lets the waits of failed deliveries be over."""
-    Delivery.objects.filter(state=Delivery.State.DUE).update(due_at=timezone.now() - timedelta(seconds=1))
+    """Lets the waits of failed runs be over."""
+    ReceiverRun.objects.filter(state=ReceiverRun.State.DUE).update(
+        due_at=timezone.now() - timedelta(seconds=1)
+    )
 
 
 class ShopHooks(Hooks):

@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     Incident,
     Notification,
     Order,
+    OutboxMessage,
     PersonalData,
     Transition,
 )
@@ -74,7 +74,7 @@ def outside(told: dict[str, Any]) -> tuple[Any, ...]:
     return (
         (order.status, order.verdict, order.verdict_reason) if order else None,
         list(Checkout.objects.order_by("pk").values_list("reference", "status")),
-        sorted(Announcement.objects.values_list("pk", "signal")),
+        sorted(OutboxMessage.objects.values_list("pk", "signal")),
         sorted(Incident.objects.values_list("pk", "kind")),
     )
 
@@ -115,7 +115,7 @@ def fail_once(deliver: Deliver, told: dict[str, Any], monkeypatch: pytest.Monkey
         raise Bug("canary-words")
 
     with monkeypatch.context() as planted:
-        planted.setattr("checkout_integration.flows.ledger.judge", fail)
+        planted.setattr("checkout_integration.flows.ledger.record.judge", fail)
         assert deliver(told).status_code == 200
     stored = Notification.objects.get(state="failed")
     assert "canary-words" not in stored.failure
@@ -222,7 +222,7 @@ def test_content_that_our_limits_refused_is_applied_once_they_do_not(
         raise JsonRefused("too many values")
 
     with monkeypatch.context() as narrow:
-        narrow.setattr("checkout_integration.flows.intake.read_notification", refuse)
+        narrow.setattr("checkout_integration.flows.webhook.receive.read_notification", refuse)
         checkout_deliver(notification(order=OrderDocumentFactory(id="order-1"), id="message-1"))
     stored = Notification.objects.get()
     assert (stored.state, stored.notification_id) == ("quarantined", "")
@@ -282,16 +282,16 @@ def test_the_preview_leaves_out_what_was_sent_before(
     told = unknown_order(checkout_deliver)
     checkout_deliver(told)
     order = Order.objects.get()
-    Announcement.objects.update(order=None, transition=None)
+    OutboxMessage.objects.update(order=None, transition=None)
     order.incidents.update(order=None)
     order.delete()
     fail_once(checkout_deliver, {**told, "delivery_try": 1}, monkeypatch)
     waiting = flows.waiting_notifications().get()
     (change,) = flows.preview_notification(waiting).changes
     assert (change.signals, change.incidents) == (("order_changed",), ())
-    before = Announcement.objects.count()
+    before = OutboxMessage.objects.count()
     flows.apply_notification(waiting)
-    assert Announcement.objects.count() == before + 1
+    assert OutboxMessage.objects.count() == before + 1
 
 
 def test_the_example_of_the_page_applies_what_waits(

@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from checkout_integration import flows
 from checkout_integration.flows import CheckoutDescription
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     Grant,
     Incident,
     Installation,
     Order,
+    OutboxMessage,
     Transition,
 )
 from checkout_integration.signals import checkout_paid, checkout_reversed
@@ -63,7 +63,7 @@ def test_what_pays_for_the_checkout_is_verified_and_granted(
     assert (change.verdict_before, change.verdict_after) == ("review (unbound)", "verified")
     assert (change.checkout_before, change.checkout_after) == ("open", "paid")
     assert change.signals == ("checkout_paid",)
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["checkout"] for each in heard] == [checkout]
     order.refresh_from_db()
     assert (order.checkout, order.verdict) == (checkout, "verified")
@@ -79,13 +79,13 @@ def test_what_does_not_is_in_review_until_it_is_accepted(
     heard, order, checkout = listen(checkout_paid), unbound(checkout_deliver), sale(expected_amount="12")
     change = flows.bind_order(order, to=checkout, staff=staff, reason="a discount")
     assert (change.verdict_after, change.incidents) == ("review (amount)", ("review:amount",))
-    flows.run_deliveries()
+    flows.run_due()
     assert heard == []
     order.refresh_from_db()
     expected = flows.preview_acceptance(order)
     assert flows.accept_payment(order, staff=staff, reason="a discount") == expected
     assert (expected.checkout_after, expected.signals) == ("paid", ("checkout_paid",))
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["checkout"] for each in heard] == [checkout]
     assert not Incident.objects.filter(resolved_at=None).exists()
 
@@ -132,14 +132,14 @@ def test_an_accepted_order_keeps_its_grant(checkout_deliver: Deliver, listen: Li
         sale(),
     )
     flows.accept_payment(order, staff=staff, reason="known buyer")
-    flows.run_deliveries()
+    flows.run_due()
     change = flows.bind_order(order, to=checkout, staff=staff, reason="found it")
-    flows.run_deliveries()
+    flows.run_due()
     assert (change.signals, change.checkout_after, len(heard)) == ((), "paid", 1)
     assert Grant.objects.get().checkout == checkout
     document = {**order.whole_document, "status": "refunded", "refunded": True}
     checkout_deliver(notification("payment.refund", document))
-    flows.run_deliveries()
+    flows.run_due()
     checkout.refresh_from_db()
     assert (checkout.status, len(taken)) == ("reversed", 1)
 
@@ -150,7 +150,7 @@ def test_a_second_payment_of_a_paid_checkout_is_in_review(checkout_deliver: Deli
     flows.bind_order(unbound(checkout_deliver), to=checkout, staff=staff, reason="first")
     change = flows.bind_order(unbound(checkout_deliver), to=checkout, staff=staff, reason="second")
     assert change.incidents == ("review:paid_twice",)
-    assert Announcement.objects.filter(signal="checkout_paid").count() == 1
+    assert OutboxMessage.objects.filter(signal="checkout_paid").count() == 1
 
 
 def test_a_reversal_waits_for_a_receiver_that_began_before_the_order_was_bound(
@@ -162,14 +162,14 @@ def test_a_reversal_waits_for_a_receiver_that_began_before_the_order_was_bound(
     def bind_and_refund(order: Order, **arguments: Any) -> None:
         flows.bind_order(order, to=checkout, staff=staff, reason="found")
         checkout_deliver(notification("payment.refund", {**order.document, "status": "refunded"}))
-        flows.run_deliveries()
+        flows.run_due()
 
     granted, revoked = listen(checkout_paid, bind_and_refund), listen(checkout_reversed)
     flows.accept_payment(order, staff=staff, reason="known customer")
-    flows.run_deliveries()
+    flows.run_due()
     assert (Grant.objects.get().state, len(granted), revoked) == ("closed", 1, [])
     make_due()
-    flows.run_deliveries()
+    flows.run_due()
     assert len(revoked) == 1
 
 
@@ -235,7 +235,7 @@ def test_payments_from_before_the_installation_can_be_accepted(
         order.refresh_from_db()
     expected = flows.preview_acceptance(order)
     assert flows.accept_payment(order, staff=staff, reason="migrated") == expected
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["checkout"] for each in heard] == [Checkout.objects.first()]
     assert expected.verdict_after == "accepted (by_staff)"
     assert not Incident.objects.filter(resolved_at=None).exists()
@@ -248,6 +248,6 @@ def test_the_example_of_the_page_binds_old_orders(
     heard, order = listen(checkout_paid), historic(checkout_deliver)
     exec(block("docs/ways-back.md", "# shop/migrate.py"), {})
     assert "verdict historic → verified" in capsys.readouterr().out
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"] for each in heard] == [order]
     assert Checkout.objects.get().description == "from the old shop"

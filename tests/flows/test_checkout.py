@@ -45,7 +45,7 @@ def test_sale_is_made_and_paid(
     assert (order.order_id, order.status, order.checkout) == (checkout.order_id, "created", checkout)
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(checkout)
     assert [(each["checkout"], each["source"]) for each in heard] == [(checkout, "notification")]
 
@@ -55,7 +55,7 @@ def test_sale_of_virtual_currency(checkout_sandbox: Sandbox, live_server: LiveSe
     checkout = flows.create_checkout(type="virtual_currency", products=["gems-500"])
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(checkout)
 
 
@@ -63,7 +63,7 @@ def test_our_own_creation_is_no_news(checkout_sandbox: Sandbox, listen: Listenin
     """The order is known as created, and nothing is announced for it."""
     heard = listen(order_changed)
     flows.create_checkout(**PRICE)
-    flows.run_deliveries()
+    flows.run_due()
     assert heard == []
 
 
@@ -88,7 +88,7 @@ def test_token_sells_too(checkout_sandbox: Sandbox, live_server: LiveServer, lis
     _, orders = checkout_sandbox.ledger.newest(1)
     checkout_sandbox.payments.pay(orders[0].id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(issued.checkout)
     assert len(heard) == 1
     assert issued.token not in repr(issued)
@@ -103,7 +103,7 @@ def test_token_becomes_an_order_on_the_server(checkout_sandbox: Sandbox, live_se
     assert checkout.payment_form_url != issued.payment_form_url
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(checkout)
 
 
@@ -187,7 +187,7 @@ def test_lost_answer_is_unknown_until_the_sync_finds_it(
     if paid:
         checkout_sandbox.payments.pay(order.id)
     flows.sync_transactions()
-    flows.run_deliveries()
+    flows.run_due()
     checkout.refresh_from_db()
     assert (checkout.status, checkout.order_id) == ("paid" if paid else "open", order.id)
     assert len(heard) == paid
@@ -208,10 +208,10 @@ def test_reversal_takes_the_goods_back(
     checkout = flows.create_checkout(**PRICE)
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     getattr(checkout_sandbox.payments, event)(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert (len(granted), len(taken)) == (1, 1)
     assert_taken_back(checkout)
 
@@ -224,7 +224,7 @@ def test_declined_payment_cancels_the_checkout(
     checkout = flows.create_checkout(**PRICE)
     checkout_sandbox.payments.decline(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     checkout.refresh_from_db()
     assert (checkout.status, Order.objects.get().status, heard) == ("cancelled", "rejected", [])
 

@@ -1,4 +1,4 @@
-"""Many deliveries at the same time, on PostgreSQL and MariaDB (A.10, A.11, A.39)."""
+"""Many runs at the same time, on PostgreSQL and MariaDB (A.10, A.11, A.39)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from django.db import connection, transaction
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _commit
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     CheckoutUser,
     Incident,
     Notification,
     Order,
+    OutboxMessage,
     PersonalData,
     Transition,
     ValidationDecision,
@@ -70,7 +70,7 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def answered(deliver: Deliver, document: Mapping[str, Any] | None = None, **arguments: Any) -> int:
-    """The status of one delivery."""
+    """The status of one run."""
     return deliver(document, **arguments).status_code
 
 
@@ -82,7 +82,7 @@ def sold(sale: Checkout, external_id: str) -> int:
 
 @pytest.mark.parametrize("same_attempt", [True, False])
 def test_same_notification_from_many_threads(checkout_deliver: Deliver, same_attempt: bool) -> None:
-    """One row and one announcement of each kind; every answer is 200."""
+    """One row and one message of each kind; every answer is 200."""
     before = deadlocks()
     for _ in range(ROUNDS):
         document = notification(order=OrderDocumentFactory())
@@ -94,7 +94,7 @@ def test_same_notification_from_many_threads(checkout_deliver: Deliver, same_att
     assert (Notification.objects.count(), Order.objects.count()) == (ROUNDS, ROUNDS)
     assert set(Notification.objects.values_list("receipts", flat=True)) == {CROWD}
     assert Transition.objects.count() == ROUNDS
-    assert Announcement.objects.filter(signal="payment_success").count() == ROUNDS
+    assert OutboxMessage.objects.filter(signal="payment_success").count() == ROUNDS
     assert not Incident.objects.filter(kind="not_applied").exists()
 
 
@@ -172,14 +172,14 @@ def test_mixed_events_and_list_pages_end_right(checkout_deliver: Deliver, listen
     def read_list() -> int:
         for _ in range(4):
             page = chance.sample(rows, 10)
-            repeated(partial(record_listed, page))
-            flows.run_deliveries()
+            with_retries(partial(record_listed, page))
+            flows.run_due()
         return 200
 
     shares = [told[number :: THREADS - 1] for number in range(THREADS - 1)]
     works = [partial(deliver, share) for share in shares]
     assert at_once([*works, read_list]) == [200] * THREADS
-    flows.run_deliveries()
+    flows.run_due()
     assert deadlocks() == before
     ends = dict(Order.objects.values_list("checkout", "status"))
     assert ends == {each.pk: "processed" for each in paid} | {each.pk: "refunded" for each in refunded}
@@ -197,7 +197,7 @@ def test_one_sale_is_paid_once(checkout_deliver: Deliver) -> None:
         assert answers == [200] * THREADS
         others = Order.objects.filter(checkout=checkout).exclude(paid_checkouts=checkout)
         assert others.filter(incidents__kind="review:paid_twice").count() == others.count() == THREADS - 1
-        assert Announcement.objects.filter(signal="checkout_paid", checkout=checkout).count() == 1
+        assert OutboxMessage.objects.filter(signal="checkout_paid", checkout=checkout).count() == 1
 
 
 def meeting_at_the_order(
@@ -241,7 +241,7 @@ def test_sale_that_was_bound_meanwhile_stays_bound(checkout_deliver: Deliver, ho
     )
     kept = Order.objects.get()
     assert (kept.status, kept.checkout, kept.verdict) == ("refunded", checkout, "verified")
-    assert Announcement.objects.filter(signal="checkout_reversed", checkout=checkout).count() == 1
+    assert OutboxMessage.objects.filter(signal="checkout_reversed", checkout=checkout).count() == 1
 
 
 @pytest.mark.usefixtures("isolation")
@@ -313,13 +313,13 @@ def test_announcement_that_is_committed_late_is_not_skipped(
     late = in_background(tell_late)
     assert told.wait(60)
     checkout_deliver(order=nameless("quick"))
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"].order_id for each in heard] == ["first", "quick"]
     go_on.set()
     late.join()
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"].order_id for each in heard] == ["first", "quick", "late"]
-    announced = Announcement.objects.filter(signal="payment_success").order_by("pk")
+    announced = OutboxMessage.objects.filter(signal="payment_success").order_by("pk")
     assert list(announced.values_list("order__order_id", flat=True)) == ["first", "late", "quick"]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from checkout_integration.flows.rows import state_of
-from checkout_integration.models import Announcement, Incident, Notification, Order, Transition
+from checkout_integration.flows.ledger.rows import state_of
+from checkout_integration.models import Incident, Notification, Order, OutboxMessage, Transition
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.testing.delivery import Deliver
@@ -102,9 +102,9 @@ def assert_history_is_whole() -> None:
         assert (steps[0][0], steps[-1][1]) == ("", order.status)
         assert all(first[1] == second[0] for first, second in pairwise(steps))
         assert all(begin != end for begin, end in steps)
-    facts = Announcement.objects.filter(signal__startswith="payment_").exclude(signal="payment_review")
+    facts = OutboxMessage.objects.filter(signal__startswith="payment_").exclude(signal="payment_review")
     assert set(Counter(facts.values_list("order", "signal")).values()) <= {1}
-    assert Announcement.objects.filter(signal="order_changed").count() == Transition.objects.count()
+    assert OutboxMessage.objects.filter(signal="order_changed").count() == Transition.objects.count()
     assert not Incident.objects.filter(kind="not_applied").exists()
 
 

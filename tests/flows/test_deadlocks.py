@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, transaction
 
 from checkout_integration import flows
-from checkout_integration.models import Delivery, Order
+from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.crowd import await_waiting_locks, in_background
@@ -50,11 +50,11 @@ def test_receiver_that_hides_a_deadlock_is_run_again(listen: Listening) -> None:
     listen(checkout_paid, grant)
     OrderFactory(checkout=CheckoutFactory())
     other = in_background(hold_second_and_want_first)
-    flows.run_deliveries()
+    flows.run_due()
     other.join()
-    delivery = Delivery.objects.get()
-    assert (delivery.state, delivery.error, owned()) == ("due", "OperationalError", 0)
+    run = ReceiverRun.objects.get()
+    assert (run.state, run.error, owned()) == ("due", "OperationalError", 0)
     make_due()
-    flows.run_deliveries()
-    delivery.refresh_from_db()
-    assert (delivery.state, delivery.attempts, owned()) == ("done", 2, 1)
+    flows.run_due()
+    run.refresh_from_db()
+    assert (run.state, run.attempts, owned()) == ("done", 2, 1)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.attempt import MOST_ATTEMPTS
-from checkout_integration.models import Delivery
+from checkout_integration.flows.outbox.attempt import MOST_ATTEMPTS
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.shop import Listening
@@ -27,9 +27,9 @@ def test_leaving_is_a_failure_like_any_other(listen: Listening) -> None:
     heard = listen(payment_success)
     listen(checkout_paid, leave)
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert len(heard) == 1
-    failed = Delivery.objects.get(receiver="test.checkout_paid")
+    failed = ReceiverRun.objects.get(receiver="test.checkout_paid")
     assert (failed.state, failed.attempts, failed.error) == ("due", 1, "SystemExit")
 
 
@@ -38,7 +38,7 @@ def test_what_kills_its_process_each_time_is_parked(listen: Listening) -> None:
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    Delivery.objects.update(attempts=MOST_ATTEMPTS, state="due")
-    flows.run_deliveries()
-    parked = Delivery.objects.get()
-    assert (parked.state, parked.error, heard) == ("parked", "ProcessEnded", [])
+    ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
+    flows.run_due()
+    failed = ReceiverRun.objects.get()
+    assert (failed.state, failed.error, heard) == ("failed", "ProcessEnded", [])

@@ -30,7 +30,7 @@ def test_only_the_end_of_a_payment_is_notified(
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     getattr(checkout_sandbox.payments, action)(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert list(Notification.objects.values_list("event", flat=True)) == [event]
     assert not ValidationDecision.objects.exists()
     assert Checkout.objects.get().status == status

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.flows.database import keeps_old_snapshots
+from checkout_integration.flows.database.connection import keeps_old_snapshots
 from checkout_integration.models import Order, Refund
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for

@@ -13,8 +13,12 @@ import pytest
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows import customers, erasing, inbox, intake, ledger
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows import erasing
+from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.inbox import store as inbox
+from checkout_integration.flows.ledger import customers
+from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.webhook import receive as intake
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
 from checkout_integration.protocol.creation import Customer
@@ -146,7 +150,7 @@ def test_page_of_the_list_that_was_being_looked_up_is_kept_without_them(
     page = [order_of(sale), order_document_for(CheckoutFactory(), user__external_id="arthur")]
     stop = Stop(customers._new_user)
     monkeypatch.setattr(customers, "_new_user", stop)
-    reading = in_background(lambda: repeated(lambda: record_listed(page)))
+    reading = in_background(lambda: with_retries(lambda: record_listed(page)))
     stop.await_inside()
     erase(external_id=EXTERNAL_ID)
     stop.open()
@@ -182,7 +186,7 @@ def test_guest_in_the_middle_of_the_ledger_is_found_by_their_sale(
     nameless = {**order_of(sale), "user": {"name": NAME}}
     record_listed([{**nameless, "status": "rejected"}])
     again = {**nameless, "id": "again"}
-    meet(lambda: repeated(lambda: record_listed([again])), {"order_id": "first"}, monkeypatch)
+    meet(lambda: with_retries(lambda: record_listed([again])), {"order_id": "first"}, monkeypatch)
     check_erased(sale)
 
 

@@ -12,13 +12,14 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
-from checkout_integration.flows import erasing, ledger
+from checkout_integration.flows import erasing
+from checkout_integration.flows.ledger import record as ledger
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     CheckoutUser,
     Notification,
     Order,
+    OutboxMessage,
     PersonalData,
     Transition,
     ValidationDecision,
@@ -90,13 +91,13 @@ def test_an_erased_customer_does_not_come_back(customer: Deliver) -> None:
     """Not by later attempts, nor by user.validate; what they cost is counted as ever, and no order moves."""
     erase(external_id=EXTERNAL_ID)
     before, rows = books(), Notification.objects.count()
-    transitions, announced = Transition.objects.count(), Announcement.objects.count() - 1
+    transitions, announced = Transition.objects.count(), OutboxMessage.objects.count() - 1
     again(customer)
     assert columns_with(CANARIES) == set()
     assert books() == before
     # The unreadable one is known by its bytes, and those differ from attempt to attempt.
     assert (Notification.objects.count(), Transition.objects.count()) == (rows + 1, transitions)
-    assert Announcement.objects.exclude(signal="user_validated").count() == announced
+    assert OutboxMessage.objects.exclude(signal="user_validated").count() == announced
     receipts = Notification.objects.filter(object_id="order-1").values_list("receipts", flat=True)
     assert set(receipts) == {2}
 
@@ -317,7 +318,7 @@ def test_the_sync_brings_nobody_back(
     for lane in ("recent", "all"):
         assert flows.sync_transactions("default", lane).state == "complete"
     assert flows.refresh_order(Order.objects.get())
-    flows.run_deliveries()
+    flows.run_due()
     assert columns_with(CANARIES) == set()
     assert books() == before
     assert Checkout.objects.get(pk=sale.pk).status == "reversed"

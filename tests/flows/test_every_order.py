@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Delivery, Grant, Order
+from checkout_integration.models import Checkout, Grant, Order, ReceiverRun
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory
 from checkout_integration.testing.orderings import orderings_of
@@ -62,7 +62,7 @@ def end_of(deliver: Deliver, arrivals: Sequence[Arrival], receivers: str) -> tup
             for arrival in arrivals:
                 let_arrive(deliver, arrival)
                 if receivers != LATE:
-                    flows.run_deliveries()
+                    flows.run_due()
             run_everything()
             ended = (*known(), *owned(goods.balances()))
             transaction.set_rollback(True)
@@ -82,9 +82,9 @@ def let_arrive(deliver: Deliver, arrival: Arrival) -> None:
 def run_everything() -> None:
     """Run receivers until none waits for another attempt."""
     for _ in range(5):
-        Delivery.objects.filter(state=Delivery.State.DUE).update(due_at=timezone.now())
-        flows.run_deliveries()
-    assert not Delivery.objects.filter(state__in=("due", "running", "parked")).exists()
+        ReceiverRun.objects.filter(state=ReceiverRun.State.DUE).update(due_at=timezone.now())
+        flows.run_due()
+    assert not ReceiverRun.objects.filter(state__in=("due", "running", "failed")).exists()
 
 
 def known() -> tuple[object, ...]:

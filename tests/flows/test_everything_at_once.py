@@ -13,7 +13,7 @@ import pytest
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _record_created
-from checkout_integration.flows.repeating import repeated
+from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -75,7 +75,7 @@ class Sales:
     def read(self, pages: Iterable[list[Document]]) -> int:
         """Read pages of the list."""
         for page in pages:
-            repeated(partial(record_listed, page))
+            with_retries(partial(record_listed, page))
         return 200
 
     def create(self) -> int:
@@ -83,13 +83,13 @@ class Sales:
         project = app_settings().project("default")
         for sale, order in zip(self.sales, self.orders, strict=True):
             asked = OrderRequest(metadata=order["metadata"])
-            repeated(partial(_record_created, project, sale, asked))
+            with_retries(partial(_record_created, project, sale, asked))
         return 200
 
     def run_receivers(self) -> int:
         """Work through the queue, a few times."""
         for _ in range(4):
-            flows.run_deliveries()
+            flows.run_due()
         return 200
 
     def erase(self) -> int:
@@ -129,7 +129,7 @@ def test_everything_at_once(checkout_deliver: Deliver, listen: Listening, settin
         assert not PersonalData.objects.filter(email=sales.customer).exists()
     assert deadlocks() == before
     make_due()
-    flows.run_deliveries()
+    flows.run_due()
     assert owned() == ROUNDS * SALES // 2
     assert set(Notification.objects.values_list("state", flat=True)) == {"applied"}
     assert not Incident.objects.filter(kind="not_applied").exists()

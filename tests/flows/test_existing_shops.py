@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.models import Announcement, Incident, Installation, Order
+from checkout_integration.models import Incident, Installation, Order, OutboxMessage
 from checkout_integration.signals import checkout_paid, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -40,7 +40,7 @@ def let_arrive(deliver: Deliver, way: str, order: Mapping[str, Any]) -> None:
         record_listed([order])
     else:
         assert deliver(notification(order=order, at=PAID)).status_code == 200
-    flows.run_deliveries()
+    flows.run_due()
 
 
 @pytest.mark.parametrize("ways", [["listed", "signed"], ["signed", "listed"]])
@@ -87,7 +87,7 @@ def test_a_captured_success_of_two_years_ago_grants_nothing(
     long_ago = INSTALLED - timedelta(days=730)
     order = created(timedelta(days=730))
     assert checkout_deliver(notification(order=order, at=long_ago)).status_code == 200
-    flows.run_deliveries()
+    flows.run_due()
     assert (Order.objects.get().verdict_reason, granted) == ("before_installation", [])
 
 
@@ -102,7 +102,7 @@ def test_a_first_pass_over_old_orders_says_nothing() -> None:
         ]
         record_listed(rows)
     assert Order.objects.count() >= count * 5 // 7
-    assert (Announcement.objects.count(), Incident.objects.count()) == (0, 0)
+    assert (OutboxMessage.objects.count(), Incident.objects.count()) == (0, 0)
 
 
 def test_staff_can_accept_a_historic_payment(listen: Listening) -> None:
@@ -118,4 +118,4 @@ def accept() -> None:
     """A member of staff accepts the one order."""
     staff = User.objects.get_or_create(username="sam")[0]
     flows.accept_payment(Order.objects.get(), staff=staff, reason="moved shop")
-    flows.run_deliveries()
+    flows.run_due()

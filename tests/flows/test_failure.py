@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from checkout_integration.flows.failure import LAST_FRAMES, place_of, traceback_of
+from checkout_integration.flows.log_safety import LAST_FRAMES, error_location, traceback_of
 from checkout_integration.protocol.values import Secret
 
 CANARY = "canary-of-a-traceback"
@@ -81,7 +81,7 @@ def test_a_failure_inside_a_library_names_the_shops_call() -> None:
         return json.loads("{")
 
     assert traceback_of(raised_by(parse)).splitlines()[0].endswith("<locals>.parse")
-    assert "<locals>.parse (" in place_of(raised_by(parse))
+    assert "<locals>.parse (" in error_location(raised_by(parse))
 
 
 def test_our_own_failure_names_our_line() -> None:
@@ -135,4 +135,4 @@ def test_a_message_that_cannot_be_read_is_no_failure() -> None:
 @pytest.mark.parametrize("error", [ValueError(CANARY), SystemExit(3)])
 def test_an_exception_that_was_never_raised_has_a_class(error: BaseException) -> None:
     """It has no frames."""
-    assert traceback_of(error) == place_of(error) == type(error).__name__
+    assert traceback_of(error) == error_location(error) == type(error).__name__

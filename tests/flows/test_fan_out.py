@@ -1,4 +1,4 @@
-"""Handing what was announced to receivers: nothing that one announcement holds stops the others."""
+"""Handing what was announced to receivers: nothing that one message holds stops the others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 
 from checkout_integration import flows
-from checkout_integration.flows import announcement
-from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.flows.outbox import running
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
@@ -39,21 +39,21 @@ def lose_connection() -> None:
 def test_signal_of_a_newer_version_stops_nothing(listen: Listening) -> None:
     """It was announced before the shop went back to this one: nobody here can hear it."""
     heard = listen(checkout_paid)
-    Announcement.objects.create(idempotency_key="newer", signal="checkout_wondered", project="default")
+    OutboxMessage.objects.create(idempotency_key="newer", signal="checkout_wondered", project="default")
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert len(heard) == 1
-    assert Announcement.objects.get(idempotency_key="newer").state == "no_receivers"
+    assert OutboxMessage.objects.get(idempotency_key="newer").state == "no_receivers"
 
 
 def test_long_queue_does_not_hold_a_run_up(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run without time hands nothing over, and loses nothing; the next one does."""
-    monkeypatch.setattr(announcement, "FAN_OUT_BATCH", 1)
+    monkeypatch.setattr(running, "FAN_OUT_BATCH", 1)
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries(seconds=0)
-    assert not Delivery.objects.exists()
-    flows.run_deliveries()
+    flows.run_due(seconds=0)
+    assert not ReceiverRun.objects.exists()
+    flows.run_due()
     assert len(heard) == 1
 
 
@@ -66,14 +66,14 @@ def test_receivers_run_though_the_connection_was_lost(listen: Listening) -> None
     OrderFactory(checkout=CheckoutFactory())
     for _ in range(2):
         lose_connection()
-        flows.run_deliveries()
+        flows.run_due()
     assert len(heard) == 1
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_it_meets_a_page_of_the_list(checkout_deliver: Deliver, listen: Listening, settings: Any) -> None:
-    """Deliveries refer to orders in whatever order; the page has locked one of these, and wants the other (A.11).
+    """Receiver runs refer to orders in whatever order; the page has locked one of these, and wants the other (A.11).
 
     MariaDB checks what a row refers to at once, in the order of the rows: there one of the two may be repeated.
     """
@@ -82,7 +82,7 @@ def test_it_meets_a_page_of_the_list(checkout_deliver: Deliver, listen: Listenin
     for told in orders:
         canceled = {**told, "status": "canceled"}
         checkout_deliver(notification("payment.cancel", canceled, at=datetime.now(UTC) - timedelta(days=2)))
-    flows.run_deliveries()
+    flows.run_due()
     listen(payment_success)
     for told in reversed(orders):
         checkout_deliver(order=told)
@@ -90,4 +90,4 @@ def test_it_meets_a_page_of_the_list(checkout_deliver: Deliver, listen: Listenin
         Order.objects.select_for_update(no_key=True).get(order_id=orders[1]["id"])
         others.comes(lambda: record_listed([{**told, "status": "refunded"} for told in orders]))
         flows.fan_out()
-    assert Delivery.objects.count() == len(orders)
+    assert ReceiverRun.objects.count() == len(orders)

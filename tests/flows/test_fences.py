@@ -6,10 +6,10 @@ import pytest
 from django.db import connection, transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.attempt import attempt
-from checkout_integration.flows.claims import Claim, claim, ready
-from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.flows.outbox.attempt import attempt
+from checkout_integration.flows.outbox.claims import Claim, claim, ready
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.crowd import in_background
@@ -24,9 +24,9 @@ def test_a_turn_of_another_process_is_not_given_back(listen: Listening) -> None:
     fan_out()
     ((slow,),) = ready()
     assert claim(slow) is Claim.WON
-    Delivery.objects.update(fence="of-the-second")
+    ReceiverRun.objects.update(fence="of-the-second")
     assert attempt(slow) is False
-    assert Delivery.objects.values_list("state", "exclusive").get() == ("running", slow.line)
+    assert ReceiverRun.objects.values_list("state", "exclusive").get() == ("running", slow.line)
 
 
 @pytest.mark.postgres
@@ -37,11 +37,11 @@ def test_what_another_process_fans_out_is_left_to_it(listen: Listening) -> None:
     OrderFactory(checkout=CheckoutFactory())
     read: list[int] = []
     with transaction.atomic():
-        assert list(Announcement.objects.select_for_update().filter(state="new"))
+        assert list(OutboxMessage.objects.select_for_update().filter(state="new"))
         other = in_background(lambda: read.append(fan_out()))
         other.join(10)  # a bound: one that waits would wait for us
         assert read == [0]
-    assert not Delivery.objects.exists()
+    assert not ReceiverRun.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -55,5 +55,5 @@ def test_a_receiver_whose_transaction_was_taken_away_is_not_done(listen: Listeni
 
     listen(checkout_paid, grant)
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
-    assert (Delivery.objects.get().state, owned()) == ("due", 0)
+    flows.run_due()
+    assert (ReceiverRun.objects.get().state, owned()) == ("due", 0)

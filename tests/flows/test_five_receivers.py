@@ -9,8 +9,8 @@ import time_machine
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.attempt import BACK_OFF, MOST_ATTEMPTS
-from checkout_integration.models import Delivery
+from checkout_integration.flows.outbox.attempt import BACK_OFF, MOST_ATTEMPTS
+from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -20,14 +20,14 @@ from tests.flows.shop import Failing, Listening, own, owned
 pytestmark = pytest.mark.django_db
 
 
-def deliveries() -> dict[str, tuple[str, int]]:
-    """State and attempts of each receiver's delivery."""
-    rows = Delivery.objects.values_list("receiver", "state", "attempts")
+def runs() -> dict[str, tuple[str, int]]:
+    """State and attempts of each receiver's run."""
+    rows = ReceiverRun.objects.values_list("receiver", "state", "attempts")
     return {receiver: (state, attempts) for receiver, state, attempts in rows}
 
 
 def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Three run once, one at its fourth attempt, one is parked after ten and run again; every answer is 200."""
+    """Three run once, one at its fourth attempt, one is failed after ten and run again; every answer is 200."""
     broken, shaky = Failing(), Failing(times=3)
     heard = {
         "broken": listen(checkout_paid, broken, name="broken"),
@@ -49,15 +49,15 @@ def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
         for tried, wait in enumerate(BACK_OFF, start=1):
             assert broken.tries == tried
             clock.shift(wait - timedelta(seconds=30))
-            flows.run_deliveries()
+            flows.run_due()
             assert broken.tries == tried  # not before its time
             clock.shift(timedelta(seconds=31))
             # Another buyer's news: what is due runs after its answer.
             answers.append(checkout_deliver(order=OrderDocumentFactory()).status_code)
         clock.shift(timedelta(days=30))
-        flows.run_deliveries()
-        assert deliveries() == {
-            "broken": ("parked", MOST_ATTEMPTS),
+        flows.run_due()
+        assert runs() == {
+            "broken": ("failed", MOST_ATTEMPTS),
             "shaky": ("done", 4),
             "grant": ("done", 1),
             "letter": ("done", 1),
@@ -65,9 +65,9 @@ def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
         }
         broken.times = 0
         assert flows.run_again(
-            Delivery.objects.get(receiver="broken"), staff=User.objects.create_user("staff")
+            ReceiverRun.objects.get(receiver="broken"), staff=User.objects.create_user("staff")
         )
-        flows.run_deliveries()
+        flows.run_due()
     assert (broken.tries, shaky.tries, owned()) == (11, 4, 1)
     assert {name: len(calls) for name, calls in heard.items()} == dict.fromkeys(heard, 1)
     assert answers == [200] * MOST_ATTEMPTS

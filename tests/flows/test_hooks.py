@@ -49,7 +49,7 @@ def test_two_payments_on_one_page_for_the_sale_that_the_hook_names(
     record_listed(
         [order_document_for(checkout, id=each, transaction=each, **told) for each in ("one", "two")]
     )
-    flows.run_deliveries()
+    flows.run_due()
     assert set(Order.objects.values_list("verdict", flat=True)) == {"verified"}
     assert (len(heard), [each["reason"] for each in review]) == (1, ["paid_twice"])
 

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connections
 from django.test import Client
 
 from checkout_integration import flows
-from checkout_integration.models import Announcement, Incident, Notification, Order, Transition
+from checkout_integration.models import Incident, Notification, Order, OutboxMessage, Transition
 from checkout_integration.protocol import strict_json
 from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
@@ -36,7 +36,7 @@ def test_twenty_deliveries_are_one_effect(checkout_deliver: Deliver, listen: Lis
     assert Order.objects.get().status == "processed"
     assert Transition.objects.count() == 1
     assert len(heard) == 1
-    assert sorted(Announcement.objects.values_list("signal", flat=True)) == [
+    assert sorted(OutboxMessage.objects.values_list("signal", flat=True)) == [
         "order_changed",
         "payment_review",
         "payment_success",
@@ -233,7 +233,7 @@ def test_testing_case_makes_no_order(checkout_deliver: Deliver, listen: Listenin
     document = OrderDocumentFactory(testing_case=case, status="paid")
     assert checkout_deliver(order=document).status_code == 200
     assert Notification.objects.get().state == "test"
-    assert (Order.objects.count(), Announcement.objects.count(), heard) == (0, 0, [])
+    assert (Order.objects.count(), OutboxMessage.objects.count(), heard) == (0, 0, [])
 
 
 def test_plain_client_needs_no_login(settings: Any) -> None:

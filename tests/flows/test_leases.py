@@ -14,10 +14,10 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows import claims as claims_module
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import Claim, claim, claims, ready
-from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.flows.outbox import claims as claims_module
+from checkout_integration.flows.outbox.claims import Claim, claim, claims, ready
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import (
     checkout_paid,
     checkout_reversed,
@@ -45,25 +45,25 @@ def refund(deliver: Deliver, checkout: Checkout) -> None:
 
 
 def states() -> list[str]:
-    """States of all deliveries, in the order of their making."""
-    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+    """States of all runs, in the order of their making."""
+    return list(ReceiverRun.objects.order_by("pk").values_list("state", flat=True))
 
 
 def die_at_work() -> None:
-    """Leaves every delivery as a process leaves it that died in its receiver, long ago."""
+    """Leaves every run as a process leaves it that died in its receiver, long ago."""
     fan_out()
     past = timezone.now() - timedelta(seconds=1)
-    running = {"state": Delivery.State.RUNNING, "attempts": 1, "fence": "of-the-dead", "due_at": past}
-    for delivery in Delivery.objects.all():
-        Delivery.objects.filter(pk=delivery.pk).update(**running, exclusive=delivery.line)
+    running = {"state": ReceiverRun.State.RUNNING, "attempts": 1, "fence": "of-the-dead", "due_at": past}
+    for run in ReceiverRun.objects.all():
+        ReceiverRun.objects.filter(pk=run.pk).update(**running, exclusive=run.line)
 
 
 def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
-    """Its attempt was counted before it began, so that what always kills its worker is parked in the end."""
+    """Its attempt was counted before it began, so that what always kills its worker is failed in the end."""
     heard = listen(checkout_paid)
     paid(CheckoutFactory())
     die_at_work()
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["attempt"] for each in heard] == [2]
     assert states() == ["done"]
 
@@ -74,12 +74,12 @@ def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
     paid(CheckoutFactory())
     fan_out()
     next(claims())
-    flows.run_deliveries()
+    flows.run_due()
     assert heard == ([], [])
 
 
 def test_order_is_claimed_by_one_process(listen: Listening) -> None:
-    """Two looked at the same moment and found different deliveries of one order: one of them wins."""
+    """Two looked at the same moment and found different runs of one order: one of them wins."""
     listen(checkout_paid, name="a")
     listen(checkout_paid, name="b")
     paid(CheckoutFactory())
@@ -96,9 +96,9 @@ def test_delivery_is_claimed_by_one_process(
     listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
-    found = [delivery for _ in range(2) for (delivery,) in ready()]
+    found = [run for _ in range(2) for (run,) in ready()]
     assert [claim(each) for each in found] == [Claim.WON, Claim.LOST]
-    assert Delivery.objects.get().attempts == 1
+    assert ReceiverRun.objects.get().attempts == 1
 
 
 def test_delivery_that_ended_meanwhile_is_not_found(
@@ -112,11 +112,11 @@ def test_delivery_that_ended_meanwhile_is_not_found(
     look_up = claims_module._not_held_back
 
     def be_overtaken_and_look_up(*arguments: Any) -> Any:
-        Delivery.objects.update(state=Delivery.State.DONE)
+        ReceiverRun.objects.update(state=ReceiverRun.State.DONE)
         return look_up(*arguments)
 
     monkeypatch.setattr(claims_module, "_not_held_back", be_overtaken_and_look_up)
-    flows.run_deliveries()
+    flows.run_due()
     assert heard == []
 
 
@@ -149,19 +149,19 @@ def test_deliveries_of_one_order_run_one_at_a_time(listen: Listening) -> None:
     other = listen(payment_success, name="c")
     busy, idle = CheckoutFactory(), CheckoutFactory()
     paid(busy)
-    Announcement.objects.exclude(signal="checkout_paid").delete()
-    first = in_thread(flows.run_deliveries)
+    OutboxMessage.objects.exclude(signal="checkout_paid").delete()
+    first = in_thread(flows.run_due)
     assert entered.wait(20)
     try:
         OrderFactory(checkout=busy, status="refunded")
         OrderFactory(checkout=idle)
-        Announcement.objects.filter(order__checkout=idle, signal="checkout_paid").delete()
-        flows.run_deliveries()
+        OutboxMessage.objects.filter(order__checkout=idle, signal="checkout_paid").delete()
+        flows.run_due()
         assert (len(later), [each["checkout"] for each in other]) == (0, [idle])
     finally:
         leave.set()
         first.join()
-    flows.run_deliveries()
+    flows.run_due()
     assert len(later) == 1
 
 
@@ -179,24 +179,24 @@ def test_slow_process_loses_its_effects_to_the_one_that_took_over(listen: Listen
 
     def take_over() -> None:
         past = timezone.now() - timedelta(seconds=1)
-        Delivery.objects.update(due_at=past)
-        flows.run_deliveries()
+        ReceiverRun.objects.update(due_at=past)
+        flows.run_due()
 
     listen(checkout_paid, grant)
     paid(CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert (runs, owned(), states()) == ([1, 2], 1, ["done"])
 
 
 @in_threads
 @pytest.mark.postgres
 def test_processes_share_what_is_due(listen: Listening) -> None:
-    """Four drains at once run every delivery exactly once."""
+    """Four drains at once run every run exactly once."""
     heard = listen(checkout_paid, own)
     for _ in range(20):
         paid(CheckoutFactory())
-    workers = [in_thread(flows.run_deliveries) for _ in range(4)]
+    workers = [in_thread(flows.run_due) for _ in range(4)]
     for worker in workers:
         worker.join()
-    flows.run_deliveries()
+    flows.run_due()
     assert (owned(), len({each["order"].pk for each in heard}), states()) == (20, 20, ["done"] * 20)

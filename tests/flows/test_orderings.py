@@ -12,15 +12,15 @@ import pytest
 from django.db import transaction
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.ledger import record
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
 from checkout_integration.models import (
-    Announcement,
     Incident,
     Installation,
     Notification,
     Order,
     OrderItem,
+    OutboxMessage,
     Refund,
 )
 from checkout_integration.policy.observation import Observation, Source
@@ -87,7 +87,7 @@ def tell(deliver: Deliver, observation: Observation) -> None:
 def rows() -> dict[str, Any]:
     """What is known of the one order, from every table; signals and notifications are there once each."""
     (order,) = Order.objects.values()
-    once = Announcement.objects.exclude(signal="order_changed")  # a status may be seen twice
+    once = OutboxMessage.objects.exclude(signal="order_changed")  # a status may be seen twice
     said = Counter(once.values_list("signal", "arguments__reason"))
     assert max(said.values(), default=0) <= 1, said
     stored = Counter(Notification.objects.values_list("event", flat=True))

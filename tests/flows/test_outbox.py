@@ -15,8 +15,8 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.models import Announcement, Checkout, Delivery, Order
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import (
     checkout_paid,
     checkout_reversed,
@@ -48,8 +48,8 @@ def refund(deliver: Deliver, checkout: Checkout) -> None:
 
 
 def states() -> list[str]:
-    """States of all deliveries, in the order of their making."""
-    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+    """States of all runs, in the order of their making."""
+    return list(ReceiverRun.objects.order_by("pk").values_list("state", flat=True))
 
 
 def test_receiver_runs_once_with_its_arguments(listen: Listening) -> None:
@@ -57,8 +57,8 @@ def test_receiver_runs_once_with_its_arguments(listen: Listening) -> None:
     heard = listen(checkout_paid)
     checkout = CheckoutFactory()
     order = paid(checkout)
-    flows.run_deliveries()
-    flows.run_deliveries()
+    flows.run_due()
+    flows.run_due()
     (arguments,) = heard
     assert {name: arguments[name] for name in ("checkout", "order", "sender", "verdict", "live")} == {
         "checkout": checkout,
@@ -76,7 +76,7 @@ def test_receiver_runs_once_with_its_arguments(listen: Listening) -> None:
     }
     assert arguments["grant"].checkout == checkout
     assert (arguments["previous_status"], arguments["transition"].to_status) == ("", "processed")
-    assert arguments["idempotency_key"] == Announcement.objects.get(signal="checkout_paid").idempotency_key
+    assert arguments["idempotency_key"] == OutboxMessage.objects.get(signal="checkout_paid").idempotency_key
     assert_granted(checkout)
 
 
@@ -99,9 +99,9 @@ def test_refund_while_the_grant_is_failing_leaves_nothing_owned(
     assert (failing.tries, owned()) == (2, 0)
     refund(checkout_deliver, checkout)
     make_due()
-    flows.run_deliveries()
+    flows.run_due()
     assert (failing.tries, owned()) == (2, 0)
-    assert Delivery.objects.get(receiver="grant").state == "superseded"
+    assert ReceiverRun.objects.get(receiver="grant").state == "superseded"
     assert_taken_back(checkout)
 
 
@@ -120,7 +120,7 @@ def test_grant_that_succeeds_late_is_taken_back_by_the_refund(
     checkout = CheckoutFactory()
     paid(checkout)
     for _ in range(3):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
     assert owned() == 1
     refund(checkout_deliver, checkout)
@@ -134,7 +134,7 @@ def test_failing_receiver_is_retried_alone(listen: Listening) -> None:
     unsound = listen(checkout_paid, failing, name="unsound")
     paid(CheckoutFactory())
     for _ in range(6):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
     assert (len(sound), len(unsound), failing.tries) == (1, 1, 4)
     assert unsound[0]["attempt"] == 4
@@ -145,11 +145,11 @@ def test_failed_receiver_waits(listen: Listening) -> None:
     failing = Failing()
     listen(checkout_paid, failing)
     paid(CheckoutFactory())
-    flows.run_deliveries()
-    flows.run_deliveries()
-    delivery = Delivery.objects.get()
-    assert (failing.tries, delivery.state, delivery.error) == (1, "due", "ValueError")
-    assert delivery.due_at > timezone.now() + timedelta(seconds=50)
+    flows.run_due()
+    flows.run_due()
+    run = ReceiverRun.objects.get()
+    assert (failing.tries, run.state, run.error) == (1, "due", "ValueError")
+    assert run.due_at > timezone.now() + timedelta(seconds=50)
 
 
 def test_failure_undoes_its_effects(listen: Listening) -> None:
@@ -161,7 +161,7 @@ def test_failure_undoes_its_effects(listen: Listening) -> None:
 
     listen(checkout_paid, half)
     paid(CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert owned() == 0
 
 
@@ -171,10 +171,10 @@ def test_receiver_is_parked_after_ten_attempts(listen: Listening, caplog: pytest
     listen(checkout_paid, failing)
     paid(CheckoutFactory())
     for _ in range(12):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
-    delivery = Delivery.objects.get()
-    assert (failing.tries, delivery.state, delivery.error) == (10, "parked", "ValueError")
+    run = ReceiverRun.objects.get()
+    assert (failing.tries, run.state, run.error) == (10, "failed", "ValueError")
     assert "canary-of-a-receiver" not in caplog.text
 
 
@@ -184,12 +184,12 @@ def test_parked_receiver_is_run_again_by_staff(listen: Listening) -> None:
     heard = listen(checkout_paid, failing)
     paid(CheckoutFactory())
     for _ in range(10):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
     staff = User.objects.create_user("staff")
-    assert flows.run_again(Delivery.objects.get(), staff=staff)
-    flows.run_deliveries()
-    assert (len(heard), Delivery.objects.get().state) == (1, "done")
+    assert flows.run_again(ReceiverRun.objects.get(), staff=staff)
+    flows.run_due()
+    assert (len(heard), ReceiverRun.objects.get().state) == (1, "done")
 
 
 def test_a_grant_that_was_closed_is_superseded(
@@ -201,7 +201,7 @@ def test_a_grant_that_was_closed_is_superseded(
     checkout = CheckoutFactory()
     paid(checkout)
     refund(checkout_deliver, checkout)
-    flows.run_deliveries()
+    flows.run_due()
     assert (heard, len(facts), sorted(states())) == ([], 1, ["done", "superseded"])
 
 
@@ -215,7 +215,7 @@ def test_partial_refund_supersedes_nothing(
     paid(checkout)
     told = order_document_for(checkout, status="refunded", refund__amount=1)
     checkout_deliver(notification("payment.refund", told))
-    flows.run_deliveries()
+    flows.run_due()
     assert len(heard) == 1
 
 
@@ -227,11 +227,11 @@ def test_back_off_holds_back_the_same_receiver_only(listen: Listening, checkout_
     refunds = listen(payment_refund, name="refunds")
     checkout = CheckoutFactory()
     paid(checkout)
-    flows.run_deliveries()
+    flows.run_due()
     refund(checkout_deliver, checkout)
     assert (len(slow), len(quick), len(refunds)) == (0, 2, 1)
     make_due()
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["transition"].to_status for each in slow] == ["processed", "refunded"]
 
 
@@ -240,29 +240,29 @@ def test_other_orders_do_not_wait(listen: Listening) -> None:
     failing = Failing(times=1)
     heard = listen(checkout_paid, failing)
     first, second = paid(CheckoutFactory()), paid(CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"] for each in heard] == [second]
     make_due()
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"] for each in heard] == [second, first]
 
 
 def test_receiver_that_vanished_is_a_failure(listen: Listening) -> None:
-    """It may be connected in another process; it is retried, and parked in the end."""
+    """It may be connected in another process; it is retried, and failed in the end."""
     listen(checkout_paid)
     paid(CheckoutFactory())
     fan_out()
     listen.end()
-    flows.run_deliveries()
-    delivery = Delivery.objects.get()
-    assert (delivery.state, delivery.error) == ("due", "ReceiverNotConnected")
+    flows.run_due()
+    run = ReceiverRun.objects.get()
+    assert (run.state, run.error) == ("due", "ReceiverNotConnected")
 
 
 def test_announcement_without_receivers_says_so() -> None:
     """It is counted, and does not block anything."""
     paid(CheckoutFactory())
-    flows.run_deliveries()
-    assert set(Announcement.objects.values_list("state", flat=True)) == {"no_receivers"}
+    flows.run_due()
+    assert set(OutboxMessage.objects.values_list("state", flat=True)) == {"no_receivers"}
 
 
 @in_threads
@@ -275,7 +275,7 @@ def test_async_receiver_runs(listen: Listening) -> None:
 
     listen.connect(checkout_paid, receive, "async")
     order = paid(CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert (heard, states()) == ([order.order_id], ["done"])
 
 
@@ -290,7 +290,7 @@ def test_what_is_committed_is_not_run_again(listen: Listening, error: Exception)
 
     listen(checkout_paid, grant)
     paid(CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert (states(), owned()) == (["done"], 1)
 
 

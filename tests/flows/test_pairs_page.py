@@ -55,10 +55,10 @@ def sell_and_refund(deliver: Deliver) -> None:
     """A payment whose receivers run once, and its refund."""
     checkout: Checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
-    flows.run_deliveries()
+    flows.run_due()
     document: Any = order_document_for(checkout, status="refunded")
     assert deliver(notification("payment.refund", document)).status_code == 200
-    flows.run_deliveries()
+    flows.run_due()
 
 
 @pytest.mark.parametrize(

@@ -55,4 +55,4 @@ def learn(notified: bool) -> None:
     """Let the shop learn what happened: from notifications, or from the list alone."""
     if not notified:
         flows.sync_transactions()
-    flows.run_deliveries()
+    flows.run_due()

@@ -11,10 +11,10 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.attempt import MOST_ATTEMPTS
+from checkout_integration.flows.outbox.attempt import MOST_ATTEMPTS
+from checkout_integration.flows.outbox.running import fan_out
 from checkout_integration.hooks import FailedRun, Hooks
-from checkout_integration.models import Delivery, FailedAttempt, Order
+from checkout_integration.models import FailedAttempt, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, user_validated
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -54,12 +54,12 @@ def grant(order: Order, **arguments: Any) -> None:
     Group.objects.get(name=f"{CANARY} {order.order_id}")
 
 
-def fail_once(listen: Listening) -> Delivery:
+def fail_once(listen: Listening) -> ReceiverRun:
     """A payment whose receiver fails at its first attempt."""
     listen(checkout_paid, grant)
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
-    return Delivery.objects.get()
+    flows.run_due()
+    return ReceiverRun.objects.get()
 
 
 def test_the_log_names_the_shops_file_and_line(listen: Listening, caplog: pytest.LogCaptureFixture) -> None:
@@ -81,7 +81,7 @@ def test_no_message_and_no_value_is_told(
     listen(checkout_paid, Failing(), name="unsound")
     listen(checkout_paid, grant)
     order_id = OrderFactory(checkout=CheckoutFactory()).order_id
-    flows.run_deliveries()
+    flows.run_due()
     assert FailedAttempt.objects.count() == len(tracker.reported) == 2
     assert CANARY not in caplog.text and order_id not in caplog.text
     assert columns_with([CANARY]) == set()
@@ -95,7 +95,7 @@ def test_messages_are_logged_where_the_setting_allows_it(
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LOG_EXCEPTION_MESSAGES": True}
     listen(checkout_paid, Failing())
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert CANARY in caplog.text
     assert columns_with([CANARY]) == set()
 
@@ -105,11 +105,11 @@ def test_each_attempt_is_in_the_history(listen: Listening) -> None:
     listen(checkout_paid, Failing(times=2))
     OrderFactory(checkout=CheckoutFactory())
     for _ in range(3):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
-    delivery = Delivery.objects.get()
-    assert delivery.state == "done"
-    first, second = delivery.failed_attempts.order_by("pk")
+    run = ReceiverRun.objects.get()
+    assert run.state == "done"
+    first, second = run.failed_attempts.order_by("pk")
     assert (first.attempt, second.attempt, second.error) == (1, 2, "ValueError")
     assert "in Failing.__call__" in second.traceback.splitlines()[0]
     assert first.failed_at <= second.failed_at
@@ -122,20 +122,24 @@ def test_what_fails_after_the_commit_is_reported_and_is_no_failed_attempt(
     """A callback of ``on_commit``: the run is done, and its page says nothing else."""
     listen(checkout_paid, lambda **arguments: transaction.on_commit(Failing()))
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
-    assert Delivery.objects.get().state == "done"
+    flows.run_due()
+    assert ReceiverRun.objects.get().state == "done"
     assert (len(tracker.reported), FailedAttempt.objects.count()) == (1, 0)
 
 
 def test_the_hook_is_given_the_run_and_the_exception(listen: Listening, tracker: type[Tracker]) -> None:
     """Enough to find the order again, and the exception itself for the tracker."""
-    delivery = fail_once(listen)
-    ((run, error),) = tracker.reported
-    assert delivery.order is not None
-    assert (run.receiver, run.signal, run.project) == ("test.checkout_paid", "checkout_paid", "default")
-    assert (run.order_id, run.attempt, run.given_up) == (delivery.order.order_id, 1, False)
+    run = fail_once(listen)
+    ((failed, error),) = tracker.reported
+    assert run.order is not None
+    assert (failed.receiver, failed.signal, failed.project) == (
+        "test.checkout_paid",
+        "checkout_paid",
+        "default",
+    )
+    assert (failed.order_id, failed.attempt, failed.given_up) == (run.order.order_id, 1, False)
     assert isinstance(error, Group.DoesNotExist) and error.__traceback__ is not None
-    assert run.traceback == FailedAttempt.objects.get().traceback
+    assert failed.traceback == FailedAttempt.objects.get().traceback
 
 
 def test_the_hook_is_told_when_the_receiver_is_given_up(listen: Listening, tracker: type[Tracker]) -> None:
@@ -143,7 +147,7 @@ def test_the_hook_is_told_when_the_receiver_is_given_up(listen: Listening, track
     listen(checkout_paid, Failing())
     OrderFactory(checkout=CheckoutFactory())
     for _ in range(11):
-        flows.run_deliveries()
+        flows.run_due()
         make_due()
     assert [run.given_up for run, _ in tracker.reported] == [False] * 9 + [True]
     assert FailedAttempt.objects.count() == 10
@@ -156,10 +160,10 @@ def test_the_hook_is_told_of_a_receiver_that_kills_its_process(
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    Delivery.objects.update(attempts=MOST_ATTEMPTS, state="due")
-    flows.run_deliveries()
+    ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
+    flows.run_due()
     ((run, _),) = tracker.reported
-    assert (run.given_up, Delivery.objects.get().state) == (True, "parked")
+    assert (run.given_up, ReceiverRun.objects.get().state) == (True, "failed")
     assert FailedAttempt.objects.get().error == "ProcessEnded"
 
 
@@ -171,9 +175,9 @@ def test_a_hook_that_fails_harms_nothing(
     listen(checkout_paid, Failing(), name="a-unsound")
     heard = listen(checkout_paid, name="b-sound")
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert len(heard) == 1
-    assert Delivery.objects.get(receiver="a-unsound").state == "due"
+    assert ReceiverRun.objects.get(receiver="a-unsound").state == "due"
     assert "The hook receiver_failed failed: ConnectionError in Tracker.receiver_failed" in caplog.text
 
 
@@ -183,7 +187,7 @@ def test_a_signal_without_an_order_is_reported_too(
     """user_validated concerns a customer, not an order."""
     listen(user_validated, Failing())
     checkout_deliver(event="user.validate")
-    flows.run_deliveries()
+    flows.run_due()
     ((run, _),) = tracker.reported
     assert (run.signal, run.order_id) == ("user_validated", "")
 

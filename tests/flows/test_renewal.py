@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows import lease
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import claims
-from checkout_integration.flows.lease import renewed
-from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.flows.outbox import lease
+from checkout_integration.flows.outbox.claims import claims
+from checkout_integration.flows.outbox.lease import renewed
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, user_validated
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -31,8 +31,8 @@ def _short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def end() -> datetime:
-    """When the lease of the delivery ends."""
-    return Delivery.objects.get().due_at
+    """When the lease of the run ends."""
+    return ReceiverRun.objects.get().due_at
 
 
 def test_living_process_keeps_its_lease(listen: Listening) -> None:
@@ -46,19 +46,19 @@ def test_living_process_keeps_its_lease(listen: Listening) -> None:
     heard = listen(checkout_paid, grant, name="a: long")
     listen(checkout_paid, name="b: of the same order")
     OrderFactory(checkout=CheckoutFactory())
-    with at_work(1, flows.run_deliveries):
+    with at_work(1, flows.run_due):
         try:
             gate.await_inside(1)
             over = datetime.now(UTC) + 3 * SHORT
             taken = 0
             while datetime.now(UTC) < over:
-                taken += flows.run_deliveries().run
+                taken += flows.run_due().run
             assert taken == 0
         finally:
             gate.open()
-    assert set(Delivery.objects.values_list("state", "attempts")) == {("done", 1)}
+    assert set(ReceiverRun.objects.values_list("state", "attempts")) == {("done", 1)}
     assert (len(heard), owned()) == (1, 1)
-    assert set(Delivery.objects.values_list("exclusive", flat=True)) == {None}
+    assert set(ReceiverRun.objects.values_list("exclusive", flat=True)) == {None}
 
 
 def test_delivery_without_an_order_is_kept_too(
@@ -69,26 +69,26 @@ def test_delivery_without_an_order_is_kept_too(
     gate = Gate()
     heard = listen(user_validated, gate)
     checkout_deliver(event="user.validate")
-    with at_work(1, flows.run_deliveries):
+    with at_work(1, flows.run_due):
         try:
             gate.await_inside(1)
             first = end()
             await_true(lambda: end() != first)
             await_true(lambda: datetime.now(UTC) > first)
-            assert flows.run_deliveries().run == 0
+            assert flows.run_due().run == 0
         finally:
             gate.open()
-    assert (len(heard), Delivery.objects.get().attempts) == (1, 1)
+    assert (len(heard), ReceiverRun.objects.get().attempts) == (1, 1)
 
 
 def test_dead_process_loses_its_delivery(listen: Listening) -> None:
-    """Nobody renews; when the lease is over the next one takes the delivery, and not before."""
+    """Nobody renews; when the lease is over the next one takes the run, and not before."""
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
     next(claims())
     claimed_at = datetime.now(UTC)
-    await_true(lambda: flows.run_deliveries().run == 1)
+    await_true(lambda: flows.run_due().run == 1)
     assert datetime.now(UTC) - claimed_at > SHORT - timedelta(seconds=0.5)
     assert [each["attempt"] for each in heard] == [2]
 
@@ -98,11 +98,11 @@ def test_lease_that_was_lost_is_not_renewed(listen: Listening) -> None:
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    delivery = next(claims())
-    with renewed(delivery):
+    run = next(claims())
+    with renewed(run):
         first = end()
         await_true(lambda: end() != first)
-        Delivery.objects.update(fence="of-another")
+        ReceiverRun.objects.update(fence="of-another")
         before = end()
         await_true(lambda: datetime.now(UTC) > before + SHORT)
         assert end() == before
@@ -112,6 +112,6 @@ def test_nothing_is_left_running(listen: Listening) -> None:
     """The thread that renews ends with its receiver."""
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
     assert not [each for each in threading.enumerate() if each.name == "checkout-lease"]
-    assert not Announcement.objects.filter(state="new").exists()
+    assert not OutboxMessage.objects.filter(state="new").exists()

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
 
-from checkout_integration.flows.repeating import MOST_DEADLOCKS, MOST_TRIES, Unavailable, repeated
+from checkout_integration.flows.database.retry import MOST_DEADLOCKS, MOST_TRIES, Unavailable, with_retries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(transaction=True)]
 SAID = {
@@ -41,14 +41,14 @@ class Refused:
 def test_deadlock_after_deadlock_is_outlived() -> None:
     """Each time another transaction was let pass, so the next try may go through."""
     work = Refused(*[DEADLOCK] * (MOST_DEADLOCKS - 1))
-    assert repeated(work) == "done"
+    assert with_retries(work) == "done"
     assert Group.objects.count() == 1
 
 
 def test_deadlocks_use_up_no_other_tries() -> None:
     """A connection that is lost after them is the first one that is lost."""
     work = Refused(*[DEADLOCK] * MOST_TRIES, *[WAITED_TOO_LONG] * (MOST_TRIES - 1), DEADLOCK)
-    assert repeated(work) == "done"
+    assert with_retries(work) == "done"
 
 
 @pytest.mark.parametrize(("codes", "most"), [(DEADLOCK, MOST_DEADLOCKS), (WAITED_TOO_LONG, MOST_TRIES)])
@@ -56,5 +56,5 @@ def test_it_is_given_up_in_the_end(codes: dict[str, object], most: int) -> None:
     """The service gets its answer, and delivers the notification again."""
     work = Refused(*[codes] * most)
     with pytest.raises(Unavailable):
-        repeated(work)
+        with_retries(work)
     assert (work.tries, Group.objects.count()) == (most, 0)

@@ -42,12 +42,12 @@ def test_captured_bodies_change_nothing(checkout_deliver: Deliver, listen: Liste
     told = stories(times(8, 200))
     for each in told:
         assert checkout_deliver(each).status_code == 200
-    flows.run_deliveries()
+    flows.run_due()
     before = sorted(cell for cell in cells() if not cell[0].startswith(OF_THE_INBOX))
     for seed in range(3):
         for each in random.Random(seed).sample(told, len(told)):
             assert checkout_deliver(each).status_code == 200
-        flows.run_deliveries()
+        flows.run_due()
     assert sorted(cell for cell in cells() if not cell[0].startswith(OF_THE_INBOX)) == before
     assert set(Notification.objects.values_list("receipts", "state")) == {(4, "applied")}
 
@@ -63,7 +63,7 @@ def test_clock_that_is_a_day_off_refuses_nothing(
     back = {**order, "status": "refunded"}
     checkout_deliver(notification(order=order, at=at))
     checkout_deliver(notification("payment.refund", back, at=at + timedelta(hours=1)))
-    flows.run_deliveries()
+    flows.run_due()
     assert (Order.objects.get().status, owned()) == ("refunded", 0)
     assert [len(granted), len(taken), Transition.objects.count()] == [1, 1, 2]
     assert not Incident.objects.exists()

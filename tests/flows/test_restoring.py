@@ -37,13 +37,13 @@ class Dispute:
         """A notification of some hours later."""
         at = BEGUN + timedelta(hours=hours)
         assert self._deliver(notification(event, order, at=at)).status_code == 200
-        flows.run_deliveries()
+        flows.run_due()
 
     def restore(self) -> None:
         """Staff decide."""
         staff = User.objects.get_or_create(username="sam")[0]
         flows.restore_payment(Order.objects.get(), staff=staff, reason="dispute won")
-        flows.run_deliveries()
+        flows.run_due()
 
     @property
     def state(self) -> tuple[str, str, int]:
@@ -74,7 +74,7 @@ def test_what_was_known_before_the_decision_changes_nothing(dispute: Dispute) ->
     dispute.restore()
     dispute.arrive("payment.chargeback", 1, dispute.charged_back)
     record_listed([dispute.charged_back])
-    flows.run_deliveries()
+    flows.run_due()
     assert dispute.state == ("processed", "paid", 1)
     assert dispute.review == []
 

@@ -75,7 +75,7 @@ def test_reversal_after_its_order(checkout_deliver: Deliver, listen: Listening, 
     checkout_deliver(notification(order=paid, at=PAID_AT))
     for _ in range(2):
         record_listed([document])
-    flows.run_deliveries()
+    flows.run_due()
     order = only_order()
     assert (order.status, len(facts), len(back), len(granted)) == (status, 1, 1, 1)
     assert order.checkout is not None
@@ -107,7 +107,7 @@ def test_list_alone_tells_of_a_reversed_order(
     rows = [[reversed_one, document][position] for position in ordering]
     for page in [rows] if together else [[row] for row in rows]:
         record_listed(page)
-    flows.run_deliveries()
+    flows.run_due()
     assert (only_order().status, only_order().order_id) == (status, reversed_one["id"])
     assert granted == []
     assert only_order().amount is not None

@@ -35,7 +35,7 @@ def answer_not_recorded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         raise OperationalError("the server closed the connection")
 
     monkeypatch.setattr(selling, "_open", refuse)
-    monkeypatch.setattr("checkout_integration.flows.repeating.LONGEST_PAUSE", 0)
+    monkeypatch.setattr("checkout_integration.flows.database.retry.LONGEST_PAUSE", 0)
     return lambda: monkeypatch.setattr(selling, "_open", opened)
 
 
@@ -64,7 +64,7 @@ def test_an_order_that_was_not_recorded_is_unknown_and_heals(
     checkout_sandbox.payments.pay(caught.value.checkout.order_id)
     assert checkout_sandbox.wait_idle()
     flows.sync_transactions()
-    flows.run_deliveries()
+    flows.run_due()
     checkout.refresh_from_db()
     assert (checkout.status, len(heard)) == ("paid", 1)
 
@@ -250,7 +250,7 @@ def test_a_prepared_order_is_sold(
     assert (checkout.order_id, Order.objects.get().checkout) == (prepared.id, checkout)
     checkout_sandbox.payments.pay(prepared.id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     checkout.refresh_from_db()
     assert (checkout.status, len(heard)) == ("paid", 1)
 

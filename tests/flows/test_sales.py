@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Announcement, Checkout, Incident, Installation, Order
+from checkout_integration.models import Checkout, Incident, Installation, Order, OutboxMessage
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review, payment_success
 from checkout_integration.testing.assertions import assert_granted, assert_in_review, assert_taken_back
 from checkout_integration.testing.delivery import Deliver
@@ -151,7 +151,7 @@ def test_renewal_on_the_page_of_its_first_payment_pays_again(listen: Listening) 
     agreement = {"recurring": True, "recurring_id": "agreement-1"}
     first, second = (order_document_for(checkout, id=f"month-{number}", **agreement) for number in (1, 2))
     record_listed([second, first])
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["renewal"] for each in granted] == [False, True]
 
 
@@ -226,7 +226,7 @@ def test_staff_accept_a_payment(checkout_deliver: Deliver, listen: Listening) ->
     flows.accept_payment(Order.objects.get(), staff=staff, reason="The rest came by post")
     with pytest.raises(ValueError, match="in review"):
         flows.accept_payment(Order.objects.get(), staff=staff, reason="again")
-    flows.run_deliveries()
+    flows.run_due()
     assert len(heard) == 1
     assert_granted(checkout)
 
@@ -249,9 +249,9 @@ def test_first_sync_announces_nothing_of_the_past(listen: Listening) -> None:
     Installation.objects.create(project="default", installed_at=timezone.now())
     old = (timezone.now() - timedelta(days=3)).isoformat()
     record_listed([OrderDocumentFactory(created_at=old)])
-    flows.run_deliveries()
+    flows.run_due()
     assert (Order.objects.get().status, Order.objects.get().verdict) == ("processed", "historic")
-    assert (heard, Announcement.objects.count(), Incident.objects.count()) == (([], [], []), 0, 0)
+    assert (heard, OutboxMessage.objects.count(), Incident.objects.count()) == (([], [], []), 0, 0)
 
 
 def test_old_sale_of_this_shop_is_not_historic(listen: Listening) -> None:
@@ -260,7 +260,7 @@ def test_old_sale_of_this_shop_is_not_historic(listen: Listening) -> None:
     Installation.objects.create(project="default", installed_at=timezone.now())
     old = (timezone.now() - timedelta(days=3)).isoformat()
     record_listed([order_document_for(CheckoutFactory(), created_at=old)])
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["source"] for each in heard] == ["sync"]
 
 
@@ -272,7 +272,7 @@ def test_listed_rejection_of_a_paid_order_takes_nothing_back(
     checkout = CheckoutFactory()
     checkout_deliver(order=order_document_for(checkout))
     record_listed([order_document_for(checkout, status="rejected")], at=timezone.now() + timedelta(days=2))
-    flows.run_deliveries()
+    flows.run_due()
     assert (Order.objects.get().status, heard) == ("processed", [])
     assert "listed_canceled_though_paid" in set(Incident.objects.values_list("kind", flat=True))
 

@@ -1,4 +1,4 @@
-"""A receiver that is slow holds at most half of a worker's slots, however many of its deliveries are due (A.19)."""
+"""A receiver that is slow holds at most half of a worker's slots, however many of its runs are due (A.19)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from threading import Event
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows import claims as claims_module
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.flows.claims import Claim, Worker, claim, claims, ready
-from checkout_integration.models import Delivery
+from checkout_integration.flows.outbox import claims as claims_module
+from checkout_integration.flows.outbox.claims import Claim, Worker, claim, claims, ready
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.shop import Failing, Listening, statements
@@ -39,14 +39,14 @@ def sell(count: int) -> None:
         OrderFactory(checkout=CheckoutFactory())
 
 
-def found() -> list[Delivery]:
+def found() -> list[ReceiverRun]:
     """What may run now."""
-    return [delivery for window in ready() for delivery in window]
+    return [run for window in ready() for run in window]
 
 
 def run_all(worker: Worker) -> None:
     """Runs what is due, until nothing is."""
-    while flows.run_deliveries(worker=worker).run:
+    while flows.run_due(worker=worker).run:
         pass
 
 
@@ -65,7 +65,7 @@ def test_share_is_half(slots: int, share: int) -> None:
 @marked
 @pytest.mark.parametrize("processes", [1, 2])
 def test_slow_receiver_holds_half_of_the_slots(listen: Listening, processes: int) -> None:
-    """Twelve of its deliveries are due; half of each worker's slots wait in it, and the others run everything else."""
+    """Twelve of its runs are due; half of each worker's slots wait in it, and the others run everything else."""
     gate = Gate()
     slow = listen(checkout_paid, gate, name="slow")
     quick = listen(payment_success, name="quick")
@@ -85,7 +85,7 @@ def test_slow_receiver_holds_half_of_the_slots(listen: Listening, processes: int
             await_true(lambda: len(slow) == len(quick) == 15)
             ended.set()
     assert (gate.most, len(slow), len(quick)) == (half, 15, 15)
-    assert not Delivery.objects.exclude(slot=None).exists()
+    assert not ReceiverRun.objects.exclude(slot=None).exists()
 
 
 @marked
@@ -100,18 +100,18 @@ def test_claims_at_the_same_moment_keep_to_the_share(listen: Listening) -> None:
         pass
     won = outcomes.count(Claim.WON)
     assert 1 <= won <= worker.share
-    held = Delivery.objects.filter(state=Delivery.State.RUNNING)
+    held = ReceiverRun.objects.filter(state=ReceiverRun.State.RUNNING)
     assert held.exclude(slot=None).count() == held.count() == won
 
 
 def look_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes windows of one delivery, or more than a hundred would have to be due."""
+    """Makes windows of one run, or more than a hundred would have to be due."""
     window = claims_module._places
     monkeypatch.setattr(claims_module, "_places", lambda **place: window(**place)[:1])
 
 
 def test_full_receiver_is_left_due(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its deliveries are neither tried nor counted, and do not stand in the way of others behind them."""
+    """Its runs are neither tried nor counted, and do not stand in the way of others behind them."""
     look_one_by_one(monkeypatch)
     listen(payment_success, name="full")
     listen(checkout_paid, name="other")
@@ -124,17 +124,17 @@ def test_full_receiver_is_left_due(listen: Listening, monkeypatch: pytest.Monkey
         "other",
         "other",
     ]  # two wait for their orders, in which "full" is running
-    assert set(Delivery.objects.filter(receiver="full").values_list("attempts", flat=True)) == {0, 1}
+    assert set(ReceiverRun.objects.filter(receiver="full").values_list("attempts", flat=True)) == {0, 1}
 
 
 def test_full_receiver_is_asked_about_once(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many of its deliveries are due: a long queue of a slow receiver costs the other slots next to nothing."""
+    """However many of its runs are due: a long queue of a slow receiver costs the other slots next to nothing."""
     look_one_by_one(monkeypatch)
     listen(checkout_paid)
     sell(20)
     fan_out()
     found = claims(Worker(slots=2))
-    assert next(found).state == Delivery.State.RUNNING
+    assert next(found).state == ReceiverRun.State.RUNNING
     with statements() as seen:
         assert list(found) == []
     assert len(seen) < 19
@@ -151,27 +151,27 @@ def test_another_worker_has_slots_of_its_own(listen: Listening) -> None:
 
 @pytest.mark.parametrize("times", [0, 1, 10])
 def test_slot_is_given_back(listen: Listening, times: int) -> None:
-    """Whether the receiver did its work, failed or is parked."""
+    """Whether the receiver did its work, failed or is failed."""
     listen(checkout_paid, Failing(times=times))
     sell(1)
     fan_out()
-    Delivery.objects.update(attempts=max(times - 1, 0))
-    flows.run_deliveries(worker=Worker(slots=2))
-    delivery = Delivery.objects.get()
-    assert (delivery.slot, delivery.state) == (None, {0: "done", 1: "due", 10: "parked"}[times])
+    ReceiverRun.objects.update(attempts=max(times - 1, 0))
+    flows.run_due(worker=Worker(slots=2))
+    run = ReceiverRun.objects.get()
+    assert (run.slot, run.state) == (None, {0: "done", 1: "due", 10: "failed"}[times])
 
 
 def test_slot_of_a_dead_process_is_taken_over_with_its_delivery(listen: Listening) -> None:
-    """A child of a Celery worker died in the receiver's last free slot: after the lease the delivery runs in that slot."""
+    """A child of a Celery worker died in the receiver's last free slot: after the lease the run runs in that slot."""
     heard = listen(checkout_paid)
     sell(2)
     fan_out()
     worker = Worker(slots=2)
     assert claim(found()[0], worker) is Claim.WON
-    flows.run_deliveries(worker=worker)
+    flows.run_due(worker=worker)
     assert heard == []
     past = datetime.now(UTC) - timedelta(seconds=1)
-    Delivery.objects.filter(state=Delivery.State.RUNNING).update(due_at=past)
+    ReceiverRun.objects.filter(state=ReceiverRun.State.RUNNING).update(due_at=past)
     run_all(worker)
     assert [each["attempt"] for each in heard] == [2, 1]
 

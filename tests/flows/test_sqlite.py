@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from checkout_integration import flows
-from checkout_integration.flows.locking import load_entries
+from checkout_integration.flows.ledger.locking import load_entries
 from checkout_integration.models import Checkout, Order
 from checkout_integration.sandbox import Sandbox
 from tests.flows.crowd import in_background
@@ -50,7 +50,7 @@ def _others_write(monkeypatch: pytest.MonkeyPatch) -> None:
         in_background(write).join()
         return load_entries(*arguments)
 
-    monkeypatch.setattr("checkout_integration.flows.ledger.load_entries", load_later)
+    monkeypatch.setattr("checkout_integration.flows.ledger.record.load_entries", load_later)
 
 
 def paid(sandbox: Sandbox) -> Checkout:

@@ -12,7 +12,7 @@ from django.db import connections, transaction
 from django.db.models import QuerySet
 from django.db.transaction import TransactionManagementError
 
-from checkout_integration.flows.statement import ask
+from checkout_integration.flows.database.statement import ask
 from checkout_integration.models import Checkout
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.threads import at_work

@@ -8,44 +8,44 @@ import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows import ledger
-from checkout_integration.models import Delivery, Incident, Order
+from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.models import Incident, Order, ReceiverRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.admin.rows import make_delivery, make_incident, make_order
+from tests.admin.rows import make_incident, make_order, make_run
 from tests.flows.shop import Failing, Listening
 
 pytestmark = pytest.mark.django_db
 
 
 def test_what_is_waiting_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Only an ended delivery can be made due."""
+    """Only an ended run can be made due."""
     listen(checkout_paid, Failing())
     checkout_deliver(order=order_document_for(CheckoutFactory()))
-    flows.run_deliveries()
-    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
+    flows.run_due()
+    assert not flows.run_again(ReceiverRun.objects.get(), staff=User.objects.create_user("staff"))
 
 
 def test_what_has_run_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:
     """It would grant twice."""
     heard = listen(checkout_paid)
     checkout_deliver(order=order_document_for(CheckoutFactory()))
-    flows.run_deliveries()
-    assert not flows.run_again(Delivery.objects.get(), staff=User.objects.create_user("staff"))
-    flows.run_deliveries()
-    assert (len(heard), Delivery.objects.get().state) == (1, "done")
+    flows.run_due()
+    assert not flows.run_again(ReceiverRun.objects.get(), staff=User.objects.create_user("staff"))
+    flows.run_due()
+    assert (len(heard), ReceiverRun.objects.get().state) == (1, "done")
 
 
 def test_running_again_says_who_asked_for_it(caplog: pytest.LogCaptureFixture) -> None:
     """By the account's key; its name is personal."""
     caplog.set_level("INFO", "checkout_integration.support")
-    delivery = make_delivery(make_order(), state="parked")
+    run = make_run(make_order(), state="failed")
     staff = User.objects.create_user("grace")
-    assert flows.run_again(delivery, staff=staff)
+    assert flows.run_again(run, staff=staff)
     (said,) = caplog.messages
-    assert f"Delivery {delivery.pk}" in said and f"account {staff.pk}" in said and "grace" not in said
+    assert f"ReceiverRun {run.pk}" in said and f"account {staff.pk}" in said and "grace" not in said
 
 
 def test_failure_leaves_the_callers_transaction_usable(

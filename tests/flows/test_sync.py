@@ -58,7 +58,7 @@ def test_lost_notification_is_made_up_for(checkout_sandbox: Sandbox, listen: Lis
     checkout_sandbox.payments.pay(checkout.order_id)
     for _ in range(2):
         run = flows.sync_transactions()
-        flows.run_deliveries()
+        flows.run_due()
     assert run.state == "complete"
     assert [each["source"] for each in facts + granted] == ["sync", "sync"]
     assert_granted(checkout)
@@ -80,10 +80,10 @@ def test_late_notification_repeats_nothing(
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
     flows.sync_transactions()
-    flows.run_deliveries()
+    flows.run_due()
     checkout_sandbox.payments.resend(checkout.order_id)
     assert checkout_sandbox.wait_idle()
-    flows.run_deliveries()
+    flows.run_due()
     assert [len(each) for each in heard] == [1, 1, 1]
 
 
@@ -103,7 +103,7 @@ def test_reversal_is_learnt_from_the_list(
             sandbox.payments.pay(checkout.order_id)
         if known:
             flows.sync_transactions()
-            flows.run_deliveries()
+            flows.run_due()
         else:
             Order.objects.all().delete()
         sandbox.clock.advance(3600)
@@ -111,7 +111,7 @@ def test_reversal_is_learnt_from_the_list(
             getattr(sandbox.payments, event)(checkout.order_id)
         for _ in range(2):
             assert flows.sync_transactions(lane="reversals").state == "complete"
-            flows.run_deliveries()
+            flows.run_due()
         if not known:
             # In the field the filter finds refund documents only; their orders come with the recent lane.
             flows.sync_transactions()
@@ -210,7 +210,7 @@ def test_late_reversal_is_seen_by_its_own_lane(settings: Any, listen: Listening,
         sandbox.payments.refund(checkout.order_id)
         SyncCursor.objects.update(watermark=timezone.now() + timedelta(days=180))
         flows.sync_transactions(lane="reversals")
-    flows.run_deliveries()
+    flows.run_due()
     assert (Order.objects.get().status, len(heard)) == ("refunded", 1)
     assert_taken_back(checkout)
 
@@ -260,7 +260,7 @@ def test_one_order_is_asked_for_now(checkout_sandbox: Sandbox) -> None:
     assert Order.objects.get(order_id=first.order_id).status == "processed"
     assert Order.objects.get(order_id=second.order_id).status == "created"
     assert flows.refresh_checkout(second)
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(second)
 
 

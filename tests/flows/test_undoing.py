@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Delivery, Grant, Incident
+from checkout_integration.models import Checkout, Grant, Incident, ReceiverRun
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -57,7 +57,7 @@ CELLS = [
         for undoes in ("yes", "no")
     ),
     *(
-        Cell("is given up after ten attempts", "after it", undoes, "parked", "superseded")
+        Cell("is given up after ten attempts", "after it", undoes, "failed", "superseded")
         for undoes in ("yes", "no")
     ),
     *(
@@ -75,7 +75,7 @@ CELLS = [
     Cell("completes, another one fails", "after it", "yes", "done", "done"),
     Cell("completes, another one fails", "after it", "the other", "done", "superseded"),
     Cell("completes, another one fails", "before it", "yes", "superseded", "superseded"),
-    Cell("completes, and is renamed since", "after it", "yes", "done", "parked"),
+    Cell("completes, and is renamed since", "after it", "yes", "done", "failed"),
     Cell("completes, and is renamed since", "after it", "no", "done", "done"),
     Cell("is given up, and completes when staff run it again", "after it", "yes", "done", "done"),
     Cell("is superseded, and staff run it again", "before it", "yes", "superseded", "superseded"),
@@ -115,8 +115,8 @@ class Trial:
     def run(self, rounds: int = 1) -> None:
         """Run what is due, and what waits for another attempt."""
         for _ in range(rounds):
-            Delivery.objects.filter(state="due").update(due_at=timezone.now())
-            flows.run_deliveries()
+            ReceiverRun.objects.filter(state="due").update(due_at=timezone.now())
+            flows.run_due()
 
     def happen(self) -> None:
         """Let the receiver come to its state."""
@@ -139,9 +139,9 @@ class Trial:
             assert flows.run_again(self.run_of("grant"), staff=staff())
             self.run()
 
-    def run_of(self, receiver: str) -> Delivery:
+    def run_of(self, receiver: str) -> ReceiverRun:
         """The run of a receiver."""
-        return Delivery.objects.get(receiver=receiver)
+        return ReceiverRun.objects.get(receiver=receiver)
 
     def credit(self) -> None:
         """A coin, without looking whether it is there."""
@@ -196,7 +196,7 @@ def test_each_cell(cell: Cell, trial: Callable[[Cell], Trial]) -> None:
         assert flows.run_again(made.run_of("grant"), staff=staff())
     made.run()
     assert (made.run_of("grant").state, made.run_of("revoke").state) == (cell.grant, cell.revoke)
-    assert Group.objects.count() == (1 if cell.revoke == "parked" or cell.undoes == "the other" else 0)
+    assert Group.objects.count() == (1 if cell.revoke == "failed" or cell.undoes == "the other" else 0)
     assert Checkout.objects.get().status == "reversed"
 
 
@@ -218,7 +218,7 @@ def test_what_was_never_begun_is_not_undone(
         checkout = CheckoutFactory()
         checkout_deliver(order=order_document_for(checkout))
         checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
-        flows.run_deliveries()
+        flows.run_due()
     finally:
         checkout_reversed.disconnect(dispatch_uid="call back")
     assert (sent, called_back) == ([], [])
@@ -232,13 +232,13 @@ def test_nothing_is_marked_as_granted_while_the_grant_is_closed(trial: Callable[
     made.run(10)
 
     def close_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("UPDATE") and Delivery._meta.db_table in sql:
+        if sql.startswith("UPDATE") and ReceiverRun._meta.db_table in sql:
             Grant.objects.filter(state="open").update(state="closed")
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(close_first):
         assert not flows.mark_granted(made.run_of("grant"), staff=staff(), reason="by hand")
-    assert (made.run_of("grant").state, Grant.objects.get().completed) == ("parked", [])
+    assert (made.run_of("grant").state, Grant.objects.get().completed) == ("failed", [])
 
 
 @pytest.mark.django_db

@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 
-from checkout_integration.flows.customers import identity_here
+from checkout_integration.flows.ledger.customers import identity_here
 from checkout_integration.hooks import Hooks, Refusal
-from checkout_integration.models import Announcement, CheckoutUser, Notification, Order, ValidationDecision
+from checkout_integration.models import CheckoutUser, Notification, Order, OutboxMessage, ValidationDecision
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 from checkout_integration.signals import user_validated
@@ -149,7 +149,7 @@ def test_exact_repetition_gets_the_recorded_answer(
     request = notification("user.validate", ASKED["user"])
     first, second = checkout_deliver(request), checkout_deliver(request)
     assert (first.status_code, first.content) == (second.status_code, second.content)
-    assert len(heard) == ValidationDecision.objects.count() == Announcement.objects.count() == 1
+    assert len(heard) == ValidationDecision.objects.count() == OutboxMessage.objects.count() == 1
     assert Notification.objects.get().receipts == 2
 
 
@@ -224,7 +224,7 @@ def test_testing_cases_of_payments(
     order = OrderDocumentFactory(testing_case=case, status="", object="", transaction="")
     assert checkout_deliver(order=order).status_code == status
     assert Notification.objects.get().state == "test"
-    assert (Order.objects.count(), Announcement.objects.count(), heard) == (0, 0, [])
+    assert (Order.objects.count(), OutboxMessage.objects.count(), heard) == (0, 0, [])
 
 
 @pytest.mark.spec("AUT-04")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.flows.validators import MOST_AT_ONCE
+from checkout_integration.flows.webhook.validators import MOST_AT_ONCE
 from checkout_integration.models import ValidationDecision
 from checkout_integration.protocol.user import parse_user
 from tests.documents import block

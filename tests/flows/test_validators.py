@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from checkout_integration.flows import validators
+from checkout_integration.flows.webhook import validators
 from checkout_integration.hooks import Hooks, Refusal, Validator
 from checkout_integration.models import CheckoutUser, ValidationDecision
 from checkout_integration.protocol.user import User

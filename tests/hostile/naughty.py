@@ -8,8 +8,8 @@ from itertools import count
 from typing import Any
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.ledger import record
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.notification import Notification, parse_notification

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from checkout_integration.flows import create_checkout
 from checkout_integration.flows.returning import signed_reference
-from checkout_integration.models import Delivery, Notification, Order
+from checkout_integration.models import Notification, Order, ReceiverRun
 from tests.hosts import replica, shop
 
 PRICE = Decimal("1234.50")
@@ -29,7 +29,7 @@ def look(request: HttpRequest) -> JsonResponse:
         "orders": list(
             Order.objects.using("default").values("pk", "order_id", "status", "transitions__to_status")
         ),
-        "deliveries": list(Delivery.objects.using("default").values_list("state", flat=True)),
+        "runs": list(ReceiverRun.objects.using("default").values_list("state", flat=True)),
         "goods": list(Group.objects.using("default").values_list("name", flat=True)),
     }
     return JsonResponse(told)

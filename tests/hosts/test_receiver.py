@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.flows.intake import LARGEST_BODY
+from checkout_integration.flows.webhook.receive import LARGEST_BODY
 from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
 from tests.flows.shop import notification
 from tests.hosts.running import Running

@@ -46,9 +46,10 @@ OURS: Final = frozenset(
     Notification.key Notification.project Notification.event Notification.state Notification.failure
     ValidationDecision.project ValidationDecision.code ValidationDecision.request_hash
     ValidationDecision.decided_by ValidationDecision.failure
-    Announcement.idempotency_key Announcement.signal Announcement.project Announcement.arguments Announcement.state
+    OutboxMessage.idempotency_key OutboxMessage.signal OutboxMessage.project OutboxMessage.arguments OutboxMessage.state
     Grant.key Grant.project Grant.state Grant.begun Grant.completed
-    Delivery.receiver Delivery.line Delivery.exclusive Delivery.state Delivery.fence Delivery.slot Delivery.error
+    ReceiverRun.receiver ReceiverRun.line ReceiverRun.exclusive ReceiverRun.state ReceiverRun.fence ReceiverRun.slot
+    ReceiverRun.error
     FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure
     SyncCursor.project SyncCursor.lane

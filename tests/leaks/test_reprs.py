@@ -9,10 +9,10 @@ from django.apps import apps
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.inbox import Verified
-from checkout_integration.flows.intake import Delivered
+from checkout_integration.flows.inbox.store import Verified
+from checkout_integration.flows.ledger.entry import Cause
 from checkout_integration.flows.service import client_for
+from checkout_integration.flows.webhook.receive import Delivered
 from checkout_integration.models import Order
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.notification import parse_notification

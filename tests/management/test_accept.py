@@ -44,7 +44,7 @@ def test_all_from_before_the_installation(
     assert Order.objects.get().verdict == order.verdict
     assert run("--kind", kind, "--staff", "grace") == expected.replace("would be", "were")
     assert f"{order.order_id}: order {order.order_id}: processed" in expected
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["order"] for each in heard] == [order]
     transition = Transition.objects.latest("pk")
     assert (transition.reason, str(transition.staff)) == ("migrated", "grace")
@@ -56,7 +56,7 @@ def test_one_order_bound_first(checkout_deliver: Deliver, listen: Listening) -> 
     heard, order, checkout = listen(checkout_paid), unbound(checkout_deliver), sale()
     output = run("--order", order.order_id, "--checkout", checkout.reference)
     assert f"{order.order_id}: verified already" in output
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["checkout"] for each in heard] == [checkout]
 
 
@@ -64,7 +64,7 @@ def test_one_order_bound_to_another_price_is_accepted(checkout_deliver: Deliver,
     """Its goods are granted for that checkout."""
     heard, order, checkout = listen(checkout_paid), unbound(checkout_deliver), sale(expected_amount="12")
     run("--order", order.order_id, "--checkout", checkout.reference)
-    flows.run_deliveries()
+    flows.run_due()
     assert [each["checkout"] for each in heard] == [checkout]
     assert Order.objects.get().verdict == "accepted"
 

@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from checkout_integration import flows
-from checkout_integration.flows.repeating import Unavailable
-from checkout_integration.models import Announcement, Order, SyncRun
+from checkout_integration.flows.database.retry import Unavailable
+from checkout_integration.models import Order, OutboxMessage, SyncRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -146,7 +146,7 @@ def test_work_once_runs_what_is_due(listen: Listening) -> None:
     code, printed = run("checkout_work", "--once")
     assert (code, printed) == (0, "6 run, 3 failed\n")
     assert (len(heard), failing.tries) == (3, 3)
-    assert not Announcement.objects.filter(state="new").exists()
+    assert not OutboxMessage.objects.filter(state="new").exists()
 
 
 def test_work_tells_machines(listen: Listening) -> None:

@@ -1,4 +1,4 @@
-"""`checkout_replay`: past events for a receiver that was connected later, and parked deliveries once more (A.20)."""
+"""`checkout_replay`: past events for a receiver that was connected later, and failed runs once more (A.20)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from checkout_integration import flows
-from checkout_integration.models import Announcement, Delivery
+from checkout_integration.models import OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
@@ -24,12 +24,12 @@ def sold(count: int) -> None:
     """Payments whose receivers have run, as far as any were connected."""
     for _ in range(count):
         OrderFactory(checkout=CheckoutFactory())
-    flows.run_deliveries()
+    flows.run_due()
 
 
 def states(receiver: str) -> list[str]:
-    """States of a receiver's deliveries."""
-    return list(Delivery.objects.filter(receiver=receiver).values_list("state", flat=True))
+    """States of a receiver's runs."""
+    return list(ReceiverRun.objects.filter(receiver=receiver).values_list("state", flat=True))
 
 
 def test_receiver_connected_later_is_given_past_events(listen: Listening) -> None:
@@ -39,13 +39,13 @@ def test_receiver_connected_later_is_given_past_events(listen: Listening) -> Non
     sold(1)
     late = listen(checkout_paid, own, name="late")
     assert run("checkout_replay", "--receiver", "late") == (0, "3 past events given to late\n")
-    flows.run_deliveries()
+    flows.run_due()
     assert (len(early), len(late), owned(), states("late")) == (1, 3, 3, ["done"] * 3)
     assert run("checkout_replay", "--receiver", "late", "--dry-run")[1].startswith("0 past events")
     assert run("checkout_replay", "--receiver", "late") == (0, "0 past events given to late\n")
-    flows.run_deliveries()
+    flows.run_due()
     assert (len(late), owned()) == (3, 3)
-    heard = Announcement.objects.filter(signal="checkout_paid").values_list("state", flat=True)
+    heard = OutboxMessage.objects.filter(signal="checkout_paid").values_list("state", flat=True)
     assert set(heard) == {"fanned_out"}
 
 
@@ -66,7 +66,7 @@ def test_taken_back_meanwhile_is_not_granted(listen: Listening, checkout_deliver
     heard = listen(checkout_paid, name="late")
     refunds = listen(payment_refund, name="late")
     run("checkout_replay", "--receiver", "late")
-    flows.run_deliveries()
+    flows.run_due()
     assert (heard, len(refunds)) == ([], 1)
     assert sorted(states("late")) == ["done", "superseded"]
 
@@ -75,9 +75,9 @@ def test_chosen_by_signal_time_and_project(listen: Listening, settings: Any) -> 
     """All of the receiver's past when nothing is chosen."""
     sold(2)
     long_ago = datetime.now(UTC) - timedelta(days=9)
-    first = Announcement.objects.order_by("pk")[0].order
-    Announcement.objects.filter(order=first).update(recorded_at=long_ago)
-    Announcement.objects.exclude(order=first).update(project="second")
+    first = OutboxMessage.objects.order_by("pk")[0].order
+    OutboxMessage.objects.filter(order=first).update(recorded_at=long_ago)
+    OutboxMessage.objects.exclude(order=first).update(project="second")
     other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
     projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "second": other}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
@@ -102,17 +102,17 @@ def test_parked_deliveries_are_run_again(listen: Listening) -> None:
     sold(1)
     for _ in range(10):
         make_due()
-        flows.run_deliveries()
-    assert states("mended") == ["parked"]
-    told = (0, "1 parked deliveries would be given to mended\n")
-    assert run("checkout_replay", "--receiver", "mended", "--parked", "--dry-run") == told
+        flows.run_due()
+    assert states("mended") == ["failed"]
+    told = (0, "1 failed runs would be given to mended\n")
+    assert run("checkout_replay", "--receiver", "mended", "--failed", "--dry-run") == told
     assert run("checkout_replay", "--receiver", "mended")[1] == "0 past events given to mended\n"
-    assert run("checkout_replay", "--receiver", "mended", "--parked")[0] == 0
-    flows.run_deliveries()
+    assert run("checkout_replay", "--receiver", "mended", "--failed")[0] == 0
+    flows.run_due()
     assert (states("mended"), len(heard)) == (["done"], 1)
 
 
-@pytest.mark.parametrize("kind", [(), ("--parked",), ("--dry-run",), ("--signal", "payment_refund")])
+@pytest.mark.parametrize("kind", [(), ("--failed",), ("--dry-run",), ("--signal", "payment_refund")])
 def test_unknown_receiver_is_refused(listen: Listening, kind: tuple[str, ...]) -> None:
     """Exit code 2, and the names of those that are connected."""
     sold(1)
@@ -125,7 +125,7 @@ def test_unknown_receiver_is_refused(listen: Listening, kind: tuple[str, ...]) -
         f"No receiver {name!r} is connected{to}. Connected are: shop.receivers.grant (checkout_paid)."
     )
     assert caught.value.returncode == 2
-    assert not Delivery.objects.exists()
+    assert not ReceiverRun.objects.exists()
 
 
 @pytest.mark.parametrize("words", [("--since", "yesterday"), ("--since", "2026-13-01"), ("--project", "x")])

@@ -15,8 +15,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from checkout_integration.flows.announcement import fan_out
-from checkout_integration.models import Announcement, Delivery, Order
+from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.shop import Failing, Listening, own, owned
@@ -50,14 +50,14 @@ def status(*words: str) -> tuple[int, dict[str, Any]]:
 
 def counts(step: dict[str, Any]) -> dict[str, int]:
     """What is told in numbers."""
-    return {name: step[name] for name in ("new", "due", "running", "waiting", "parked")}
+    return {name: step[name] for name in ("new", "due", "running", "waiting", "failed")}
 
 
 @pytest.mark.postgres
 @pytest.mark.mariadb
 @pytest.mark.django_db(transaction=True)
 def test_slots_run_at_the_same_time(listen: Listening) -> None:
-    """Two deliveries of one receiver are inside at once, half of the four slots; the other two run the rest."""
+    """Two runs of one receiver are inside at once, half of the four slots; the other two run the rest."""
     gate = Gate()
     listen(checkout_paid, gate, name="slow")
     quick = listen(payment_success, name="quick")
@@ -72,7 +72,7 @@ def test_slots_run_at_the_same_time(listen: Listening) -> None:
     run("checkout_work", "--once")
     assert (code, gate.most, len(quick)) == (0, 2, 5)
     assert "0 failed" in printed
-    assert not Delivery.objects.exclude(state="done").exists()
+    assert not ReceiverRun.objects.exclude(state="done").exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -86,7 +86,7 @@ def test_termination_ends_it_after_the_receiver_at_hand(listen: Listening) -> No
     listen(checkout_paid, stop)
     sell(3)
     call_command("checkout_work", "--slots", "1", stdout=StringIO(), stderr=StringIO())
-    assert (owned(), Delivery.objects.filter(state="done").count()) == (1, 1)
+    assert (owned(), ReceiverRun.objects.filter(state="done").count()) == (1, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -121,7 +121,7 @@ def test_status_of_an_empty_queue() -> None:
     """Nothing waits; a line for people, fields for machines."""
     assert run("checkout_work", "--status") == (
         0,
-        "oldest left for 0 s; 0 new, 0 due, 0 running, 0 waiting, 0 parked\n",
+        "oldest left for 0 s; 0 new, 0 due, 0 running, 0 waiting, 0 failed\n",
     )
     code, step = status()
     assert (code, step["ok"], step["oldest_seconds"]) == (0, True, 0)
@@ -132,10 +132,10 @@ def test_announcement_that_nobody_takes_up_ages(listen: Listening) -> None:
     listen(checkout_paid)
     sell(1)
     minutes = datetime.now(UTC) - timedelta(minutes=10)
-    Announcement.objects.filter(signal="checkout_paid").update(recorded_at=minutes)
+    OutboxMessage.objects.filter(signal="checkout_paid").update(recorded_at=minutes)
     code, step = status()
     assert (code, step["ok"], 600 <= step["oldest_seconds"] < 700) == (1, False, True)
-    assert step["new"] == Announcement.objects.count()
+    assert step["new"] == OutboxMessage.objects.count()
     assert status("--max-age", "1000")[0] == 0
 
 
@@ -145,12 +145,12 @@ def test_delivery_that_nobody_runs_ages(listen: Listening) -> None:
     sell(2)
     fan_out()
     past = datetime.now(UTC) - timedelta(minutes=10)
-    Delivery.objects.update(due_at=past)
-    dead = Delivery.objects.order_by("pk")[0]
-    Delivery.objects.filter(pk=dead.pk).update(state=Delivery.State.RUNNING)
+    ReceiverRun.objects.update(due_at=past)
+    dead = ReceiverRun.objects.order_by("pk")[0]
+    ReceiverRun.objects.filter(pk=dead.pk).update(state=ReceiverRun.State.RUNNING)
     code, step = status()
     assert (code, 600 <= step["oldest_seconds"] < 700) == (1, True)
-    assert counts(step) == {"new": 0, "due": 2, "running": 0, "waiting": 0, "parked": 0}
+    assert counts(step) == {"new": 0, "due": 2, "running": 0, "waiting": 0, "failed": 0}
 
 
 def test_waiting_and_running_are_no_reason_to_worry(listen: Listening) -> None:
@@ -160,11 +160,11 @@ def test_waiting_and_running_are_no_reason_to_worry(listen: Listening) -> None:
     sell(2)
     run("checkout_work", "--once")
     long_ago = datetime.now(UTC) - timedelta(days=1)
-    Delivery.objects.filter(receiver="sound", state=Delivery.State.DONE).update(due_at=long_ago)
-    first, second = Delivery.objects.filter(receiver="failing").order_by("pk")
-    Delivery.objects.filter(pk=first.pk).update(state=Delivery.State.PARKED)
+    ReceiverRun.objects.filter(receiver="sound", state=ReceiverRun.State.DONE).update(due_at=long_ago)
+    first, second = ReceiverRun.objects.filter(receiver="failing").order_by("pk")
+    ReceiverRun.objects.filter(pk=first.pk).update(state=ReceiverRun.State.FAILED)
     code, step = status("--max-age", "0")
-    assert (code, counts(step)) == (0, {"new": 0, "due": 0, "running": 0, "waiting": 1, "parked": 1})
+    assert (code, counts(step)) == (0, {"new": 0, "due": 0, "running": 0, "waiting": 1, "failed": 1})
     later = datetime.now(UTC) + timedelta(minutes=1)
-    Delivery.objects.filter(pk=second.pk).update(state=Delivery.State.RUNNING, due_at=later)
-    assert counts(status()[1]) == {"new": 0, "due": 0, "running": 1, "waiting": 0, "parked": 1}
+    ReceiverRun.objects.filter(pk=second.pk).update(state=ReceiverRun.State.RUNNING, due_at=later)
+    assert counts(status()[1]) == {"new": 0, "due": 0, "running": 1, "waiting": 0, "failed": 1}

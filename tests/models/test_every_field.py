@@ -13,8 +13,8 @@ import pytest
 from django.utils import timezone
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.ledger import record
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
 from checkout_integration.models import Order
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import order as documents

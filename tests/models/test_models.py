@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 
 from checkout_integration import models
-from checkout_integration.flows import run_deliveries
+from checkout_integration.flows import run_due
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
 from checkout_integration.models.columns import as_column_money
 from checkout_integration.signals import checkout_paid
@@ -45,10 +45,10 @@ def test_orders_awaiting_receivers(listen: Listening) -> None:
     listen(checkout_paid, Failing())
     waiting = OrderFactory(checkout=CheckoutFactory())
     assert list(Order.objects.awaiting_receivers()) == [waiting]
-    run_deliveries()
+    run_due()
     assert list(Order.objects.awaiting_receivers()) == [waiting]
     OrderFactory()
-    run_deliveries()
+    run_due()
     assert list(Order.objects.awaiting_receivers()) == [waiting]
 
 
@@ -143,7 +143,7 @@ def test_names_of_rows_are_short_and_impersonal(checkout_deliver: Deliver) -> No
         Notification,
         CheckoutUser,
         models.Transition,
-        models.Announcement,
+        models.OutboxMessage,
         models.PersonalData,
     ):
         for row in model._default_manager.all():

@@ -32,13 +32,13 @@ print(flows.create_checkout(amount=Decimal("9.99"), currency="USD", subject=Bask
 """
 UNDONE = """
 import time
-from checkout_integration.models import Delivery, FailedAttempt
+from checkout_integration.models import ReceiverRun, FailedAttempt
 orders = {}
 deadline = time.monotonic() + 20
-runs = Delivery.objects.filter(order__order_id__in=orders)
+runs = ReceiverRun.objects.filter(order__order_id__in=orders)
 while (left := runs.exclude(state="done").count()) and time.monotonic() < deadline:
     time.sleep(0.1)
-print(*FailedAttempt.objects.filter(delivery__in=runs).values_list("traceback", flat=True), left, sep="\\n")
+print(*FailedAttempt.objects.filter(run__in=runs).values_list("traceback", flat=True), left, sep="\\n")
 """
 DELIVERED = "from shop.models import Basket; print(Basket.objects.filter(delivered=True).count())"
 KNOWN = "from checkout_integration.models import Order; print(Order.objects.get(order_id='{}').status)"

@@ -50,7 +50,7 @@ def tell(sandbox: Sandbox, order_id: str, story: tuple[str | int, ...]) -> None:
         else:
             getattr(sandbox.payments, step)(order_id)
         assert sandbox.wait_idle()
-        flows.run_deliveries()
+        flows.run_due()
 
 
 @pytest.mark.django_db(transaction=True)

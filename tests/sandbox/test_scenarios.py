@@ -22,7 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 from checkout_integration import flows
 from checkout_integration.flows import installation
 from checkout_integration.hooks import Hooks
-from checkout_integration.models import Announcement, Order
+from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.protocol.user import User
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.sandbox.scenario_command import (
@@ -63,8 +63,8 @@ class KnowsAda(Hooks):
 def order_status(request: HttpRequest, order_id: str) -> JsonResponse:
     """Tell a scenario what the shop has made of an order."""
     order = Order.objects.get(order_id=order_id)
-    flows.run_deliveries()
-    granted = Announcement.objects.filter(order=order, signal="checkout_paid").exists()
+    flows.run_due()
+    granted = OutboxMessage.objects.filter(order=order, signal="checkout_paid").exists()
     return JsonResponse({"status": order.status, "goods": "granted" if granted else "none"})
 
 

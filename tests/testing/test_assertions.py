@@ -34,7 +34,7 @@ def test_a_paid_sale_is_granted_once_its_receivers_ran() -> None:
     OrderFactory(checkout=checkout)
     with pytest.raises(AssertionError, match="The receivers of checkout_paid have not run yet"):
         assert_granted(checkout)
-    flows.run_deliveries()
+    flows.run_due()
     assert_granted(checkout)
     with pytest.raises(AssertionError, match="The checkout is paid"):
         assert_not_granted(checkout)
@@ -46,7 +46,7 @@ def test_a_reversed_sale_is_taken_back_once_its_receivers_ran() -> None:
     OrderFactory(checkout=checkout, status="refunded")
     with pytest.raises(AssertionError, match="The receivers of checkout_reversed have not run yet"):
         assert_taken_back(checkout)
-    flows.run_deliveries()
+    flows.run_due()
     assert_taken_back(checkout)
 
 

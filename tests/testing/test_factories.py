@@ -59,7 +59,7 @@ def test_what_an_order_announced_waits() -> None:
     """Making rows runs no receivers."""
     order = OrderFactory()
     assert order in type(order).objects.awaiting_receivers()
-    flows.run_deliveries()
+    flows.run_due()
     assert order not in type(order).objects.awaiting_receivers()
 
 

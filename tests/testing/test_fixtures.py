@@ -11,7 +11,7 @@ import pytest
 from django.dispatch import receiver
 
 from checkout_integration import flows
-from checkout_integration.models import Announcement, Notification, Order
+from checkout_integration.models import Notification, Order, OutboxMessage
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.assertions import (
     assert_acknowledged,
@@ -151,13 +151,13 @@ class TestSandbox:
         """With ``live_server`` the shop hears of what happens, over real sockets."""
         checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
         checkout_sandbox.pay(checkout.order_id)
-        flows.run_deliveries()
+        flows.run_due()
         assert_granted(checkout)
         checkout_sandbox.refund(checkout.order_id)
-        flows.run_deliveries()
+        flows.run_due()
         assert_taken_back(checkout)
         assert granting == [checkout.reference]
-        assert Announcement.objects.filter(signal=checkout_reversed.name).count() == 1
+        assert OutboxMessage.objects.filter(signal=checkout_reversed.name).count() == 1
 
     def test_without_a_server_nobody_is_told(self, checkout_sandbox: CheckoutSandbox) -> None:
         """The list still tells what happened."""
@@ -166,7 +166,7 @@ class TestSandbox:
         assert checkout_sandbox.wait_idle()
         assert not Notification.objects.exists()
         flows.sync_transactions()
-        flows.run_deliveries()
+        flows.run_due()
         assert_granted(checkout)
 
     def test_refunds_in_parts_and_renewals(self, checkout_sandbox: CheckoutSandbox, live_server: Any) -> None:

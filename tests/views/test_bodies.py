@@ -14,7 +14,7 @@ from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse
 from pytest_django.live_server_helper import LiveServer
 
-from checkout_integration.flows.intake import LARGEST_BODY
+from checkout_integration.flows.webhook.receive import LARGEST_BODY
 from checkout_integration.models import Notification
 from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox import Sandbox

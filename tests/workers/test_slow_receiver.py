@@ -17,7 +17,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 
 from checkout_integration import dispatch
-from checkout_integration.models import Checkout, Delivery, Order
+from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.chaos.parts import Part
 from tests.flows.threads import await_true
@@ -92,7 +92,7 @@ def test_slow_receiver_delays_nobody(
     runner = "celery" if kind == "celery" else "worker"
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": runner}
     half = SLOTS // 2 * count
-    slow = Delivery.objects.filter(receiver="slow", state=Delivery.State.RUNNING)
+    slow = ReceiverRun.objects.filter(receiver="slow", state=ReceiverRun.State.RUNNING)
     others, at_once = [], []
     with workers(kind, count, redis_url, tmp_path):
         for _ in range(20):
@@ -103,7 +103,9 @@ def test_slow_receiver_delays_nobody(
             others.append(sell())
             at_once.append(slow.count())
             time.sleep(1)
-        quick = Delivery.objects.filter(receiver="quick", state=Delivery.State.DONE, order__checkout=None)
+        quick = ReceiverRun.objects.filter(
+            receiver="quick", state=ReceiverRun.State.DONE, order__checkout=None
+        )
         await_true(lambda: quick.count() == len(others))
     delays = sorted(map(delay, others))
     print(

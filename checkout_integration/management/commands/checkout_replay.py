@@ -1,4 +1,4 @@
-"""``manage.py checkout_replay``: give past events to a receiver that was connected later, or run what was parked again."""
+"""``manage.py checkout_replay``: give past events to a receiver that was connected later, or run what was failed again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.replaying import Chosen, UnknownReceiver, count_missed, parked
+from checkout_integration.flows.outbox.replay import Chosen, UnknownReceiver, count_missed, failed
 from checkout_integration.signals import SIGNALS
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     help = (
         "Gives a receiver the past events that it never had, also those for which nobody was connected. What it has had is "
-        "never given again; a success whose payment was taken back since is not run. With --parked: runs again what the "
+        "never given again; a success whose payment was taken back since is not run. With --failed: runs again what the "
         "receiver failed ten times."
     )
 
@@ -37,20 +37,20 @@ class Command(BaseCommand):
         parser.add_argument("--since", help="events recorded since this date or moment (ISO 8601)")
         parser.add_argument("--project", help="alias of a project; all projects when not given")
         parser.add_argument(
-            "--parked", action="store_true", help="its parked deliveries, instead of events it never had"
+            "--failed", action="store_true", help="its failed runs, instead of events it never had"
         )
         parser.add_argument("--dry-run", action="store_true", help="tell how many, and change nothing")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Makes deliveries due, hands over to whoever runs receivers, prints how many."""
+        """Makes runs due, hands over to whoever runs receivers, prints how many."""
         started, chosen = time.monotonic(), _chosen(options)
         try:
             count = _count(chosen, options) if options["dry_run"] else _replay(chosen, options)
         except UnknownReceiver as error:
             raise CommandError(str(error), returncode=2) from error
         would = "would be " if options["dry_run"] else ""
-        kind = "parked deliveries" if options["parked"] else "past events"
+        kind = "failed runs" if options["failed"] else "past events"
         detail = f"{count} {kind} {would}given to {chosen.receiver}"
         if options["json"]:
             seconds = round(time.monotonic() - started, 3)
@@ -61,11 +61,11 @@ class Command(BaseCommand):
 
 
 def _count(chosen: Chosen, options: dict[str, Any]) -> int:
-    return parked(chosen).count() if options["parked"] else count_missed(chosen)
+    return failed(chosen).count() if options["failed"] else count_missed(chosen)
 
 
 def _replay(chosen: Chosen, options: dict[str, Any]) -> int:
-    count = flows.run_parked_again(chosen) if options["parked"] else flows.replay(chosen)
+    count = flows.retry_failed_runs(chosen) if options["failed"] else flows.replay(chosen)
     dispatch.hand_over()
     return count
 

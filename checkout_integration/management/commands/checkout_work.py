@@ -16,10 +16,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import close_old_connections, connections
 
 from checkout_integration import flows
-from checkout_integration.flows.announcement import Ran
-from checkout_integration.flows.claims import Worker
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable
+from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable
+from checkout_integration.flows.outbox.claims import Worker
+from checkout_integration.flows.outbox.running import Ran
 from checkout_integration.management.options import between
 
 SLOTS = 4
@@ -96,8 +96,8 @@ class Command(BaseCommand):
     def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> Ran:
         """Runs what is due; a worker outlives a restart of its database, and looks again."""
         try:
-            return flows.run_deliveries(worker=worker, stopping=stopped.is_set)
-        except (Unavailable, *DATABASE_AWAY) as error:
+            return flows.run_due(worker=worker, stopping=stopped.is_set)
+        except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
             if once:
                 raise
             self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
@@ -108,7 +108,7 @@ class Command(BaseCommand):
         ok = queue.oldest_seconds <= max_age
         detail = (
             f"oldest left for {queue.oldest_seconds:.0f} s; {queue.new} new, {queue.due} due, {queue.running} running, "
-            f"{queue.waiting} waiting, {queue.parked} parked"
+            f"{queue.waiting} waiting, {queue.failed} failed"
         )
         if as_json:
             self._print_step("queue", ok, time.monotonic() - started, detail, **asdict(queue))

@@ -13,5 +13,5 @@ app = Celery("chaos")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["checkout_integration"])
 app.conf.beat_schedule = {
-    "drain": {"task": "checkout_integration.run_deliveries", "schedule": DRAIN_SECONDS},
+    "drain": {"task": "checkout_integration.run_due", "schedule": DRAIN_SECONDS},
 }

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, Final
 
 MOST_STRUCK: Final = 4
-"""Attempts after which a delivery is spared: what ends its process ten times is parked, and rightly so."""
+"""Attempts after which a run is spared: what ends its process ten times is failed, and rightly so."""
 _folder: list[Path] = []
 
 
@@ -62,12 +62,10 @@ WEB: Final = (
 )
 WORKER: Final = (
     CrashPoint(name="worker: before attempt", module=f"{_FLOWS}.claims", function="claim", before=True),
-    CrashPoint(
-        name="worker: after counter", module=f"{_FLOWS}.announcement", function="attempt", before=True
-    ),
+    CrashPoint(name="worker: after counter", module=f"{_FLOWS}.message", function="attempt", before=True),
     RECEIVER_WROTE,
     CrashPoint(name="worker: after ledger row before commit", module=f"{_FLOWS}.attempt", function="_finish"),
-    CrashPoint(name="worker: after commit", module=f"{_FLOWS}.announcement", function="attempt"),
+    CrashPoint(name="worker: after commit", module=f"{_FLOWS}.message", function="attempt"),
 )
 ALL: Final = (*WEB, *WORKER)
 
@@ -106,7 +104,7 @@ def burn(point: CrashPoint, attempts: int = 0) -> None:
 def _mined(function: Callable[..., Any], point: CrashPoint) -> Callable[..., Any]:
     @functools.wraps(function)
     def walked(*arguments: Any, **named: Any) -> Any:
-        attempts = getattr(arguments[0], "attempts", 0) if arguments else 0  # a delivery counts them
+        attempts = getattr(arguments[0], "attempts", 0) if arguments else 0  # a run counts them
         if point.before:
             burn(point, attempts)
         result = function(*arguments, **named)

@@ -19,7 +19,7 @@ HEARD = (
     "payment_cancel",
     "payment_review",
 )
-"""The other signals have no receiver here, so their announcements end without one."""
+"""The other signals have no receiver here, so their outbox_messages end without one."""
 
 
 def leave_trace(

@@ -8,8 +8,8 @@ from typing import Final
 
 from tests.chaos.names import LEASE_SECONDS, RETRY_SECONDS
 
-LEASE: Final = ("checkout_integration.flows.lease", "LEASE")
-BACK_OFF: Final = ("checkout_integration.flows.attempt", "BACK_OFF")
+LEASE: Final = ("checkout_integration.flows.outbox.lease", "LEASE")
+BACK_OFF: Final = ("checkout_integration.flows.outbox.attempt", "BACK_OFF")
 
 
 def shorten() -> None:

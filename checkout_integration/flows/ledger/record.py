@@ -15,14 +15,14 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.customers import Sighted, find_users, forget_erased
-from checkout_integration.flows.database import locked, read_committed, state_database
-from checkout_integration.flows.entry import Cause, Entry, Notice
-from checkout_integration.flows.fulfilment import Settlement, settle
+from checkout_integration.flows.database.connection import locked, read_committed, state_database
 from checkout_integration.flows.installation import installed_at
-from checkout_integration.flows.locking import load_entries, lock
-from checkout_integration.flows.reversals import absorb, keep_waiting, retarget
-from checkout_integration.flows.writing import write
+from checkout_integration.flows.ledger.customers import Sighted, find_users, forget_erased
+from checkout_integration.flows.ledger.entry import Cause, Entry, Notice
+from checkout_integration.flows.ledger.fulfilment import Settlement, settle
+from checkout_integration.flows.ledger.locking import load_entries, lock
+from checkout_integration.flows.ledger.reversals import absorb, keep_waiting, retarget
+from checkout_integration.flows.ledger.writing import write
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
 from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events

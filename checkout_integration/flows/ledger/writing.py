@@ -10,19 +10,19 @@ from django.db import connections
 from django.db.models import Exists
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.customers import ErasedMeanwhile, any_erased, standing
-from checkout_integration.flows.database import insert_once, key_of, locked, state_database
-from checkout_integration.flows.entry import Cause, Entry, Notice
-from checkout_integration.flows.fulfilment import Settlement, write_grants
-from checkout_integration.flows.inbox import told_of_orders
-from checkout_integration.flows.refunds import write_refunds
-from checkout_integration.flows.rows import Columns, columns_of, item_rows, personal_row
+from checkout_integration.flows.database.connection import insert_once, key_of, locked, state_database
+from checkout_integration.flows.ledger.customers import ErasedMeanwhile, any_erased, standing
+from checkout_integration.flows.ledger.entry import Cause, Entry, Notice
+from checkout_integration.flows.ledger.fulfilment import Settlement, write_grants
+from checkout_integration.flows.ledger.refunds import write_refunds
+from checkout_integration.flows.ledger.rows import Columns, columns_of, item_rows, personal_row
 from checkout_integration.models import (
-    Announcement,
     Checkout,
     Incident,
+    Notification,
     Order,
     OrderItem,
+    OutboxMessage,
     Transition,
 )
 from checkout_integration.policy.observation import Source
@@ -57,10 +57,10 @@ def _drop_bodies(project: Project, order_ids: Sequence[str]) -> None:
     """
     if not order_ids:
         return
-    told = told_of_orders(project.alias, order_ids)
-    free = connections[told.db].features.has_select_for_update_skip_locked
-    keys = [row.key for row in locked(told.only("key"), wait=not free).order_by("pk")]
-    told.filter(key__in=keys).update(body=None)
+    notifications = Notification.objects.using(state_database()).about_orders(project.alias, order_ids)
+    free = connections[notifications.db].features.has_select_for_update_skip_locked
+    keys = [row.key for row in locked(notifications.only("key"), wait=not free).order_by("pk")]
+    notifications.filter(key__in=keys).update(body=None)
 
 
 def _write_orders(entries: Sequence[Entry], columns: Sequence[Columns]) -> None:
@@ -186,13 +186,13 @@ def _incidents(project: Project, entry: Entry, cause: Cause) -> Iterable[Inciden
 
 def _announcements(
     project: Project, entry: Entry, transitions: dict[str, Transition], cause: Cause
-) -> Iterable[Announcement]:
+) -> Iterable[OutboxMessage]:
     transition = transitions.get(entry.order_id)
     notices = list(entry.notices)
     if transition and tells_of_change(entry):
         notices.append(Notice("order_changed", ("changed", str(transition.pk))))
     for notice in notices:
-        yield Announcement(
+        yield OutboxMessage(
             idempotency_key=signal_key(project, notice),
             signal=notice.signal,
             project=project.alias,

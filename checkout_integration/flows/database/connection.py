@@ -19,7 +19,7 @@ def state_database() -> str:
     return router.db_for_write(Order)
 
 
-def write_first() -> None:
+def acquire_write_lock() -> None:
     """Makes the open transaction a writing one where the database has no row locks. Call it before anything is read.
 
     On SQLite a transaction that has read and then wants to write is refused at once when another has written meanwhile,
@@ -41,7 +41,7 @@ def keeps_old_snapshots(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "mysql" and (level or "").lower() != "read committed"
 
 
-def begin_afresh() -> None:
+def use_read_committed_next() -> None:
     """Lets the next transaction read what others have committed, whatever level the host has set. Not inside of one."""
     connection = connections[state_database()]
     if keeps_old_snapshots(connection):
@@ -52,8 +52,8 @@ def begin_afresh() -> None:
 def read_committed() -> None:
     """Lets the open transaction read what others have committed. Call it before anything else in a transaction of our own.
 
-    That is for PostgreSQL, where `begin_afresh` would come too early. At a higher level it ends a transaction that wants to
-    change what others have changed, but not one that asks for a row which others have inserted.
+    That is for PostgreSQL, where `use_read_committed_next` would come too early. At a higher level it ends a transaction that
+    wants to change what others have changed, but not one that asks for a row which others have inserted.
     """
     connection = connections[state_database()]
     if connection.vendor != "postgresql" or len(connection.atomic_blocks) > 1:

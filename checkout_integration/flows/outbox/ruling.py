@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from checkout_integration.flows.database import insert_once, key_of, state_database
-from checkout_integration.models import Announcement, Delivery, Grant, Incident, Order
+from checkout_integration.flows.database.connection import insert_once, key_of, state_database
+from checkout_integration.models import Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
 from checkout_integration.policy.verdict import Reason
 from checkout_integration.signals import checkout_paid, checkout_reversed
@@ -24,30 +24,30 @@ class Ruling(Enum):
     RECEIVERS_RENAMED = auto()
 
 
-def ruling_on(delivery: Delivery) -> Ruling:
+def ruling_on(run: ReceiverRun) -> Ruling:
     """Return whether a claimed run is to be run; the grant is read anew."""
-    announcement = delivery.announcement
-    if announcement.grant_id is None:
+    message = run.message
+    if message.grant_id is None:
         return Ruling.RUN
     # RACE: before the grant is read, so that whoever is not seen here has noted on it what they granted.
-    if announcement.signal == checkout_reversed.name and _is_being_granted(announcement.grant_id):
+    if message.signal == checkout_reversed.name and _is_being_granted(message.grant_id):
         return Ruling.WAIT
-    grant = Grant.objects.using(state_database()).get(pk=announcement.grant_id)
-    announcement.grant = grant
-    if announcement.signal == checkout_paid.name:
+    grant = Grant.objects.using(state_database()).get(pk=message.grant_id)
+    message.grant = grant
+    if message.signal == checkout_paid.name:
         return Ruling.RUN if grant.state == Grant.State.OPEN else Ruling.SUPERSEDED
-    return _ruling_on_reversal(delivery, grant)
+    return _ruling_on_reversal(run, grant)
 
 
 def _is_being_granted(grant_id: int) -> bool:
     """Return whether a receiver of ``checkout_paid`` runs for a grant. None begins once the grant is closed."""
-    running = Delivery.objects.using(state_database()).filter(state=Delivery.State.RUNNING)
-    return running.filter(announcement__grant=grant_id, announcement__signal=checkout_paid.name).exists()
+    running = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.RUNNING)
+    return running.filter(message__grant=grant_id, message__signal=checkout_paid.name).exists()
 
 
-def _ruling_on_reversal(delivery: Delivery, grant: Grant) -> Ruling:
+def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
     connected = checkout_paid.connected(sender=Order)
-    undoing = checkout_reversed.undoing(delivery.receiver, connected)
+    undoing = checkout_reversed.undoing(run.receiver, connected)
     outcome = undo(
         GrantedBy(begun=frozenset(grant.begun), completed=frozenset(grant.completed)),
         undoing.names,
@@ -61,26 +61,26 @@ def _ruling_on_reversal(delivery: Delivery, grant: Grant) -> Ruling:
     }[outcome]
 
 
-def ask_staff_to_undo(delivery: Delivery) -> None:
+def ask_staff_to_undo(run: ReceiverRun) -> None:
     """Ask for a review: goods were granted by receivers that are not known any more. Inside the caller's transaction."""
-    announcement, reason = delivery.announcement, Reason.RECEIVERS_RENAMED
-    order = announcement.order
+    message, reason = run.message, Reason.RECEIVERS_RENAMED
+    order = message.order
     assert order is not None  # of a grant
-    words = (announcement.project, "review", order.order_id, reason)
-    review = Announcement(
+    words = (message.project, "review", order.order_id, reason)
+    review = OutboxMessage(
         idempotency_key=key_of(*words),
         signal="payment_review",
-        project=announcement.project,
+        project=message.project,
         order=order,
-        checkout=announcement.checkout,
-        arguments={**announcement.arguments, "reason": reason},
+        checkout=message.checkout,
+        arguments={**message.arguments, "reason": reason},
     )
     incident = Incident(
-        key=key_of("order", announcement.project, order.order_id, f"review:{reason}"),
+        key=key_of("order", message.project, order.order_id, f"review:{reason}"),
         kind=f"review:{reason}",
-        project=announcement.project,
+        project=message.project,
         order=order,
-        detail=delivery.receiver,
+        detail=run.receiver,
     )
     insert_once([review], "idempotency_key")
     insert_once([incident], "key")

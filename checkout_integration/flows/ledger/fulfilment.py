@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from django.db.models import Q
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import key_of, locked, state_database
-from checkout_integration.flows.entry import Entry, Notice, verdict_of
-from checkout_integration.flows.rows import state_of
+from checkout_integration.flows.database.connection import key_of, locked, state_database
+from checkout_integration.flows.ledger.entry import Entry, Notice, verdict_of
+from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import Checkout, Grant, Order
 from checkout_integration.policy.fulfilment import (
     Fulfilment,

@@ -11,10 +11,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_once, key_of, locked, state_database
-from checkout_integration.flows.entry import Entry
-from checkout_integration.flows.failure import place_of
-from checkout_integration.flows.repeating import DATABASE_AWAY
+from checkout_integration.flows.database.connection import insert_once, key_of, locked, state_database
+from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS
+from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, CheckoutUser
@@ -217,8 +217,8 @@ def _account_by_hook(project: Project, user: User) -> Any:
         with transaction.atomic(using=state_database()):  # what the hook breaks is undone
             account = load_hooks(project.hooks).find_user(user)
             return account.pk if account is not None else None
-    except DATABASE_AWAY:
+    except TRANSIENT_DATABASE_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001  # whatever the hook raises
-        logger.error("Hooks.find_user failed, so the customer has no account: %s", place_of(error))
+        logger.error("Hooks.find_user failed, so the customer has no account: %s", error_location(error))
         return None

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from django.db import connections
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.failure import place_of
+from checkout_integration.flows.log_safety import error_location
 from checkout_integration.hooks import Hooks, Refusal, Validator, load_hooks
 from checkout_integration.models import ValidationDecision
 from checkout_integration.protocol.user import User
@@ -73,7 +73,7 @@ def _ask_in_turn(project: Project, user: User) -> Outcome:
             if answer is not True:
                 return Outcome(refusal=answer if isinstance(answer, Refusal) else Refusal())
     except Exception as error:  # noqa: BLE001  # whatever the hook raises, the customer is refused
-        place = place_of(error)
+        place = error_location(error)
         logger.error("A validator failed, so the customer is refused: %s", place)
         return Outcome(refusal=Refusal(message=NOT_CHECKED), decided_by=DecidedBy.FAILURE, failure=place)
     return Outcome(refusal=None if validators else Refusal(message=NOT_CHECKED))

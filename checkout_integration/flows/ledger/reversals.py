@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_once, key_of, state_database
-from checkout_integration.flows.entry import Entry
+from checkout_integration.flows.database.connection import insert_once, key_of, state_database
+from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source

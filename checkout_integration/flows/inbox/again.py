@@ -12,19 +12,25 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import inbox, ledger
-from checkout_integration.flows.changes import OrderChange, changes_of
-from checkout_integration.flows.database import locked, read_committed, state_database, write_first
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.failure import place_of
-from checkout_integration.flows.inbox import WAITING
-from checkout_integration.flows.reading import (
+from checkout_integration.flows.database.connection import (
+    acquire_write_lock,
+    locked,
+    read_committed,
+    state_database,
+)
+from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
+from checkout_integration.flows.inbox import store as inbox
+from checkout_integration.flows.inbox.reading import (
     PAYMENT_EVENTS,
     observation_of,
     quarantine_reason,
     read_notification,
 )
-from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
+from checkout_integration.flows.inbox.store import WAITING
+from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.log_safety import error_location
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol import notification as documents
@@ -107,7 +113,7 @@ def apply_notification(notification: Notification, *, staff: AbstractBaseUser | 
 
     def apply() -> Application:
         with transaction.atomic(using=state_database()):
-            write_first()
+            acquire_write_lock()
             row = _waiting(notification.key)
             application = _applied(project, row, staff=staff, writes=True)
             _store(row, application, staff)
@@ -115,7 +121,7 @@ def apply_notification(notification: Notification, *, staff: AbstractBaseUser | 
 
     application = _or_failure(notification, apply)
     if application.state == State.FAILED:
-        repeated(lambda: _store_failure(notification, application.reason))
+        with_retries(lambda: _store_failure(notification, application.reason))
     return application
 
 
@@ -139,10 +145,10 @@ def _waiting(key: str) -> Notification:
 def _or_failure(notification: Notification, work: Callable[[], Application]) -> Application:
     """Return the application; one that failed where our own code, or the shop's, raised something."""
     try:
-        return repeated(work)
+        return with_retries(work)
     except NotApplicable:
         raise
-    except DATABASE_AWAY:
+    except TRANSIENT_DATABASE_ERRORS:
         raise  # not our rules
     except Unavailable as unavailable:
         # An IntegrityError that repeats itself is no race: something breaks a constraint each time.
@@ -154,7 +160,7 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
 
 
 def _failed(notification: Notification, error: BaseException) -> Application:
-    place = place_of(error)
+    place = error_location(error)
     logger.error("Notification %s could not be applied: %s", notification.key, place)
     return Application(state=State.FAILED, reason=place)
 
@@ -200,7 +206,7 @@ def _store(row: Notification, application: Application, staff: AbstractBaseUser 
 
 def _store_failure(notification: Notification, place: str) -> None:
     with transaction.atomic(using=state_database()):
-        write_first()
+        acquire_write_lock()
         row = Notification.objects.using(state_database()).get(key=notification.key)
         if row.state in WAITING:
             inbox.mark_failed(row, place)

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.entry import Entry
-from checkout_integration.flows.ledger import Batch
-from checkout_integration.flows.writing import incident_key, incidents_of, signal_key, tells_of_change
-from checkout_integration.models import Announcement, Incident
+from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.record import Batch
+from checkout_integration.flows.ledger.writing import incident_key, incidents_of, signal_key, tells_of_change
+from checkout_integration.models import Incident, OutboxMessage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def _checkout_statuses(batch: Batch, entry: Entry) -> tuple[str, str]:
 
 def _new_signals(project: Project, entry: Entry) -> tuple[str, ...]:
     names = {signal_key(project, notice): notice.signal for notice in entry.notices}
-    sent = Announcement.objects.using(state_database()).filter(idempotency_key__in=list(names))
+    sent = OutboxMessage.objects.using(state_database()).filter(idempotency_key__in=list(names))
     known = set(sent.values_list("idempotency_key", flat=True)) if names else set()
     changed = ["order_changed"] if tells_of_change(entry) else []
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_once, key_of, read_committed, state_database
+from checkout_integration.flows.database.connection import insert_once, key_of, read_committed, state_database
 from checkout_integration.flows.tombstone import names_erased
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
-from checkout_integration.protocol.vocabulary import Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +102,6 @@ def count_repetition(row: Notification) -> None:
     """Count one more receipt of a notification that is stored. Nothing else of its row changes."""
     stored = Notification.objects.using(state_database()).filter(key=row.key)
     stored.update(receipts=F("receipts") + 1, last_received_at=row.received_at, delivery_try=row.delivery_try)
-
-
-def told_of_orders(project: str, order_ids: Sequence[str]) -> QuerySet[Notification]:
-    """The notifications of these orders; the object of a user.validate is a customer, whose id may be the same."""
-    told = Notification.objects.using(state_database()).filter(project=project, object_id__in=order_ids)
-    return told.exclude(event=Event.USER_VALIDATE)
 
 
 def drop_body(row: Notification) -> None:

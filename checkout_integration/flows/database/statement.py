@@ -21,7 +21,7 @@ from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database.connection import state_database
 from checkout_integration.models.columns import InstantField
 
 Told = TypeVar("Told")

@@ -32,7 +32,7 @@ class Place(NamedTuple):
         return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return the exception's class and where it was raised, for instance ``KeyError in grant (shop/receivers.py:12)``."""
     place = _innermost_of_the_shop(_places(error))
     if place is None:

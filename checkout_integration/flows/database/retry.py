@@ -16,7 +16,7 @@ from django.db import (
     connections,
 )
 
-from checkout_integration.flows.database import begin_afresh, state_database
+from checkout_integration.flows.database.connection import state_database, use_read_committed_next
 
 Result = TypeVar("Result")
 MOST_TRIES = 3
@@ -25,7 +25,7 @@ MOST_DEADLOCKS = 10
 LONGEST_PAUSE = 0.05
 DEADLOCKS = frozenset({"40001", "40P01", 1213})
 """Codes of PostgreSQL, and of MySQL and MariaDB."""
-DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
+TRANSIENT_DATABASE_ERRORS = (OperationalError, InterfaceError, InternalError)
 """Never our own rules failing. PostgreSQL says InternalError on a node that a failover has made read-only (A.7)."""
 
 
@@ -33,7 +33,7 @@ class Unavailable(DatabaseError):
     """The database did not take the transaction, however often it was tried; to callers an error of Django's own family."""
 
 
-def repeated(work: Callable[[], Result]) -> Result:
+def with_retries(work: Callable[[], Result]) -> Result:
     """The result of ``work``, which opens its own transaction and can be run again as a whole.
 
     An ``IntegrityError`` here means that another transaction inserted the same row first; an ``OperationalError`` a deadlock
@@ -44,9 +44,9 @@ def repeated(work: Callable[[], Result]) -> Result:
     while True:
         try:
             if not connection.in_atomic_block:
-                begin_afresh()
+                use_read_committed_next()
             return work()
-        except (IntegrityError, *DATABASE_AWAY) as error:
+        except (IntegrityError, *TRANSIENT_DATABASE_ERRORS) as error:
             if connection.in_atomic_block:
                 raise  # a transaction of the caller's is broken now; only the caller can repeat it
             if isinstance(error, InternalError):

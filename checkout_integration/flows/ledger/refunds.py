@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_once, key_of, state_database
-from checkout_integration.flows.entry import Entry
+from checkout_integration.flows.database.connection import insert_once, key_of, state_database
+from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.models import Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation

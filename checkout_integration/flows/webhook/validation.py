@@ -10,22 +10,22 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows import inbox
-from checkout_integration.flows.answer import ACKNOWLEDGED, Answer
-from checkout_integration.flows.customers import (
+from checkout_integration.flows.database.connection import acquire_write_lock, key_of, state_database
+from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.inbox import store as inbox
+from checkout_integration.flows.inbox.store import Verified
+from checkout_integration.flows.ledger.customers import (
     account_before_order,
     find_or_create,
     identity_of,
     is_recorded,
     named,
 )
-from checkout_integration.flows.database import key_of, state_database, write_first
-from checkout_integration.flows.inbox import Verified
-from checkout_integration.flows.repeating import repeated
 from checkout_integration.flows.tombstone import request_hashes
-from checkout_integration.flows.validators import Outcome, ask_validators
+from checkout_integration.flows.webhook.response import ACKNOWLEDGED, Answer
+from checkout_integration.flows.webhook.validators import Outcome, ask_validators
 from checkout_integration.hooks import Refusal
-from checkout_integration.models import Announcement, CheckoutUser, Notification, ValidationDecision
+from checkout_integration.models import CheckoutUser, Notification, OutboxMessage, ValidationDecision
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.validated import merge_validated
 from checkout_integration.protocol import notification as documents
@@ -39,7 +39,7 @@ def answer(
     user: User,
     state: Notification.State = Notification.State.APPLIED,
 ) -> Answer:
-    """Ask the shop's validators, outside any transaction; store notification, decision and announcement together.
+    """Ask the shop's validators, outside any transaction; store notification, decision and message together.
 
     There is one decision for each distinct body: an exact repetition gets the recorded answer, and nobody is asked.
 
@@ -51,7 +51,7 @@ def answer(
     row = inbox.row_of(verified, told)
     row.state = state
     hashes = request_hashes(row.key, verified.body)
-    decision = repeated(lambda: _repeat(row, hashes))
+    decision = with_retries(lambda: _repeat(row, hashes))
     if decision is None:
         decision = _decide(verified, row, told, user, hashes)
     return _as_answer(verified.project, decision)
@@ -99,10 +99,10 @@ def _decide(
 
     def store() -> ValidationDecision:
         with transaction.atomic(using=state_database()):
-            write_first()
+            acquire_write_lock()
             return _store(row, decision, hashes, find_customer(), told)
 
-    return repeated(store)
+    return with_retries(store)
 
 
 def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
@@ -151,7 +151,7 @@ def _announce(decision: ValidationDecision) -> None:
         "approved": decision.approved,
         "source": "notification",
     }
-    Announcement.objects.using(state_database()).create(
+    OutboxMessage.objects.using(state_database()).create(
         idempotency_key=key_of(decision.project, "validated", decision.pk),
         signal="user_validated",
         project=decision.project,

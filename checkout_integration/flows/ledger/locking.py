@@ -21,12 +21,12 @@ from django.db.models import Exists, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.customers import Sighted, identity_of
-from checkout_integration.flows.database import locked, state_database
-from checkout_integration.flows.entry import Entry, verdict_of
-from checkout_integration.flows.reversals import waiting_for
-from checkout_integration.flows.rows import state_of
-from checkout_integration.flows.statement import ask
+from checkout_integration.flows.database.connection import locked, state_database
+from checkout_integration.flows.database.statement import ask
+from checkout_integration.flows.ledger.customers import Sighted, identity_of
+from checkout_integration.flows.ledger.entry import Entry, verdict_of
+from checkout_integration.flows.ledger.reversals import waiting_for
+from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.models import Checkout, CheckoutUser, Order
 from checkout_integration.policy.binding import bind, reference_of

@@ -12,8 +12,22 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from checkout_integration.conf import Project
-from checkout_integration.flows import inbox, validation
-from checkout_integration.flows.answer import (
+from checkout_integration.flows.database.connection import read_committed, state_database
+from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
+from checkout_integration.flows.inbox import store as inbox
+from checkout_integration.flows.inbox.reading import (
+    PAYMENT_EVENTS,
+    observation_of,
+    quarantine_reason,
+    read_notification,
+)
+from checkout_integration.flows.inbox.store import Keeping, Verified
+from checkout_integration.flows.installation import ensure_installed
+from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.log_safety import error_location
+from checkout_integration.flows.webhook import validation
+from checkout_integration.flows.webhook.response import (
     ACKNOWLEDGED,
     NOT_JSON,
     UNAVAILABLE,
@@ -21,19 +35,6 @@ from checkout_integration.flows.answer import (
     UNSIGNED,
     Answer,
 )
-from checkout_integration.flows.database import read_committed, state_database
-from checkout_integration.flows.entry import Cause
-from checkout_integration.flows.failure import place_of
-from checkout_integration.flows.inbox import Keeping, Verified
-from checkout_integration.flows.installation import ensure_installed
-from checkout_integration.flows.ledger import record
-from checkout_integration.flows.reading import (
-    PAYMENT_EVENTS,
-    observation_of,
-    quarantine_reason,
-    read_notification,
-)
-from checkout_integration.flows.repeating import DATABASE_AWAY, Unavailable, repeated
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol import notification as documents
@@ -68,14 +69,14 @@ def receive(project: Project, delivered: Delivered) -> Answer:
     try:
         verified = _verified(project, delivered, body)
     except Exception as error:  # noqa: BLE001  # a setting's callable may raise anything
-        logger.error("The secrets of project %s cannot be read: %s", project.alias, place_of(error))
+        logger.error("The secrets of project %s cannot be read: %s", project.alias, error_location(error))
         return UNAVAILABLE
     if verified is None:
         return UNSIGNED
     try:
         ensure_installed(project)
         return _take(verified)
-    except (Unavailable, *DATABASE_AWAY) as error:
+    except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
         logger.error("A notification could not be stored (%s); it was answered 503.", type(error).__name__)
         return UNAVAILABLE
 
@@ -100,7 +101,7 @@ def _take(verified: Verified) -> Answer:
         return NOT_JSON
     except (JsonRefused, documents.MalformedNotification) as error:
         reason = str(error)  # ours: it names the rule, never the content
-        repeated(lambda: inbox.keep_unreadable(verified, reason))
+        with_retries(lambda: inbox.keep_unreadable(verified, reason))
         return ACKNOWLEDGED
     if told.event == Event.USER_VALIDATE:
         return validation.answer(verified, told, told.user())
@@ -108,13 +109,13 @@ def _take(verified: Verified) -> Answer:
     if testing_case:
         return _answer_test(verified, told, testing_case)
     try:
-        repeated(lambda: _store_and_apply(verified, told))
+        with_retries(lambda: _store_and_apply(verified, told))
     except (Unavailable, IntegrityError) as error:  # the latter inside a transaction of a test's
         failure = error.__cause__ if isinstance(error, Unavailable) else error
         if not isinstance(failure, IntegrityError):
             raise
         # No race is lost three times over: something of ours breaks a constraint, and would for 48 h of retries.
-        repeated(lambda: _store_and_apply(verified, told, races=False))
+        with_retries(lambda: _store_and_apply(verified, told, races=False))
     return ACKNOWLEDGED
 
 
@@ -131,7 +132,7 @@ def _answer_test(verified: Verified, told: documents.Notification, testing_case:
             if inbox.keep(row) is Keeping.NEW:
                 inbox.withhold(row)
 
-    repeated(store)
+    with_retries(store)
     return ACKNOWLEDGED
 
 
@@ -160,8 +161,8 @@ def _store_and_apply(verified: Verified, told: documents.Notification, *, races:
                 _apply(verified.project, row, told, order, likely_bound=likely_bound)
             if kept is Keeping.RETRIED:
                 inbox.resolve_incidents(row)
-    except DATABASE_AWAY:
-        raise  # not our rules: the whole transaction is repeated
+    except TRANSIENT_DATABASE_ERRORS:
+        raise  # not our rules: the whole transaction is with_retries
     except Exception as error:
         if races and isinstance(error, IntegrityError):
             raise
@@ -196,7 +197,7 @@ def _keep_unapplied(row: Notification, error: Exception) -> None:
 
     A transaction of its own, since the one that applied it was rolled back together with the row.
     """
-    place = place_of(error)
+    place = error_location(error)
     logger.error("Notification %s could not be applied: %s", row.key, place)
     with transaction.atomic(using=state_database()):
         read_committed()

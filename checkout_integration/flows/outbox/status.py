@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from django.db.models import Min
 
-from checkout_integration.flows.claims import ready
-from checkout_integration.flows.database import state_database
-from checkout_integration.models import Announcement, Delivery
+from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.outbox.claims import ready
+from checkout_integration.models import OutboxMessage, ReceiverRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,37 +17,37 @@ class QueueState:
     """What waits to be run, and for how long the oldest of it has waited."""
 
     new: int
-    """Announcements that nobody has handed to receivers yet."""
+    """Outbox messages that nobody has handed to receivers yet."""
     due: int
-    """Deliveries that could run now."""
+    """Receiver runs that could run now."""
     waiting: int
-    """Deliveries that failed and wait for their next attempt, or are held back by one that does."""
+    """Receiver runs that failed and wait for their next attempt, or are held back by one that does."""
     running: int
-    parked: int
-    """Deliveries that were given up after ten attempts; staff can run them again."""
+    failed: int
+    """Receiver runs that were given up after ten attempts; staff can run them again."""
     oldest_seconds: float
-    """For how long the oldest announcement or delivery that could run has been left; 0 when there is none."""
+    """For how long the oldest message or run that could run has been left; 0 when there is none."""
 
 
 def queue_state() -> QueueState:
     """The queue now. Of what waits for its next attempt only the number counts, never the age: nobody has left it behind."""
     now = datetime.now(UTC)
-    announced = Announcement.objects.using(state_database()).filter(state=Announcement.State.NEW)
-    deliveries = Delivery.objects.using(state_database())
+    announced = OutboxMessage.objects.using(state_database()).filter(state=OutboxMessage.State.NEW)
+    runs = ReceiverRun.objects.using(state_database())
     could_run = abandoned = 0
     since = [announced.aggregate(oldest=Min("recorded_at"))["oldest"]]
     for window in ready():
         could_run += len(window)
-        abandoned += sum(each.state == Delivery.State.RUNNING for each in window)
+        abandoned += sum(each.state == ReceiverRun.State.RUNNING for each in window)
         since += [each.due_at for each in window[:1]]
-    unfinished = deliveries.filter(state=Delivery.State.DUE).count()
-    running = deliveries.filter(state=Delivery.State.RUNNING).count() - abandoned
+    unfinished = runs.filter(state=ReceiverRun.State.DUE).count()
+    running = runs.filter(state=ReceiverRun.State.RUNNING).count() - abandoned
     return QueueState(
         new=announced.count(),
         due=could_run,
         waiting=unfinished - (could_run - abandoned),
         running=running,
-        parked=deliveries.filter(state=Delivery.State.PARKED).count(),
+        failed=runs.filter(state=ReceiverRun.State.FAILED).count(),
         oldest_seconds=_age(since, now),
     )
 

@@ -1,0 +1,1 @@
+"""Transactions, retries, and what differs per database."""

@@ -1,0 +1,1 @@
+"""Apply stored notifications."""

@@ -1,0 +1,1 @@
+"""From signals to receivers: fan out, claim, run, retry, replay, status."""

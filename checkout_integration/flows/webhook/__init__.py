@@ -1,0 +1,1 @@
+"""Accept one notification; answer user.validate."""
