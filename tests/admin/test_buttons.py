@@ -223,7 +223,9 @@ def test_a_parked_receiver_runs_again(client: Client, failed: ReceiverRun) -> No
 def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> None:
     """Not even from an old page."""
     run = rows.make_run(rows.make_order(), state="done")
-    answer = admin_client.post(page_address("receiverrun", run).replace("/change/", "/run-again/"), follow=True)
+    answer = admin_client.post(
+        page_address("receiverrun", run).replace("/change/", "/run-again/"), follow=True
+    )
     assert "This cannot be done now" in answer.content.decode()
     assert ReceiverRun.objects.get().state == "done"
 
@@ -231,7 +233,9 @@ def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> Non
 def test_running_again_needs_its_permission(client: Client, failed: ReceiverRun) -> None:
     """To view runs is not enough."""
     client.force_login(rows.make_staff("view_receiverrun"))
-    assert client.post(page_address("receiverrun", failed).replace("/change/", "/run-again/")).status_code == 403
+    assert (
+        client.post(page_address("receiverrun", failed).replace("/change/", "/run-again/")).status_code == 403
+    )
     assert ReceiverRun.objects.get(pk=failed.pk).state == "failed"
 
 
@@ -239,4 +243,6 @@ def test_running_again_needs_its_permission(client: Client, failed: ReceiverRun)
 def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, state: str) -> None:
     """It runs by itself, or would grant twice."""
     run = rows.make_run(rows.make_order(), state=state, finished_at=None)
-    assert "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).content.decode()
+    assert (
+        "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).content.decode()
+    )
