@@ -13,7 +13,7 @@ from django.db import transaction
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database.connection import acquire_write_lock, locked, state_database
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
 from checkout_integration.flows.ledger.entry import Cause, Entry
 from checkout_integration.models import Checkout, Incident, Order

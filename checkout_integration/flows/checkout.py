@@ -24,7 +24,7 @@ from checkout_integration.flows.database.retry import Unavailable, with_retries
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger.customers import identity_here, named
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.terms import Account, Terms, sent_metadata
 from checkout_integration.models import Checkout

@@ -12,7 +12,7 @@ from django.db.models import Q
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database.connection import acquire_write_lock, read_committed, state_database
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
 from checkout_integration.flows.ledger.entry import Cause
 from checkout_integration.flows.ledger.fulfilment import note_receiver

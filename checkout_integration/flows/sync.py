@@ -21,7 +21,7 @@ from checkout_integration.flows.database.connection import (
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.ledger.entry import Cause, Entry
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.support import observations_of, read_at

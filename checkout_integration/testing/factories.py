@@ -13,7 +13,7 @@ from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.flows.webhook.receive import Delivered, receive
 from checkout_integration.models import Checkout, Notification, Order
 from checkout_integration.policy.observation import Observation, Source

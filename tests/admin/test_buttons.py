@@ -18,7 +18,7 @@ from checkout_integration.admin.buttons import Refused
 from checkout_integration.admin.order_buttons import ACCEPT
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger.entry import Cause, Entry
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source

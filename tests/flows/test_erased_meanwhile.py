@@ -17,7 +17,7 @@ from checkout_integration.flows import erasing
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.inbox import store as inbox
 from checkout_integration.flows.ledger import customers
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.flows.webhook import receive as intake
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order

@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
 from checkout_integration.flows import erasing
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.models import (
     Incident,
     Installation,

@@ -50,7 +50,7 @@ def _others_write(monkeypatch: pytest.MonkeyPatch) -> None:
         in_background(write).join()
         return load_entries(*arguments)
 
-    monkeypatch.setattr("checkout_integration.flows.ledger.record.load_entries", load_later)
+    monkeypatch.setattr("checkout_integration.flows.ledger.recording.load_entries", load_later)
 
 
 def paid(sandbox: Sandbox) -> Checkout:

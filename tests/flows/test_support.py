@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.models import Incident, Order, ReceiverRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid

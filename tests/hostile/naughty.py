@@ -9,7 +9,7 @@ from typing import Any
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.notification import Notification, parse_notification

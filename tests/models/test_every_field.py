@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.models import Order
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import order as documents

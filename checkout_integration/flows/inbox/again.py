@@ -27,7 +27,7 @@ from checkout_integration.flows.inbox.reading import (
     read_notification,
 )
 from checkout_integration.flows.inbox.store import WAITING
-from checkout_integration.flows.ledger import record as ledger
+from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
 from checkout_integration.flows.ledger.entry import Cause
 from checkout_integration.flows.log_safety import error_location

@@ -8,7 +8,7 @@ from typing import Any
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import state_database
 from checkout_integration.flows.ledger.entry import Entry
-from checkout_integration.flows.ledger.record import Batch
+from checkout_integration.flows.ledger.recording import Batch
 from checkout_integration.flows.ledger.writing import incident_key, incidents_of, signal_key, tells_of_change
 from checkout_integration.models import Incident, OutboxMessage
 

@@ -24,7 +24,7 @@ from checkout_integration.flows.inbox.reading import (
 from checkout_integration.flows.inbox.store import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.record import record
+from checkout_integration.flows.ledger.recording import record
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.webhook import validation
 from checkout_integration.flows.webhook.response import (
