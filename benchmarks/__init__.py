@@ -1,1 +1,1 @@
-"""Measured claims, as ratios within one run: absolute figures depend on the machine."""
+"""The measured goals, as ratios within one run: absolute figures depend on the machine. See docs/benchmarks.md."""

@@ -1,0 +1,67 @@
+"""How much is measured at a time, and the figures that processor time gives."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks import cpu
+
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much is measured at a time.
+
+    Over HTTP as many requests as take so many `seconds`, within two bounds; in process so many payments one by one, or in
+    batches.
+    """
+
+    seconds: float = 3.0
+    least: int = 60
+    most: int = 5_000
+    alone: int = 100
+    batched: int = 500
+
+    def requests(self, rate: float) -> int:
+        """Return how many requests to send to what answers so many a second."""
+        return max(self.least, min(self.most, round(rate * self.seconds)))
+
+
+QUICK = Effort(seconds=0.0, least=16, alone=3, batched=20)
+
+
+def costs(python: float, database: float | None, count: int) -> dict[str, float]:
+    """Return microseconds each of Python and, where it can be seen, of the database and of both."""
+    figures: dict[str, float] = {"python": python / count * MICROSECONDS}
+    if database is not None:
+        figures["database"] = database / count * MICROSECONDS
+        figures["total"] = figures["python"] + figures["database"]
+    return figures
+
+
+class DatabaseClock:
+    """Processor time of the database since this was made."""
+
+    def __init__(self) -> None:
+        self._processes = cpu.database_processes()
+        self._before = cpu.read(self._processes or ())
+
+    def seconds(self) -> float | None:
+        """Return it, None where the server's processes cannot be seen."""
+        processes = cpu.database_processes()
+        if self._processes is None or processes is None:
+            return None
+        return cpu.spent(self._before, cpu.read(processes))
+
+
+def timed(work: Callable[[], object], count: int) -> dict[str, float]:
+    """Return what it costs this process and the database to do a work that handles so many."""
+    gc.collect()
+    database, begun = DatabaseClock(), time.process_time()
+    work()
+    python = time.process_time() - begun
+    return costs(python, database.seconds(), count)
