@@ -9,12 +9,12 @@ import shutil
 import sys
 from pathlib import Path
 
-PARTS = ("tests", "example_project", "docs")
+PARTS = ("tests", "example_project", "benchmarks", "docs")
 FILES = ("pyproject.toml", "README.md", "SECURITY.md")
 
 
 def main() -> None:
-    """Replace TARGET's copies of the tests, the example project, the pages and pytest's configuration."""
+    """Replace TARGET's copies of the tests, the example project, the benchmarks, the pages and pytest's configuration."""
     repository, target = Path(sys.argv[1]), Path(sys.argv[2])
     for part in PARTS:
         shutil.rmtree(target / part, ignore_errors=True)

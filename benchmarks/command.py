@@ -11,10 +11,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from benchmarks import goals, report
-from benchmarks.figures import QUICK, Effort
 from benchmarks.goals import MEASURED, Figures, Outcome, Round, judge
 from benchmarks.options import Options, parse
-from benchmarks.processes import DATABASE, SETTINGS, STUB, gunicorn, stub
 from benchmarks.product import NotMeasured
 
 Measurement = Callable[[], Figures]
@@ -27,7 +25,7 @@ def run(options: Options) -> int:
     with ExitStack() as stack:
         _set_up(options, stack)
         names = list(dict.fromkeys(name for word in options.words for name in MEASURED[word]))
-        available = _measurements(QUICK if options.quick else Effort(), stack)
+        available = _measurements(options, stack)
         rounds, reasons = measure({name: available[name] for name in names}, options.rounds)
         where = report.Where.here(options, load)
     outcomes = judge(rounds, options.words)
@@ -73,6 +71,8 @@ def measure(measurements: Mapping[str, Measurement], rounds: int) -> tuple[list[
 
 def _set_up(options: Options, stack: ExitStack) -> None:
     """Load the site in this process, on a database of its own that goes with the run."""
+    from benchmarks.processes import SETTINGS, STUB, stub
+
     os.environ[SETTINGS] = "benchmarks.site.settings"
     os.environ["CHECKOUT_TEST_DATABASE"] = options.database
     os.environ[STUB] = stack.enter_context(stub())
@@ -94,6 +94,8 @@ def _set_up(options: Options, stack: ExitStack) -> None:
 def _database() -> Iterator[None]:
     from django.db import connection
 
+    from benchmarks.processes import DATABASE
+
     name = str(connection.settings_dict["NAME"])
     try:
         os.environ[DATABASE] = connection.creation.create_test_db(
@@ -104,12 +106,15 @@ def _database() -> Iterator[None]:
         connection.creation.destroy_test_db(name, verbosity=0)
 
 
-def _measurements(effort: Effort, stack: ExitStack) -> dict[str, Measurement]:
+def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
     from benchmarks import payments, peer, product
+    from benchmarks.figures import QUICK, Effort
     from benchmarks.in_process import InProcess
     from benchmarks.over_http import Burst, whole_chain
+    from benchmarks.processes import gunicorn
     from benchmarks.reading import slowest
 
+    effort = QUICK if options.quick else Effort()
     web, alone = (stack.enter_context(gunicorn(runner)) for runner in ("worker", "request"))
     payment, stored = payments.of_new_checkouts, product.stored
     accept = Burst(web, payment, effort, done=stored)

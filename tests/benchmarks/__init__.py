@@ -1,0 +1,1 @@
+"""Tests of the command that measures the app beside its peer."""
