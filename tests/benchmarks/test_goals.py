@@ -45,7 +45,7 @@ def test_each_ratio_is_of_one_round() -> None:
 def test_the_median_of_the_ratios_is_claimed() -> None:
     """Not the ratio of the medians, which mixes rounds."""
     outcome = Outcome(
-        goal=FASTER, ratios=tuple(FASTER.ratios([rates(10, 10), rates(90, 30), rates(100, 20)]))
+        goal=FASTER, ratios=tuple(FASTER.ratios([rates(10, 10), rates(90, 30), rates(200, 20)]))
     )
     assert outcome.median == 3
 
