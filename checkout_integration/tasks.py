@@ -12,7 +12,7 @@ from celery.signals import worker_init
 from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
-from checkout_integration.flows.outbox.claims import Worker
+from checkout_integration.flows.outbox import Worker
 from checkout_integration.models import SyncRun
 
 logger = logging.getLogger("checkout_integration.tasks")

@@ -14,7 +14,7 @@ from celery import Celery
 from celery.contrib.testing.worker import start_worker
 
 from checkout_integration import dispatch, tasks
-from checkout_integration.flows.outbox.claims import Worker
+from checkout_integration.flows.outbox import Worker
 from checkout_integration.models import OutboxMessage, ReceiverRun
 from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver

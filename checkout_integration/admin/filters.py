@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.words import Word
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.outbox.lines import UNFINISHED
 from checkout_integration.models import ReceiverRun
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class ReceiversFilter(ChoiceFilter):
         return {
             "waiting": (
                 _("waiting or running"),
-                _delivered(state__in=(ReceiverRun.State.DUE, ReceiverRun.State.RUNNING)),
+                _delivered(state__in=UNFINISHED),
             ),
             "failing": (
                 _("failing, tried again later"),
@@ -142,4 +143,9 @@ class ReceiversFilter(ChoiceFilter):
 
 def _delivered(**condition: Any) -> Callable[[], Q]:
     """Orders with such a run: found by the state's index, which few rows carry."""
-    return lambda: Q(pk__in=ReceiverRun.objects.filter(**condition, order__isnull=False).values("order"))
+    return lambda: Q(pk__in=_orders_of(condition))
+
+
+def _orders_of(condition: dict[str, Any]) -> QuerySet[ReceiverRun, Any]:
+    runs = ReceiverRun.objects.filter(**condition, message__order__isnull=False)
+    return runs.values("message__order")

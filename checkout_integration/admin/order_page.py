@@ -42,7 +42,9 @@ from checkout_integration.policy.state import OrderState
 def order_page(order: Order, viewer: Viewer) -> Page:
     """Everything about an order. The number of SQL statements does not depend on the length of its history."""
     outbox_messages = list(OutboxMessage.objects.filter(order=order).order_by("-pk")[:NEWEST])
-    runs = list(ReceiverRun.objects.filter(order=order).select_related("message").order_by("-pk")[:NEWEST])
+    runs = list(
+        ReceiverRun.objects.filter(message__order=order).select_related("message").order_by("-pk")[:NEWEST]
+    )
     state = state_of(order)
     items = list(order.items.order_by("position")[:NEWEST])
     return Page(

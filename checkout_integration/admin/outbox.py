@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
@@ -19,7 +20,8 @@ from checkout_integration.admin.page import Answer, Page, Raw, Table, Value, cha
 from checkout_integration.admin.pressing import ButtonScreen
 from checkout_integration.admin.screen import Screen
 from checkout_integration.admin.viewer import Viewer
-from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, Word, word
+from checkout_integration.admin.words import ANNOUNCEMENT, DELIVERY, OVERDUE, Word, word
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.support import NOT_DONE
 from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
@@ -35,6 +37,20 @@ def _run_again(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> StrOrP
     if not flows.run_again(run, staff=staff):
         raise Refused(_("It is due or running already, or has run."))
     return _("The receiver is due again.")
+
+
+def _state_of(run: ReceiverRun) -> Word:
+    """Return the word of a run's state; a run that has lasted longer than RECEIVER_DEADLINE has one of its own."""
+    deadline = datetime.now(UTC) - timedelta(seconds=app_settings().receiver_deadline)
+    return (
+        OVERDUE
+        if run.state == ReceiverRun.State.RUNNING and run.due_at <= deadline
+        else word(DELIVERY, run.state)
+    )
+
+
+def _since(run: ReceiverRun) -> StrOrPromise:
+    return _("runs since") if run.state == ReceiverRun.State.RUNNING else _("due")
 
 
 RUN_AGAIN = Button(
@@ -78,7 +94,7 @@ class AnnouncementScreen(Screen):
         runs = [
             [
                 viewer.link(ReceiverRun, each.pk, each.receiver),
-                badge(word(DELIVERY, each.state)),
+                badge(_state_of(each)),
                 str(each.attempts),
                 visible(each.error) or NOTHING,
                 moment(each.finished_at),
@@ -135,20 +151,20 @@ class DeliveryScreen(ButtonScreen):
         words_filter("state", gettext_lazy("state"), DELIVERY),
         ("due_at", admin.DateFieldListFilter),
     )
-    list_select_related = ("message", "order")
-    search_fields = ("order__order_id",)
+    list_select_related = ("message__order",)
+    search_fields = ("message__order__order_id",)
     search_help_text = gettext_lazy("Order id.")
-    unlisted = (*ORDER_DOCUMENTS, "message__arguments")
-    related = ("message", "order")
+    unlisted = (*(f"message__{name}" for name in ORDER_DOCUMENTS), "message__arguments")
+    related = ("message__order",)
     buttons = (RUN_AGAIN,)
 
     def search_conditions(self, text: str) -> list[Q]:
         """What the search box looks for."""
-        return [Q(order__order_id=text)]
+        return [Q(message__order__order_id=text)]
 
     def page(self, viewer: Viewer, row: ReceiverRun) -> Page:
         """The run's page."""
-        state = word(DELIVERY, row.state)
+        state = _state_of(row)
         error = _("last error: %(error)s") % {"error": visible(row.error)} if row.error else ""
         return Page(
             badges=[badge(state)],
@@ -162,9 +178,9 @@ class DeliveryScreen(ButtonScreen):
                     [
                         (_("receiver"), visible(row.receiver)),
                         (_("signal"), viewer.link(OutboxMessage, row.message_id, row.message)),
-                        (_("order"), viewer.link(Order, row.order_id, row.order)),
+                        (_("order"), viewer.link(Order, row.message.order_id, row.order)),
                         (_("announced"), moment(row.message.recorded_at)),
-                        (_("due"), "" if row.finished_at else moment(row.due_at)),
+                        (_since(row), "" if row.finished_at else moment(row.due_at)),
                         (_("finished"), moment(row.finished_at)),
                     ],
                 )
@@ -185,7 +201,7 @@ class DeliveryScreen(ButtonScreen):
     @admin.display(description=gettext_lazy("state"))
     def state_words(self, row: ReceiverRun) -> Value:
         """What became of it."""
-        return badge(word(DELIVERY, row.state))
+        return badge(_state_of(row))
 
     @admin.display(description=gettext_lazy("attempts"))
     def tried(self, row: ReceiverRun) -> str:

@@ -153,6 +153,9 @@ ANNOUNCEMENT: Final[Mapping[str, Word]] = {
 
 DELIVERY: Final[Mapping[str, Word]] = {
     ReceiverRun.State.DUE: Word(_("due"), "wait"),
+    ReceiverRun.State.WAITING: Word(
+        _("waiting"), "wait", _("An earlier signal of this checkout has to get through this receiver first.")
+    ),
     ReceiverRun.State.RUNNING: Word(_("running"), "wait"),
     ReceiverRun.State.DONE: Word(_("done"), "good"),
     ReceiverRun.State.SUPERSEDED: Word(
@@ -162,6 +165,10 @@ DELIVERY: Final[Mapping[str, Word]] = {
         _("failed"), "bad", _("Given up after ten attempts; staff can run it again.")
     ),
 }
+
+OVERDUE: Final = Word(
+    _("overdue"), "bad", _("It has run for longer than RECEIVER_DEADLINE; it may hang."), "!"
+)
 
 SYNC_RUN: Final[Mapping[str, Word]] = {
     SyncRun.State.RUNNING: Word(_("running"), "wait"),

@@ -94,10 +94,11 @@ class UnknownAlias(KeyError):
 
 @dataclass(frozen=True, kw_only=True)
 class AppSettings:
-    """All settings: projects by alias, who runs the receivers of signals, and what of their failures is logged."""
+    """All settings: projects by alias, who runs the receivers of signals, how long one may take, and what is logged."""
 
     projects: Mapping[str, Project]
     receivers_run: str = "request"
+    receiver_deadline: float = 300.0
     log_exception_messages: bool = False
 
     def project(self, alias: str = "default") -> Project:

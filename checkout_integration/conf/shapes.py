@@ -50,6 +50,10 @@ def _is_budget(value: object) -> bool:
     return _is_time_limit(value, most=60)
 
 
+def _is_deadline(value: object) -> bool:
+    return _is_time_limit(value, most=24 * HOUR)
+
+
 def _is_web_address_or_empty(value: object) -> bool:
     parts = split(value)
     return value == "" or (
@@ -70,6 +74,7 @@ _PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: l
 
 SHAPES: Final[Mapping[str, Shape]] = {
     "RECEIVERS_RUN": _one_of("request", "celery", "worker"),
+    "RECEIVER_DEADLINE": Shape(fits=_is_deadline, mend="a number of seconds, more than 0 and at most 86400"),
     "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
     "UNBOUND_ORDERS": _one_of("review", "accept"),
     "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),

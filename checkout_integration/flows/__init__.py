@@ -24,14 +24,8 @@ from checkout_integration.flows.inbox.again import (
 )
 from checkout_integration.flows.inbox.store import WAITING
 from checkout_integration.flows.ledger.changes import OrderChange
+from checkout_integration.flows.outbox import awaits_fan_out, fan_out, newest_message, queue_state, run_due
 from checkout_integration.flows.outbox.replay import replay, retry_failed_runs
-from checkout_integration.flows.outbox.running import (
-    awaits_fan_out,
-    fan_out,
-    newest_message,
-    run_due,
-)
-from checkout_integration.flows.outbox.status import queue_state
 from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.service import service_client
 from checkout_integration.flows.support import (

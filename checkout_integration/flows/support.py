@@ -10,12 +10,18 @@ from django.db import transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database.connection import acquire_write_lock, read_committed, state_database
+from checkout_integration.flows.database.connection import (
+    acquire_write_lock,
+    locked,
+    read_committed,
+    state_database,
+)
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.ledger import recording as ledger
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
 from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.fulfilment import note_receiver
+from checkout_integration.flows.outbox.grants import complete_by_staff
+from checkout_integration.flows.outbox.lines import finish
 from checkout_integration.flows.outbox.replay import make_due_again
 from checkout_integration.flows.service import client_for
 from checkout_integration.models import (
@@ -34,7 +40,7 @@ logger = logging.getLogger("checkout_integration.support")
 
 NOT_DONE = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
 """States of a run that ended without success, which staff may run again."""
-MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.FAILED)
+MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.WAITING, ReceiverRun.State.FAILED)
 """States of a run whose goods staff may grant by hand."""
 
 
@@ -138,11 +144,9 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
         acquire_write_lock()
         # Lock order: the run, then its grant, as an attempt locks them.
         runs = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=MARKABLE)
-        if not runs.update(state=ReceiverRun.State.DONE, finished_at=datetime.now(UTC), error=""):
+        if not locked(runs) or not finish(run.pk, ReceiverRun.State.DONE, before=MARKABLE):
             return False
-        # RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal finds what is noted
-        # here, or closed, and nothing was marked.
-        if not note_receiver(grant.pk, "completed", run.receiver, if_open=True):
+        if not complete_by_staff(grant.pk, run.receiver):
             transaction.set_rollback(True, using=state_database())
             return False
         Transition.objects.using(state_database()).create(

@@ -56,7 +56,7 @@ class OrderQuerySet(NearQuerySet["Order"]):
         """Orders with a message whose receivers have not all run."""
         # Literal states: the outbox imports this module.
         waiting = models.Q(outbox_messages__state="new") | models.Q(
-            outbox_messages__runs__state__in=("due", "running")
+            outbox_messages__runs__state__in=("due", "waiting", "running")
         )
         return self.filter(waiting).distinct()
 

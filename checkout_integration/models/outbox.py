@@ -23,7 +23,8 @@ class OutboxMessage(Row):
         FANNED_OUT = "fanned_out", _("handed to receivers")
         NO_RECEIVERS = "no_receivers", _("no receivers")
 
-    idempotency_key = models.CharField(max_length=64, unique=True, editable=False)
+    # Unique by a constraint: a unique column of text has a second index on PostgreSQL, for LIKE.
+    idempotency_key = models.CharField(max_length=32, editable=False)
     signal = models.CharField(max_length=32)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(
@@ -41,6 +42,7 @@ class OutboxMessage(Row):
         null=True,
         blank=True,
         on_delete=models.PROTECT,
+        db_index=False,
         related_name="outbox_messages",
         help_text=_("What checkout_paid opened, or checkout_reversed closed."),
     )
@@ -49,6 +51,7 @@ class OutboxMessage(Row):
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
+        db_index=False,
         related_name="outbox_messages",
     )
     arguments = models.JSONField(
@@ -59,44 +62,46 @@ class OutboxMessage(Row):
 
     class Meta:
         verbose_name = _("message")
-        verbose_name_plural = _("outbox_messages")
+        verbose_name_plural = _("messages")
+        constraints = [models.UniqueConstraint(fields=["idempotency_key"], name="ci_outbox_message_key")]
         indexes = [models.Index(fields=["state", "id"], name="ci_outbox_message_state")]
 
     def __str__(self) -> str:
         return self.signal
 
     @property
-    def line(self) -> str:
-        """Whose runs are one at a time and in order: the checkout's, else the order's; "" where there is neither."""
+    def line(self) -> int | None:
+        """Whose runs are one at a time and in order: the checkout's key, else minus the order's; None without either."""
         if self.checkout_id:
-            return f"checkout:{self.checkout_id}"
-        return f"order:{self.order_id}" if self.order_id else ""
+            return self.checkout_id
+        return -self.order_id if self.order_id else None
 
 
 class ReceiverRun(Row):
     """One message for one receiver; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):
-        """``superseded``: the grant was closed before it ran, or there was nothing to undo; ``failed``: given up."""
+        """Of the unfinished runs of one line and receiver the oldest is ``due`` or ``running``; the others wait.
+
+        ``superseded``: the grant was closed before it ran, or there was nothing to undo; ``failed``: given up.
+        """
 
         DUE = "due", _("due")
+        WAITING = "waiting", _("waiting")
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         SUPERSEDED = "superseded", _("superseded")
         FAILED = "failed", _("failed")
 
-    message = models.ForeignKey(OutboxMessage, on_delete=models.CASCADE, related_name="runs")
-    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.CASCADE, related_name="runs")
+    message = models.ForeignKey(OutboxMessage, on_delete=models.CASCADE, db_index=False, related_name="runs")
     receiver = IdentifierField()
-    line = models.CharField(max_length=32, blank=True, default="", editable=False)
+    line = models.BigIntegerField(null=True, blank=True, editable=False)
     # Set while it runs, and unique: of one checkout, or of one order without a checkout, one receiver runs at a time.
-    exclusive = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
+    exclusive = models.BigIntegerField(unique=True, null=True, blank=True, editable=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts = models.PositiveSmallIntegerField(default=0)
     fence = models.CharField(max_length=32, blank=True, default="", editable=False)
-    # Unique, so that of two claims of a receiver's last free slot one fails; no row without a slot is in another's way.
-    slot = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
-    due_at = InstantField()
+    due_at = InstantField(help_text=_("When it may run; of a run that runs, since when."))
     error = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
     )
@@ -109,12 +114,17 @@ class ReceiverRun(Row):
             models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity")
         ]
         indexes = [
-            models.Index(fields=["state", "due_at"], name="ci_receiver_run_due"),
+            models.Index(fields=["state", "due_at", "id"], name="ci_receiver_run_due"),
             models.Index(fields=["line", "state"], name="ci_receiver_run_line"),
         ]
 
     def __str__(self) -> str:
         return f"{self.message} → {self.receiver}"
+
+    @property
+    def order(self) -> Order | None:
+        """The message's order."""
+        return self.message.order
 
 
 class FailedAttempt(Row):

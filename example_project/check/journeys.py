@@ -194,7 +194,8 @@ class Journeys:
         return await_value("the item", InventoryItem.objects.filter(checkout=checkout).first)
 
     def _await_receiver(self, order: Order, signal: str) -> None:
-        done = ReceiverRun.objects.filter(order=order, message__signal=signal, state=ReceiverRun.State.DONE)
+        runs = ReceiverRun.objects.filter(message__order=order, message__signal=signal)
+        done = runs.filter(state=ReceiverRun.State.DONE)
         await_value(f"the receiver of {signal}", done.first)
 
     def _account(self) -> User:

@@ -170,7 +170,7 @@ def make_waiting_notification(state: str = "failed") -> Notification:
 def make_run(order: Order, signal: str = "checkout_paid", **columns: Any) -> ReceiverRun:
     """A signal about an order, delivered to one receiver."""
     message = OutboxMessage.objects.create(
-        idempotency_key=f"{next(_numbers):064}",
+        idempotency_key=f"{next(_numbers):032}",
         signal=signal,
         project=order.project,
         order=order,
@@ -185,7 +185,7 @@ def make_run(order: Order, signal: str = "checkout_paid", **columns: Any) -> Rec
         "due_at": NOON,
         "finished_at": NOON,
     }
-    return ReceiverRun.objects.create(message=message, order=order, **{**given, **columns})
+    return ReceiverRun.objects.create(message=message, line=message.line, **{**given, **columns})
 
 
 def make_history(order: Order) -> None:
@@ -206,13 +206,13 @@ def make_history(order: Order) -> None:
 def make_incident(order: Order | None, kind: str = "unknown_event") -> Incident:
     """An open incident."""
     return Incident.objects.create(
-        key=f"{next(_numbers):064}", kind=kind, project="default", order=order, detail="seen"
+        key=f"{next(_numbers):032}", kind=kind, project="default", order=order, detail="seen"
     )
 
 
 def make_refund(order: Order | None, **columns: Any) -> Refund:
     """A refund, of an order or waiting for one."""
-    given = {"key": f"{next(_numbers):064}", "project": "default", "amount": "9.20", "currency": "EUR"}
+    given = {"key": f"{next(_numbers):032}", "project": "default", "amount": "9.20", "currency": "EUR"}
     return Refund.objects.create(order=order, refunded_at=NOON, **{**given, **columns})
 
 

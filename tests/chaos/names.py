@@ -22,8 +22,8 @@ CREATE TABLE {EFFECTS} (
     id bigserial PRIMARY KEY, key text NOT NULL, signal text NOT NULL, order_id text NOT NULL, attempt integer NOT NULL
 )
 """
-LEASE_SECONDS: Final = 3.0
-"""How long a killed worker holds back an order here; the product's own lease is as long as a slow receiver."""
+GRACE_SECONDS: Final = 3.0
+"""How long what a killed worker had claimed is left to it."""
 RETRY_SECONDS: Final = 1.0
 DRAIN_SECONDS: Final = 2.0
 """How often beat asks for a drain here."""

@@ -28,7 +28,7 @@ def read() -> Found:
         runs=[
             (key, signal, order_id or "", state)
             for key, signal, order_id, state in ReceiverRun.objects.values_list(
-                "message__idempotency_key", "message__signal", "order__order_id", "state"
+                "message__idempotency_key", "message__signal", "message__order__order_id", "state"
             )
         ],
         unheard=OutboxMessage.objects.filter(state=OutboxMessage.State.NEW).count(),

@@ -31,7 +31,7 @@ def test_surrounding_function_exists() -> None:
     assert callable(intake._store_and_apply)
 
 
-@pytest.mark.parametrize("place", [waits.LEASE, waits.BACK_OFF], ids=lambda place: place[1])
+@pytest.mark.parametrize("place", [waits.GRACE, waits.BACK_OFF], ids=lambda place: place[1])
 def test_shortened_wait_exists(place: tuple[str, str]) -> None:
     """Every wait that is shortened from outside is one of the product's."""
     assert getattr(import_module(place[0]), place[1])

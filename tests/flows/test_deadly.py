@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.attempt import MOST_ATTEMPTS
-from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.flows.outbox import fan_out
+from checkout_integration.flows.outbox.ending import MOST_ATTEMPTS
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import running
+from checkout_integration.flows.outbox import messages
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
@@ -48,7 +48,7 @@ def test_signal_of_a_newer_version_stops_nothing(listen: Listening) -> None:
 
 def test_long_queue_does_not_hold_a_run_up(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run without time hands nothing over, and loses nothing; the next one does."""
-    monkeypatch.setattr(running, "FAN_OUT_BATCH", 1)
+    monkeypatch.setattr(messages, "FAN_OUT_BATCH", 1)
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     flows.run_due(seconds=0)

@@ -1,4 +1,4 @@
-"""What belongs to another process is left to it: its lease, what it is handing to receivers, and what a rollback took."""
+"""What belongs to another process is left to it: its run, what it is handing to receivers, and what a rollback took."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import pytest
 from django.db import connection, transaction
 
 from checkout_integration import flows
+from checkout_integration.flows.outbox import fan_out
 from checkout_integration.flows.outbox.attempt import attempt
-from checkout_integration.flows.outbox.claims import Claim, claim, ready
-from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.flows.outbox.claiming import claim, give_back
+from checkout_integration.flows.outbox.ending import fail
+from checkout_integration.flows.outbox.loading import load
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -22,11 +24,12 @@ def test_a_turn_of_another_process_is_not_given_back(listen: Listening) -> None:
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    ((slow,),) = ready()
-    assert claim(slow) is Claim.WON
+    (slow,) = load(claim())
     ReceiverRun.objects.update(fence="of-the-second")
-    assert attempt(slow) is False
-    assert ReceiverRun.objects.values_list("state", "exclusive").get() == ("running", slow.line)
+    fail(slow.run, ValueError())
+    give_back([slow.run])
+    assert attempt(slow) is None
+    assert ReceiverRun.objects.values_list("state", "exclusive").get() == ("running", slow.run.line)
 
 
 @pytest.mark.postgres
@@ -44,6 +47,7 @@ def test_what_another_process_fans_out_is_left_to_it(listen: Listening) -> None:
     assert not ReceiverRun.objects.exists()
 
 
+@pytest.mark.mariadb
 @pytest.mark.django_db(transaction=True)
 def test_a_receiver_whose_transaction_was_taken_away_is_not_done(listen: Listening) -> None:
     """A deadlock in InnoDB rolls everything back; a receiver that hides it has granted nothing."""

@@ -9,7 +9,7 @@ import time_machine
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.attempt import BACK_OFF, MOST_ATTEMPTS
+from checkout_integration.flows.outbox.ending import BACK_OFF, MOST_ATTEMPTS
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver

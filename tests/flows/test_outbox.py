@@ -15,7 +15,7 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.flows.outbox import fan_out
 from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import (
     checkout_paid,

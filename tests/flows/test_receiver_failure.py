@@ -11,8 +11,8 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.attempt import MOST_ATTEMPTS
-from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.flows.outbox import fan_out
+from checkout_integration.flows.outbox.ending import MOST_ATTEMPTS
 from checkout_integration.hooks import FailedRun, Hooks
 from checkout_integration.models import FailedAttempt, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, user_validated

@@ -48,7 +48,7 @@ OURS: Final = frozenset(
     ValidationDecision.decided_by ValidationDecision.failure
     OutboxMessage.idempotency_key OutboxMessage.signal OutboxMessage.project OutboxMessage.arguments OutboxMessage.state
     Grant.key Grant.project Grant.state Grant.begun Grant.completed
-    ReceiverRun.receiver ReceiverRun.line ReceiverRun.exclusive ReceiverRun.state ReceiverRun.fence ReceiverRun.slot
+    ReceiverRun.receiver ReceiverRun.state ReceiverRun.fence
     ReceiverRun.error
     FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure

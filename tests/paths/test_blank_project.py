@@ -35,7 +35,7 @@ import time
 from checkout_integration.models import ReceiverRun, FailedAttempt
 orders = {}
 deadline = time.monotonic() + 20
-runs = ReceiverRun.objects.filter(order__order_id__in=orders)
+runs = ReceiverRun.objects.filter(message__order__order_id__in=orders)
 while (left := runs.exclude(state="done").count()) and time.monotonic() < deadline:
     time.sleep(0.1)
 print(*FailedAttempt.objects.filter(run__in=runs).values_list("traceback", flat=True), left, sep="\\n")

@@ -104,7 +104,7 @@ def test_slow_receiver_delays_nobody(
             at_once.append(slow.count())
             time.sleep(1)
         quick = ReceiverRun.objects.filter(
-            receiver="quick", state=ReceiverRun.State.DONE, order__checkout=None
+            receiver="quick", state=ReceiverRun.State.DONE, message__checkout=None
         )
         await_true(lambda: quick.count() == len(others))
     delays = sorted(map(delay, others))

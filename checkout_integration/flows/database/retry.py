@@ -52,7 +52,7 @@ def with_retries(work: Callable[[], Result]) -> Result:
             if isinstance(error, InternalError):
                 connection.close()  # it answers well enough to be taken for usable; another may reach the new primary
             connection.close_if_unusable_or_obsolete()
-            if _is_deadlock(error):
+            if is_deadlock(error):
                 deadlocks += 1
             else:
                 failures += 1
@@ -61,8 +61,10 @@ def with_retries(work: Callable[[], Result]) -> Result:
             time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
 
 
-def _is_deadlock(error: Exception) -> bool:
-    """Whether another transaction was let pass; each driver keeps the database's code in a place of its own."""
+def is_deadlock(error: BaseException) -> bool:
+    """Return whether the database ended the transaction to let another pass; drivers keep its code in different places."""
+    if not isinstance(error, DatabaseError):
+        return False
     told = error.__cause__
     codes = {getattr(told, "sqlstate", None), getattr(told, "pgcode", None), *error.args[:1]}
     return not codes.isdisjoint(DEADLOCKS)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from django.db.models import Q
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import key_of, locked, state_database
+from checkout_integration.flows.database.connection import key_of, state_database
 from checkout_integration.flows.ledger.entry import Entry, Notice, verdict_of
 from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import Checkout, Grant, Order
@@ -190,19 +190,3 @@ def write_grants(settlements: Iterable[Settlement]) -> None:
         grants.bulk_create(opened)
     if changed := [grant for each in every for grant in each.changed]:
         grants.bulk_update(changed, ["order", "checkout", "state", "closed_at"])
-
-
-def note_receiver(grant_id: int, column: str, receiver: str, *, if_open: bool = False) -> bool:
-    """Add a receiver of ``checkout_paid`` to those that were ``begun`` or ``completed``. Inside a transaction.
-
-    The row is locked: staff may mark another receiver of the same grant at the same moment, and the ledger may close it. With
-    ``if_open`` nothing is added to a closed grant; False where that was so.
-    """
-    grants = Grant.objects.using(state_database()).filter(pk=grant_id)
-    row = locked(grants.only(column, "state")).get()
-    if if_open and row.state != Grant.State.OPEN:
-        return False
-    names = getattr(row, column)
-    if receiver not in names:
-        grants.update(**{column: sorted([*names, receiver])})
-    return True

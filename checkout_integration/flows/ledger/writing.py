@@ -16,6 +16,7 @@ from checkout_integration.flows.ledger.entry import Cause, Entry, Notice
 from checkout_integration.flows.ledger.fulfilment import Settlement, write_grants
 from checkout_integration.flows.ledger.refunds import write_refunds
 from checkout_integration.flows.ledger.rows import Columns, columns_of, item_rows, personal_row
+from checkout_integration.flows.outbox import message_key, write_messages
 from checkout_integration.models import (
     Checkout,
     Incident,
@@ -43,10 +44,8 @@ def write(
     write_grants(settlements)
     transitions = _write_transitions(entries, cause)
     insert_once([row for entry in entries for row in _incidents(project, entry, cause)], "key")
-    insert_once(
-        [row for entry in entries for row in _announcements(project, entry, transitions, cause)],
-        "idempotency_key",
-    )
+    messages = [row for entry in entries for row in _announcements(project, entry, transitions, cause)]
+    write_messages(messages, fan_out=False)
 
 
 def _drop_bodies(project: Project, order_ids: Sequence[str]) -> None:
@@ -226,7 +225,7 @@ def incident_key(project: Project, order_id: str, kind: str) -> str:
 
 def signal_key(project: Project, notice: Notice) -> str:
     """Return the key that lets a signal be sent once."""
-    return key_of(project.alias, *notice.once)
+    return message_key(project.alias, *notice.once)
 
 
 def tells_of_change(entry: Entry) -> bool:

@@ -101,10 +101,7 @@ def _give(keys: Sequence[int], receiver: str) -> int:
         acquire_write_lock()
         given = set(had.values_list("message", flat=True))
         missing = outbox_messages.exclude(pk__in=given).order_by("pk")
-        runs = [
-            ReceiverRun(message=each, order_id=each.order_id, line=each.line, receiver=receiver, due_at=now)
-            for each in missing
-        ]
+        runs = [ReceiverRun(message=each, line=each.line, receiver=receiver, due_at=now) for each in missing]
         insert_once(runs, "message", "receiver")
         outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(
             state=OutboxMessage.State.FANNED_OUT

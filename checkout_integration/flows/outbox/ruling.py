@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from checkout_integration.flows.database.connection import insert_once, key_of, state_database
-from checkout_integration.models import Grant, Incident, Order, OutboxMessage, ReceiverRun
+from checkout_integration.flows.database.connection import (
+    insert_once,
+    key_of,
+    locked,
+    state_database,
+)
+from checkout_integration.flows.outbox.messages import message_key, write_messages
+from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
 from checkout_integration.policy.verdict import Reason
 from checkout_integration.signals import checkout_paid, checkout_reversed
@@ -24,25 +30,23 @@ class Ruling(Enum):
     RECEIVERS_RENAMED = auto()
 
 
-def ruling_on(run: ReceiverRun) -> Ruling:
-    """Return whether a claimed run is to be run; the grant is read anew."""
+def ruling_on(run: ReceiverRun, *, granting: bool) -> Ruling:
+    """Return whether a run is to be run. ``granting``: whether a receiver of ``checkout_paid`` runs for its grant.
+
+    RACE: ``granting`` was read before the grant is read here, so that whoever was not seen has noted on it what they granted;
+    none begins once the grant is closed.
+    """
     message = run.message
-    if message.grant_id is None:
+    if message.grant is None:
         return Ruling.RUN
-    # RACE: before the grant is read, so that whoever is not seen here has noted on it what they granted.
-    if message.signal == checkout_reversed.name and _is_being_granted(message.grant_id):
-        return Ruling.WAIT
-    grant = Grant.objects.using(state_database()).get(pk=message.grant_id)
-    message.grant = grant
     if message.signal == checkout_paid.name:
-        return Ruling.RUN if grant.state == Grant.State.OPEN else Ruling.SUPERSEDED
-    return _ruling_on_reversal(run, grant)
-
-
-def _is_being_granted(grant_id: int) -> bool:
-    """Return whether a receiver of ``checkout_paid`` runs for a grant. None begins once the grant is closed."""
-    running = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.RUNNING)
-    return running.filter(message__grant=grant_id, message__signal=checkout_paid.name).exists()
+        return Ruling.RUN if message.grant.state == Grant.State.OPEN else Ruling.SUPERSEDED
+    if message.signal != checkout_reversed.name:
+        return Ruling.RUN
+    if granting:
+        return Ruling.WAIT
+    message.grant = Grant.objects.using(state_database()).get(pk=message.grant.pk)
+    return _ruling_on_reversal(run, message.grant)
 
 
 def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
@@ -64,15 +68,17 @@ def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
 def ask_staff_to_undo(run: ReceiverRun) -> None:
     """Ask for a review: goods were granted by receivers that are not known any more. Inside the caller's transaction."""
     message, reason = run.message, Reason.RECEIVERS_RENAMED
-    order = message.order
-    assert order is not None  # of a grant
+    # Lock order: order, checkout. The messages of a line are recorded under the lock of its checkout or order.
+    order = locked(Order.objects.using(state_database()).filter(outbox_messages=message)).get()
+    if message.checkout_id:
+        locked(Checkout.objects.using(state_database()).filter(pk=message.checkout_id)).get()
     words = (message.project, "review", order.order_id, reason)
     review = OutboxMessage(
-        idempotency_key=key_of(*words),
+        idempotency_key=message_key(*words),
         signal="payment_review",
         project=message.project,
         order=order,
-        checkout=message.checkout,
+        checkout_id=message.checkout_id,
         arguments={**message.arguments, "reason": reason},
     )
     incident = Incident(
@@ -82,5 +88,5 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
         order=order,
         detail=run.receiver,
     )
-    insert_once([review], "idempotency_key")
+    write_messages([review], fan_out=False)
     insert_once([incident], "key")

@@ -1,136 +1,74 @@
-"""Running receivers: what is announced is fanned out to one run per receiver, and each run is run on its own.
-
-Every step may be repeated: rows say what is due, and any number of processes may work at the same time. Nothing here knows
-Celery.
-"""
+"""Running receivers. Every step may be repeated: rows say what is due, and any number of processes may work at once."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from django.db import connections, transaction
-from django.db.models import QuerySet
-
-from checkout_integration.flows.database.connection import acquire_write_lock, insert_once, state_database
+from checkout_integration.flows.database.connection import state_database
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.database.statement import ask
 from checkout_integration.flows.outbox.attempt import attempt
-from checkout_integration.flows.outbox.claims import Worker, claims
-from checkout_integration.flows.outbox.lease import renewed
-from checkout_integration.models import Order, OutboxMessage, ReceiverRun
-from checkout_integration.signals import SIGNALS
-
-FAN_OUT_BATCH = 200
+from checkout_integration.flows.outbox.claiming import BATCH, HOLD, Worker, claim, give_back
+from checkout_integration.flows.outbox.loading import load
+from checkout_integration.flows.outbox.messages import fan_out
+from checkout_integration.models import Order
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunSummary:
     """What `run_due` did: runs run, how many of them failed, and whether it ended before all was run."""
 
     run: int = 0
     failed: int = 0
     ended_early: bool = False
 
-    def __add__(self, other: Ran) -> Ran:
-        return Ran(self.run + other.run, self.failed + other.failed, other.ended_early)
+    def __add__(self, other: RunSummary) -> RunSummary:
+        return RunSummary(self.run + other.run, self.failed + other.failed, other.ended_early)
 
 
 def run_due(
     limit: int = 200,
     seconds: float = 30.0,
     *,
+    order_ids: Collection[int] | None = None,
     worker: Worker | None = None,
     stopping: Callable[[], bool] = lambda: False,
-) -> Ran:
-    """Runs what is due, oldest first, until nothing is, ``limit`` runs have run, or ``seconds`` have passed.
+) -> RunSummary:
+    """Run what is due, oldest first, until nothing is, ``limit`` runs have run, or ``seconds`` have passed.
 
-    With a ``worker`` a receiver holds at most half of its slots. ``stopping`` is asked after each run.
+    Args:
+        limit: how many runs at most.
+        seconds: after how many of them no further run is begun.
+        order_ids: primary keys of orders: only what is due of their lines, their checkouts' or their own.
+        worker: whose slots this is one of; a receiver has at most half of them while others wait.
+        stopping: called after each run; True ends the work.
+
     """
     ends_at = time.monotonic() + seconds
-    fan_out(ends_at)
-    outcomes = []
-    for run in claims(worker):
-        outcomes.append(_run(run))
-        if len(outcomes) >= limit or time.monotonic() >= ends_at or stopping():
-            return Ran(run=len(outcomes), failed=outcomes.count(False), ended_early=True)
-    return Ran(run=len(outcomes), failed=outcomes.count(False))
+    lines = None if order_ids is None else with_retries(lambda: _lines_of(order_ids))
+    fan_out(ends_at, lines=lines)
+    summary = RunSummary()
+    while not summary.ended_early:
+        # One that has no time left may still begin one.
+        claimed = claim(min(BATCH, limit - summary.run), worker, lines)
+        if not claimed:
+            break
+        held_until = time.monotonic() + HOLD.total_seconds()
+        prepared = with_retries(lambda runs=claimed: load(runs))  # type: ignore[misc]
+        while prepared:
+            outcome = attempt(prepared.pop(0))
+            over = summary.run + 1 >= limit or time.monotonic() >= ends_at or stopping()
+            summary += RunSummary(
+                run=int(outcome is not None), failed=int(outcome is False), ended_early=over
+            )
+            if over or time.monotonic() >= held_until:
+                break
+        give_back([left.run for left in prepared])
+    return summary
 
 
-def fan_out(ends_at: float = math.inf) -> int:
-    """Makes a run for each receiver that is connected here, of all that was announced; returns how many it read.
-
-    ``ends_at``: a time of the monotonic clock, at which a long queue is left to the next run.
-    """
-    total = 0
-    # Repeated, though it only reads: a worker whose connection was lost comes by here first, and it may keep it for ever.
-    while time.monotonic() < ends_at and with_retries(newest_message) and (read := with_retries(_fan_out)):
-        total += read
-    return total
-
-
-def newest_message() -> int | None:
-    """Key of the newest message that nobody has handed to receivers yet."""
-    return next(iter(ask(_newest)), None)
-
-
-def awaits_fan_out(key: int | None) -> bool:
-    """Whether nobody has handed this message to receivers yet. Who does will hand over all that is committed by now.
-
-    RACE: that one looks again after its commit (`fan_out`), so it finds what was committed before this answer.
-    """
-    return key is not None and bool(ask(_new_under, key=key))
-
-
-def _newest() -> QuerySet[OutboxMessage, int]:
-    return _new().order_by("-pk").values_list("pk", flat=True)[:1]
-
-
-def _new_under(*, key: int) -> QuerySet[OutboxMessage, int]:
-    return _new().filter(pk=key).values_list("pk", flat=True)
-
-
-def _new() -> QuerySet[OutboxMessage]:
-    return OutboxMessage.objects.using(state_database()).filter(state=OutboxMessage.State.NEW)
-
-
-def _fan_out() -> int:
-    """Receiver runs and the states that say so, in one transaction. What another process has in hand is left to it."""
-    alias = state_database()
-    skip = connections[alias].features.has_select_for_update_skip_locked
-    with transaction.atomic(using=alias):
-        acquire_write_lock()
-        batch = list(_new().select_for_update(skip_locked=skip).order_by("pk")[:FAN_OUT_BATCH])
-        _give(batch)
-    return len(batch)
-
-
-def _give(batch: Sequence[OutboxMessage]) -> None:
-    # A signal that this version does not know, since a newer one announced it, has no receivers here.
-    connected = defaultdict(list, {name: sorted(signal.connected(Order)) for name, signal in SIGNALS.items()})
-    runs = [
-        ReceiverRun(
-            message=each,
-            order_id=each.order_id,
-            line=each.line,
-            receiver=receiver,
-            due_at=datetime.now(UTC),
-        )
-        for each in batch
-        for receiver in connected[each.signal]
-    ]
-    heard = [each.pk for each in batch if connected[each.signal]]
-    unheard = [each.pk for each in batch if not connected[each.signal]]
-    outbox_messages = OutboxMessage.objects.using(state_database())
-    insert_once(runs, "message", "receiver")
-    outbox_messages.filter(pk__in=heard).update(state=OutboxMessage.State.FANNED_OUT)
-    outbox_messages.filter(pk__in=unheard).update(state=OutboxMessage.State.NO_RECEIVERS)
-
-
-def _run(run: ReceiverRun) -> bool:
-    with renewed(run):
-        return attempt(run)
+def _lines_of(order_ids: Collection[int]) -> set[int]:
+    """Return the lines of orders: of each its own, which it has without a checkout, and its checkout's."""
+    orders = Order.objects.using(state_database()).filter(pk__in=order_ids, checkout__isnull=False)
+    return {-key for key in order_ids} | set(orders.values_list("checkout_id", flat=True))

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import acquire_write_lock, key_of, state_database
+from checkout_integration.flows.database.connection import acquire_write_lock, state_database
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.inbox import store as inbox
 from checkout_integration.flows.inbox.store import Verified
@@ -21,6 +21,7 @@ from checkout_integration.flows.ledger.customers import (
     is_recorded,
     named,
 )
+from checkout_integration.flows.outbox import message_key
 from checkout_integration.flows.tombstone import request_hashes
 from checkout_integration.flows.webhook.response import ACKNOWLEDGED, Answer
 from checkout_integration.flows.webhook.validators import Outcome, ask_validators
@@ -152,7 +153,7 @@ def _announce(decision: ValidationDecision) -> None:
         "source": "notification",
     }
     OutboxMessage.objects.using(state_database()).create(
-        idempotency_key=key_of(decision.project, "validated", decision.pk),
+        idempotency_key=message_key(decision.project, "validated", decision.pk),
         signal="user_validated",
         project=decision.project,
         arguments=arguments,

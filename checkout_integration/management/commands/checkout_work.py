@@ -18,8 +18,7 @@ from django.db import close_old_connections, connections
 from checkout_integration import flows
 from checkout_integration.flows.database.connection import state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable
-from checkout_integration.flows.outbox.claims import Worker
-from checkout_integration.flows.outbox.running import Ran
+from checkout_integration.flows.outbox import RunSummary, Worker
 from checkout_integration.management.options import between
 
 SLOTS = 4
@@ -29,7 +28,10 @@ YEAR = 366 * 24 * HOUR
 
 
 class Command(BaseCommand):
-    """Any number of these may run at the same time. Exit code 0; with --status 1 when something is older than --max-age."""
+    """Any number of these may run at the same time.
+
+    Exit code 0; with --status 1 when something is older than --max-age, or a receiver is overdue.
+    """
 
     help = (
         "Runs the receivers that are due, and goes on until it is stopped (or --once). With --status it runs nothing, and "
@@ -49,7 +51,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--slots",
             type=between(int, 1, MOST_SLOTS),
-            help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); each may hold half of them",
+            help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); one of them has at most half "
+            "while others wait",
         )
         parser.add_argument("--status", action="store_true", help="tell how far behind the receivers are")
         parser.add_argument(
@@ -81,9 +84,9 @@ class Command(BaseCommand):
         else:
             self.stdout.write(detail)
 
-    def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> Ran:
+    def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> RunSummary:
         """One slot's work: until it is stopped or, without an interval, until nothing is due."""
-        total = Ran()
+        total = RunSummary()
         while not stopped.is_set():
             if interval is not None:
                 close_old_connections()
@@ -93,7 +96,7 @@ class Command(BaseCommand):
                 break
         return total
 
-    def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> Ran:
+    def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> RunSummary:
         """Runs what is due; a worker outlives a restart of its database, and looks again."""
         try:
             return flows.run_due(worker=worker, stopping=stopped.is_set)
@@ -101,14 +104,14 @@ class Command(BaseCommand):
             if once:
                 raise
             self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
-            return Ran()
+            return RunSummary()
 
     def _status(self, max_age: float, *, as_json: bool) -> None:
         started, queue = time.monotonic(), flows.queue_state()
-        ok = queue.oldest_seconds <= max_age
+        ok = queue.oldest_seconds <= max_age and not queue.overdue
         detail = (
             f"oldest left for {queue.oldest_seconds:.0f} s; {queue.new} new, {queue.due} due, {queue.running} running, "
-            f"{queue.waiting} waiting, {queue.failed} failed"
+            f"{queue.waiting} waiting, {queue.failed} failed, {queue.overdue} overdue"
         )
         if as_json:
             self._print_step("queue", ok, time.monotonic() - started, detail, **asdict(queue))
@@ -129,10 +132,10 @@ def _slots(asked: int | None, *, once: bool) -> int:
     return asked or SLOTS
 
 
-def _in_threads(work: partial[Ran], slots: int) -> Ran:
+def _in_threads(work: partial[RunSummary], slots: int) -> RunSummary:
     """The work in as many threads, each with a connection of its own; an exception of one is raised at the end."""
 
-    def in_one() -> Ran:
+    def in_one() -> RunSummary:
         try:
             return work()
         finally:
@@ -140,4 +143,4 @@ def _in_threads(work: partial[Ran], slots: int) -> Ran:
 
     with ThreadPoolExecutor(slots, thread_name_prefix="checkout-slot") as threads:
         each = [threads.submit(in_one) for _ in range(slots)]
-        return sum((one.result() for one in each), Ran())
+        return sum((one.result() for one in each), RunSummary())

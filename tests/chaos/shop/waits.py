@@ -6,15 +6,15 @@ from datetime import timedelta
 from importlib import import_module
 from typing import Final
 
-from tests.chaos.names import LEASE_SECONDS, RETRY_SECONDS
+from tests.chaos.names import GRACE_SECONDS, RETRY_SECONDS
 
-LEASE: Final = ("checkout_integration.flows.outbox.lease", "LEASE")
-BACK_OFF: Final = ("checkout_integration.flows.outbox.attempt", "BACK_OFF")
+GRACE: Final = ("checkout_integration.flows.outbox.claiming", "GRACE")
+BACK_OFF: Final = ("checkout_integration.flows.outbox.ending", "BACK_OFF")
 
 
 def shorten() -> None:
-    """Shorten the lease of a process that died, and the waits after a failure."""
-    _replace(LEASE, timedelta(seconds=LEASE_SECONDS))
+    """Shorten the grace of a process that died, and the waits after a failure."""
+    _replace(GRACE, timedelta(seconds=GRACE_SECONDS))
     _replace(BACK_OFF, (timedelta(seconds=RETRY_SECONDS),) * 9)
 
 

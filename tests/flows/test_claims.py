@@ -1,22 +1,21 @@
-"""Who runs the receivers of an order: one process at a time, and another one when it dies (G4)."""
+"""Who runs the receivers of an order: one process at a time, and another one when it dies."""
 
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
 from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import claims as claims_module
-from checkout_integration.flows.outbox.claims import Claim, claim, claims, ready
-from checkout_integration.flows.outbox.running import fan_out
+from checkout_integration.flows.outbox import claiming, fan_out
+from checkout_integration.flows.outbox.attempt import attempt
+from checkout_integration.flows.outbox.claiming import claim
+from checkout_integration.flows.outbox.loading import load
 from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import (
     checkout_paid,
@@ -52,7 +51,7 @@ def states() -> list[str]:
 def die_at_work() -> None:
     """Leaves every run as a process leaves it that died in its receiver, long ago."""
     fan_out()
-    past = timezone.now() - timedelta(seconds=1)
+    past = timezone.now() - timedelta(minutes=1)
     running = {"state": ReceiverRun.State.RUNNING, "attempts": 1, "fence": "of-the-dead", "due_at": past}
     for run in ReceiverRun.objects.all():
         ReceiverRun.objects.filter(pk=run.pk).update(**running, exclusive=run.line)
@@ -69,39 +68,71 @@ def test_delivery_of_a_dead_process_is_taken_over(listen: Listening) -> None:
 
 
 def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
-    """While the lease lasts, nobody else runs receivers of this checkout."""
+    """What it has claimed and not begun is its own for a while, and so is the turn of this checkout."""
     heard = listen(checkout_paid, name="first"), listen(checkout_paid, name="second")
     paid(CheckoutFactory())
     fan_out()
-    next(claims())
+    assert len(claim()) == 1
     flows.run_due()
     assert heard == ([], [])
 
 
-def test_order_is_claimed_by_one_process(listen: Listening) -> None:
-    """Two looked at the same moment and found different runs of one order: one of them wins."""
+def test_one_run_of_an_order_is_claimed(listen: Listening) -> None:
+    """Of its two receivers one has the turn, however many are asked for."""
     listen(checkout_paid, name="a")
     listen(checkout_paid, name="b")
     paid(CheckoutFactory())
     fan_out()
-    (found,) = ready()
-    assert [claim(each) for each in found] == [Claim.WON, Claim.LOST]
+    assert [run.receiver for run in claim()] == ["a"]
+    assert claim() == []
 
 
-def test_delivery_is_claimed_by_one_process(
+def test_a_turn_that_was_taken_meanwhile_is_not_claimed(
+    listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both looked at the same moment and chose different receivers of one order: the column is unique, so one wins."""
+    listen(checkout_paid, name="a")
+    paid(CheckoutFactory())
+    fan_out()
+    mark = claiming._mark
+
+    def be_overtaken_and_mark(runs: Any, *arguments: Any) -> Any:
+        message = runs[0].message
+        other = ReceiverRun(message=message, receiver="b", line=message.line, due_at=timezone.now())
+        other.exclusive, other.state, other.fence = message.line, ReceiverRun.State.RUNNING, "of-another"
+        other.save()
+        return mark(runs, *arguments)
+
+    monkeypatch.setattr(claiming, "_mark", be_overtaken_and_mark)
+    assert claim() == []
+    assert ReceiverRun.objects.values_list("receiver", "state", "attempts").get() == ("a", "due", 0)
+
+
+def test_claims_are_batches_of_one_receiver(listen: Listening) -> None:
+    """One that hangs holds up its own runs only, which others take over; each is of another checkout."""
+    listen(checkout_paid, name="a")
+    listen(payment_success, name="b")
+    for _ in range(3):
+        paid(CheckoutFactory())
+    fan_out()
+    first, second = claim(), claim()
+    assert {run.receiver for run in first} == {"b"} and len({run.line for run in first}) == 3
+    assert second == []
+
+
+def test_run_that_belongs_to_no_order_is_claimed_once(
     listen: Listening, checkout_deliver: Deliver, settings: Any
 ) -> None:
-    """Also one that belongs to no order, such as a decision about a customer."""
+    """Such as a decision about a customer."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
     listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
-    found = [run for _ in range(2) for (run,) in ready()]
-    assert [claim(each) for each in found] == [Claim.WON, Claim.LOST]
+    assert [len(claim()), len(claim())] == [1, 0]
     assert ReceiverRun.objects.get().attempts == 1
 
 
-def test_delivery_that_ended_meanwhile_is_not_found(
+def test_run_that_ended_meanwhile_is_not_claimed(
     listen: Listening, checkout_deliver: Deliver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process ended it after the queue was read: it is not run once more."""
@@ -109,13 +140,13 @@ def test_delivery_that_ended_meanwhile_is_not_found(
     heard = listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
-    look_up = claims_module._not_held_back
+    lock_and_mark = claiming._claim_free
 
-    def be_overtaken_and_look_up(*arguments: Any) -> Any:
+    def be_overtaken(*arguments: Any) -> Any:
         ReceiverRun.objects.update(state=ReceiverRun.State.DONE)
-        return look_up(*arguments)
+        return lock_and_mark(*arguments)
 
-    monkeypatch.setattr(claims_module, "_not_held_back", be_overtaken_and_look_up)
+    monkeypatch.setattr(claiming, "_claim_free", be_overtaken)
     flows.run_due()
     assert heard == []
 
@@ -165,27 +196,18 @@ def test_deliveries_of_one_order_run_one_at_a_time(listen: Listening) -> None:
     assert len(later) == 1
 
 
-@in_threads
-@pytest.mark.postgres
-def test_slow_process_loses_its_effects_to_the_one_that_took_over(listen: Listening) -> None:
-    """Both ran the receiver, and one effect is left: the fence of the slow one is no longer valid."""
-    runs: list[int] = []
-
-    def grant(attempt: int, **arguments: Any) -> None:
-        runs.append(attempt)
-        Group.objects.create(name=f"goods of {uuid.uuid4()}")
-        if attempt == 1:
-            in_thread(take_over).join()
-
-    def take_over() -> None:
-        past = timezone.now() - timedelta(seconds=1)
-        ReceiverRun.objects.update(due_at=past)
-        flows.run_due()
-
-    listen(checkout_paid, grant)
+def test_slow_process_does_not_attempt_what_another_took_over(
+    listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was suspended between its claim and the attempt: its fence is no longer valid."""
+    heard = listen(checkout_paid, own)
     paid(CheckoutFactory())
+    fan_out()
+    suspended = load(claim())
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
     flows.run_due()
-    assert (runs, owned(), states()) == ([1, 2], 1, ["done"])
+    assert [attempt(each) for each in suspended] == [None]
+    assert ([each["attempt"] for each in heard], owned(), states()) == ([2], 1, ["done"])
 
 
 @in_threads
