@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration import flows
 from checkout_integration.admin.buttons import Button, Refused
-from checkout_integration.flows.ledger.recording import ACCEPTABLE
+from checkout_integration.flows.ledger.deciding import ACCEPTABLE
 from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import Order
 

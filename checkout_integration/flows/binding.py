@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database.connection import acquire_write_lock, locked, state_database
+from checkout_integration.flows.database.connection import acquire_write_lock, state_database
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import recording as ledger
+from checkout_integration.flows.ledger import deciding, recording
+from checkout_integration.flows.ledger.cause import Cause
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
-from checkout_integration.flows.ledger.entry import Cause, Entry
+from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.models import Checkout, Incident, Order
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.vocabulary import OrderType
@@ -86,9 +88,10 @@ def _bind(
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
-        batch = ledger.bound(order, project, lambda entry: _checkout(project, entry, to), cause)
-        (change,) = changes_of(project, batch)
-        ledger.store(project, batch, cause)
+        target = to if isinstance(to, Checkout) else partial(_described_checkout, project, to)
+        batch = deciding.bound(order, project, target, cause)
+        (change,) = changes_of(batch)
+        recording.store(batch)
         incidents = Incident.objects.using(state_database()).filter(
             order=order.pk, kind__in=SETTLED_BY_BINDING
         )
@@ -98,13 +101,10 @@ def _bind(
         return change
 
 
-def _checkout(project: Project, entry: Entry, to: Checkout | CheckoutDescription) -> Checkout:
-    """The checkout, locked; a new one is locked by its insertion."""
-    checkouts = Checkout.objects.using(state_database())
-    if isinstance(to, Checkout):
-        return locked(checkouts.filter(pk=to.pk)).get()
+def _described_checkout(project: Project, to: CheckoutDescription, entry: Entry) -> Checkout:
+    """Insert the checkout that staff describe; it is locked by that."""
     document = entry.after.order
-    return checkouts.create(
+    return Checkout.objects.using(state_database()).create(
         project=project.alias,
         type=to.type,
         expected_amount=to.amount,

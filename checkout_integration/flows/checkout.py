@@ -19,12 +19,12 @@ from django.http import HttpRequest
 from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows import ledger
 from checkout_integration.flows.database.connection import acquire_write_lock, state_database
 from checkout_integration.flows.database.retry import Unavailable, with_retries
 from checkout_integration.flows.installation import ensure_installed
+from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.ledger.customers import identity_here, named
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.terms import Account, Terms, sent_metadata
 from checkout_integration.models import Checkout
@@ -302,10 +302,14 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
     document = {"id": sale.order_id, "type": sale.type, "metadata": dict(request.metadata or {}), **asked}
     if request.user and request.user.external_id:
         document["user"] = {"external_id": request.user.external_id}
+    creation = Observation(source=Source.CREATION, order=parse_order(document))
+    step = Step(observations=(creation,), cause=Cause(source=Source.CREATION))
+    advice = ledger.consult_hooks(project, [step])
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
-        news = Observation(source=Source.CREATION, order=parse_order(document))
-        record(project, [news], Cause(source=Source.CREATION))
+        (outcome,) = ledger.record(project, [step], advice)
+        if outcome.error is not None:
+            raise outcome.error
         _open(sale)  # after the order, which is locked first
 
 

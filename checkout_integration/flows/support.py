@@ -17,9 +17,10 @@ from checkout_integration.flows.database.connection import (
     state_database,
 )
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import recording as ledger
+from checkout_integration.flows.ledger import deciding, recording
+from checkout_integration.flows.ledger.cause import Cause
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
-from checkout_integration.flows.ledger.entry import Cause
+from checkout_integration.flows.listed import record_rows, steps_of
 from checkout_integration.flows.outbox.grants import complete_by_staff
 from checkout_integration.flows.outbox.lines import finish
 from checkout_integration.flows.outbox.replay import make_due_again
@@ -31,9 +32,8 @@ from checkout_integration.models import (
     ReceiverRun,
     Transition,
 )
-from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.quarantine import MOST_AHEAD
-from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
+from checkout_integration.policy.observation import Source
+from checkout_integration.protocol.listing import TransactionFilter
 from checkout_integration.signals import checkout_paid
 
 logger = logging.getLogger("checkout_integration.support")
@@ -61,7 +61,7 @@ def preview_acceptance(order: Order) -> OrderChange:
     def preview() -> OrderChange:
         with transaction.atomic(using=state_database()):
             read_committed()
-            (change,) = changes_of(project, ledger.accepted(order, project))
+            (change,) = changes_of(deciding.accepted(order, project, Cause(source=Source.STAFF)))
             return change
 
     return with_retries(preview)
@@ -123,9 +123,10 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
 def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
-        batch = ledger.accepted(order, project)  # and has locked the order
-        (change,) = changes_of(project, batch)
-        ledger.store(project, batch, Cause(source=Source.STAFF, staff=staff, reason=reason))
+        cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+        batch = deciding.accepted(order, project, cause)  # and has locked the order
+        (change,) = changes_of(batch)
+        recording.store(batch)
         _resolve(Q(order=order.pk, kind__startswith="review:"), staff)
         return change
 
@@ -133,7 +134,8 @@ def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reas
 def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
-        ledger.restore(order, project, staff, reason)
+        cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+        recording.store(deciding.restored(order, project, cause))
 
 
 def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> bool:
@@ -169,28 +171,8 @@ def _resolve(which: Q, staff: AbstractBaseUser | None) -> bool:
 def _refresh(project: Project, query: TransactionFilter) -> bool:
     with client_for(project) as client:
         page = client.list_transactions(query)
-    observations = observations_of(page)
-    if observations:
-        with_retries(lambda: _record(project, observations))
-    return bool(observations)
-
-
-def _record(project: Project, observations: list[Observation]) -> None:
-    with transaction.atomic(using=state_database()):
-        acquire_write_lock()
-        ledger.record(project, observations, Cause(source=Source.LIST))
-
-
-def read_at(page: TransactionPage) -> datetime | None:
-    """The service's clock at a page, but not far ahead of ours: one wrong answer must not outrank all later news."""
-    return min(page.date, datetime.now(UTC) + MOST_AHEAD) if page.date else None
-
-
-def observations_of(page: TransactionPage) -> list[Observation]:
-    """The rows of a page as news. Tests of the receiver are never orders, and a row without an id tells nothing."""
-    observed_at = read_at(page)
-    return [
-        Observation(source=Source.LIST, order=order, observed_at=observed_at)
-        for order in page.items
-        if order.id and not order.testing_case
-    ]
+    outcomes = record_rows(project, steps_of(page, Cause(source=Source.LIST)))
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+    return bool(outcomes)

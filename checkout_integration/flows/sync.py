@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F
 
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database.connection import (
-    acquire_write_lock,
-    insert_once,
-    key_of,
     state_database,
 )
-from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
+from checkout_integration.flows.database.retry import Unavailable
 from checkout_integration.flows.installation import installed_at
-from checkout_integration.flows.ledger.entry import Cause, Entry
-from checkout_integration.flows.ledger.recording import record
-from checkout_integration.flows.log_safety import error_location
+from checkout_integration.flows.ledger import Cause
+from checkout_integration.flows.listed import read_at, record_rows, steps_of
 from checkout_integration.flows.service import client_for
-from checkout_integration.flows.support import observations_of, read_at
-from checkout_integration.models import Incident, SyncCursor, SyncRun
-from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.models import SyncCursor, SyncRun
+from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -143,47 +137,12 @@ def _start(project: Project, lane: Lane, cursor: SyncCursor) -> SyncRun:
 
 
 def _record_page(project: Project, page: TransactionPage, run: SyncRun) -> None:
-    observations = observations_of(page)
-    cause = Cause(source=Source.LIST, sync_run=run)
-    entries = _recorded(project, observations, cause) if observations else []
+    outcomes = record_rows(project, steps_of(page, Cause(source=Source.LIST, sync_run=run)))
+    entries = {outcome.entry.order_id: outcome.entry for outcome in outcomes if outcome.entry is not None}
     run.pages += 1
     run.rows += len(page.items)
-    run.changed += sum(entry.moved or entry.verdict != entry.verdict_before for entry in entries)
+    run.changed += sum(entry.moved or entry.verdict != entry.verdict_before for entry in entries.values())
     run.save(using=state_database(), update_fields=["pages", "rows", "changed"])
-
-
-def _recorded(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
-    """Records a page as a whole; where our rules fail on it, row by row, so that one order never stops the others."""
-
-    def record_all() -> list[Entry]:
-        with transaction.atomic(using=state_database()):
-            acquire_write_lock()
-            return record(project, observations, cause)
-
-    try:
-        return with_retries(record_all)
-    except TRANSIENT_DATABASE_ERRORS:
-        raise
-    except Exception as error:
-        reason = error.__cause__ if isinstance(error, Unavailable) else error
-        if isinstance(error, Unavailable) and not isinstance(reason, IntegrityError):
-            raise
-        if len(observations) > 1:
-            return [entry for each in observations for entry in _recorded(project, [each], cause)]
-        _open_incident(project, observations[0], reason or error)
-        return []
-
-
-def _open_incident(project: Project, observation: Observation, error: BaseException) -> None:
-    order_id, kind = observation.order.id or "", "not_applied"
-    logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error))
-    incident = Incident(
-        key=key_of("order", project.alias, order_id, kind),
-        kind=kind,
-        project=project.alias,
-        detail=f"{type(error).__name__} at order {order_id}",
-    )
-    insert_once([incident], "key")
 
 
 def _take_cursor(project: Project, lane: Lane) -> SyncCursor:

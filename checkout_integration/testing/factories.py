@@ -12,8 +12,8 @@ import factory
 from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows import ledger
+from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.webhook.receive import Delivered, receive
 from checkout_integration.models import Checkout, Notification, Order
 from checkout_integration.policy.observation import Observation, Source
@@ -139,7 +139,9 @@ def _record(project: Project, document: Mapping[str, Any], event: Event | None) 
         observed_at=datetime.now(UTC) if event else None,
         live=told["is_production"] if event else None,
     )
-    record(project, [news], Cause(source=source))
+    step = Step(observations=(news,), cause=Cause(source=source))
+    (outcome,) = ledger.record(project, [step], ledger.consult_hooks(project, [step]))
+    assert outcome.error is None, outcome.error
 
 
 def _delivered(project: Project, document: Mapping[str, Any]) -> Delivered:

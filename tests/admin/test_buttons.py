@@ -17,14 +17,14 @@ from django.test import Client, override_settings
 from checkout_integration.admin.buttons import Refused
 from checkout_integration.admin.order_buttons import ACCEPT
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.signals import checkout_paid
 from tests.admin import rows
 from tests.admin.screens import page_address
+from tests.flows.recording import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DOCUMENT = {

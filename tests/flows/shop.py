@@ -13,8 +13,8 @@ from django.db.backends.signals import connection_created
 from django.utils import timezone
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger.entry import Cause, Entry
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause
+from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
@@ -25,6 +25,7 @@ from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import DurableSignal
 from checkout_integration.testing.payloads import NotificationDocumentFactory
+from tests.flows.recording import record
 
 Heard = list[dict[str, Any]]
 Effect = Callable[..., Any]

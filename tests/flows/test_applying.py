@@ -115,7 +115,7 @@ def fail_once(deliver: Deliver, told: dict[str, Any], monkeypatch: pytest.Monkey
         raise Bug("canary-words")
 
     with monkeypatch.context() as planted:
-        planted.setattr("checkout_integration.flows.ledger.recording.judge", fail)
+        planted.setattr("checkout_integration.flows.ledger.taking.judge", fail)
         assert deliver(told).status_code == 200
     stored = Notification.objects.get(state="failed")
     assert "canary-words" not in stored.failure

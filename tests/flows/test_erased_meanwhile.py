@@ -13,12 +13,10 @@ import pytest
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows import erasing
+from checkout_integration.flows import erasing, ledger
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.inbox import store as inbox
-from checkout_integration.flows.ledger import customers
-from checkout_integration.flows.ledger import recording as ledger
-from checkout_integration.flows.webhook import receive as intake
+from checkout_integration.flows.ledger import customers, writing
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
 from checkout_integration.protocol.creation import Customer
@@ -261,9 +259,10 @@ def test_erasing_and_a_repetition_do_not_block_each_other(
     def record_later(*arguments: Any, **named: Any) -> Any:
         kept.set()
         await_waiting_locks()
-        return ledger.record(*arguments, **named)
+        return record(*arguments, **named)
 
-    monkeypatch.setattr(intake, "record", record_later)
+    record = ledger.record
+    monkeypatch.setattr(ledger, "record", record_later)
     threads = [in_background(lambda: checkout_deliver(paid))]
     assert kept.wait(PATIENCE)
     threads.append(in_background(lambda: erase(order_id="order-1")))
@@ -278,7 +277,7 @@ def meet(
     news: Callable[[], object],
     whom: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
-    at: tuple[ModuleType, str] = (ledger, "forget_erased"),
+    at: tuple[ModuleType, str] = (writing, "forget_erased"),
 ) -> None:
     """The news stands inside its transaction, its customer found, until the erasing waits for it."""
     stop = Stop(getattr(*at))

@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
 from checkout_integration.flows import erasing
-from checkout_integration.flows.ledger import recording as ledger
+from checkout_integration.flows.ledger import taking
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -277,7 +277,7 @@ def test_what_fails_keeps_no_body_either(customer: Deliver, monkeypatch: pytest.
         raise ValueError("our rules")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "_judge", fail)
+        patch.setattr(taking, "judge", fail)
         customer(notification(order=told_order("order-later")))
     assert Notification.objects.get(object_id="order-later").state == "failed"
     assert columns_with(CANARIES) == set()

@@ -12,8 +12,7 @@ import pytest
 from django.db import transaction
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause
 from checkout_integration.models import (
     Incident,
     Installation,
@@ -26,6 +25,7 @@ from checkout_integration.models import (
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.recording import record
 from tests.flows.shop import notification, told_by
 from tests.policy.histories import BEGIN, ORDERS, trial
 from tests.scale import times

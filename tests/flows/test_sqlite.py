@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from checkout_integration import flows
-from checkout_integration.flows.ledger.locking import load_entries
+from checkout_integration.flows.ledger.locking import lock
 from checkout_integration.models import Checkout, Order
 from checkout_integration.sandbox import Sandbox
 from tests.flows.crowd import in_background
@@ -46,11 +46,11 @@ def _others_write(monkeypatch: pytest.MonkeyPatch) -> None:
         except OperationalError:
             return  # it would wait for us
 
-    def load_later(*arguments: Any) -> Any:
+    def lock_later(*arguments: Any) -> Any:
         in_background(write).join()
-        return load_entries(*arguments)
+        return lock(*arguments)
 
-    monkeypatch.setattr("checkout_integration.flows.ledger.recording.load_entries", load_later)
+    monkeypatch.setattr("checkout_integration.flows.ledger.recording.lock", lock_later)
 
 
 def paid(sandbox: Sandbox) -> Checkout:

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.ledger import recording as ledger
+from checkout_integration.flows.ledger import taking
 from checkout_integration.models import Incident, Order, ReceiverRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
@@ -54,7 +54,7 @@ def test_failure_leaves_the_callers_transaction_usable(
     """Asking the service inside a transaction, as with ATOMIC_REQUESTS: what failed is undone, and the page can be shown."""
     sale = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     checkout_sandbox.payments.pay(sale.order_id)
-    monkeypatch.delattr(ledger, "_judge")
+    monkeypatch.delattr(taking, "judge")
     with pytest.raises(NameError):
         flows.refresh_order(Order.objects.get())
     assert Order.objects.get().status == "created"

@@ -8,12 +8,12 @@ from itertools import count
 from typing import Any
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.notification import Notification, parse_notification
 from tests.corpora import naughty_strings
+from tests.flows.recording import record
 from tests.protocol.vectors import vector
 from tests.scale import times
 

@@ -219,7 +219,9 @@ def test_status_reads_indexes_only(listen: Listening) -> None:
         cursor.execute("SET LOCAL enable_bitmapscan = off")
     with CaptureQueriesContext(connection) as seen:
         status()
-    selects = [each["sql"] for each in seen if each["sql"].startswith("SELECT") and "FOR NO KEY" not in each["sql"]]
+    selects = [
+        each["sql"] for each in seen if each["sql"].startswith("SELECT") and "FOR NO KEY" not in each["sql"]
+    ]
     with connection.cursor() as cursor:
         for select in selects:
             cursor.execute(f"EXPLAIN {select}")

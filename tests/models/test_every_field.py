@@ -13,13 +13,13 @@ import pytest
 from django.utils import timezone
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause
 from checkout_integration.models import Order
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.decoder import Snapshot
 from checkout_integration.protocol.order import parse_order
+from tests.flows.recording import record
 from tests.specification.mapping import STATEMENTS
 
 pytestmark = pytest.mark.django_db

@@ -27,9 +27,8 @@ from checkout_integration.flows.inbox.reading import (
     read_notification,
 )
 from checkout_integration.flows.inbox.store import WAITING
-from checkout_integration.flows.ledger import recording as ledger
+from checkout_integration.flows.ledger import Cause, Step, consult_hooks, recording
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
-from checkout_integration.flows.ledger.entry import Cause
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.models import Notification
 from checkout_integration.policy.observation import Source
@@ -188,11 +187,16 @@ def _applied(
     if document.event not in PAYMENT_EVENTS:
         return Application(state=State.APPLIED)
     cause = Cause(source=Source.NOTIFICATION, notification=row, staff=staff)
-    batch = ledger.compute(project, [observation_of(document, order)], cause)
-    changes = changes_of(project, batch)
+    steps = [Step(observations=(observation_of(document, order),), cause=cause)]
+    advice = consult_hooks(project, steps)
+    batch = recording.compute(project, steps, advice)
+    (outcome,) = batch.outcomes(1)
+    if outcome.error is not None:
+        raise outcome.error
+    changes = changes_of(batch)
     if writes:
-        ledger.store(project, batch, cause)
-        if any(entry.erased for entry in batch.entries):
+        recording.store(batch, advice)
+        if batch.outcomes(1)[0].erased:
             inbox.drop_body(row)
     return Application(state=State.APPLIED, changes=changes)
 

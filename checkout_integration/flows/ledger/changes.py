@@ -8,8 +8,13 @@ from typing import Any
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import state_database
 from checkout_integration.flows.ledger.entry import Entry
-from checkout_integration.flows.ledger.recording import Batch
-from checkout_integration.flows.ledger.writing import incident_key, incidents_of, signal_key, tells_of_change
+from checkout_integration.flows.ledger.history import (
+    incident_key,
+    incident_kinds,
+    sends_order_changed,
+    signal_key,
+)
+from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.models import Incident, OutboxMessage
 
 
@@ -62,12 +67,12 @@ class OrderChange:
         return ", ".join(parts)
 
 
-def changes_of(project: Project, batch: Batch) -> tuple[OrderChange, ...]:
+def changes_of(batch: Batch) -> tuple[OrderChange, ...]:
     """Return what a computed batch changes. Read before it is written: what was sent or opened once is left out."""
-    return tuple(_change(project, batch, entry) for entry in batch.entries if entry.to_write)
+    return tuple(_change(batch, entry) for entry in batch.entries if entry.to_write)
 
 
-def _change(project: Project, batch: Batch, entry: Entry) -> OrderChange:
+def _change(batch: Batch, entry: Entry) -> OrderChange:
     checkout = entry.checkout
     before, after = _checkout_statuses(batch, entry)
     return OrderChange(
@@ -79,8 +84,8 @@ def _change(project: Project, batch: Batch, entry: Entry) -> OrderChange:
         checkout=checkout.reference if checkout else "",
         checkout_before=before,
         checkout_after=after,
-        signals=_new_signals(project, entry),
-        incidents=_new_incidents(project, entry),
+        signals=_new_signals(batch.project, entry),
+        incidents=_new_incidents(batch.project, entry),
     )
 
 
@@ -98,12 +103,12 @@ def _new_signals(project: Project, entry: Entry) -> tuple[str, ...]:
     names = {signal_key(project, notice): notice.signal for notice in entry.notices}
     sent = OutboxMessage.objects.using(state_database()).filter(idempotency_key__in=list(names))
     known = set(sent.values_list("idempotency_key", flat=True)) if names else set()
-    changed = ["order_changed"] if tells_of_change(entry) else []
+    changed = ["order_changed"] if sends_order_changed(entry) else []
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))
 
 
 def _new_incidents(project: Project, entry: Entry) -> tuple[str, ...]:
-    kinds = {incident_key(project, order.order_id, kind): kind for kind, order in incidents_of(entry)}
+    kinds = {incident_key(project, order.order_id, kind): kind for kind, order in incident_kinds(entry)}
     opened = Incident.objects.using(state_database()).filter(key__in=list(kinds))
     known = set(opened.values_list("key", flat=True)) if kinds else set()
     return tuple(sorted(kind for key, kind in kinds.items() if key not in known))

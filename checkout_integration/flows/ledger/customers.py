@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -13,7 +12,9 @@ from django.db.models import QuerySet
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import insert_once, key_of, locked, state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.entry import LockedOrder
+from checkout_integration.flows.ledger.steps import Advice
+from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.tombstone import tombstones_of
 from checkout_integration.hooks import load_hooks
@@ -75,7 +76,7 @@ def account_before_order(project: Project, identity: str, user: User) -> Any:
     """Return the key of the account of a customer of whom no order has come: that of their latest sale, else the hook's."""
     sales = Checkout.objects.using(state_database()).filter(project=project.alias, identity=identity)
     buyer = sales.exclude(user=None).order_by("-pk").values_list("user_id", flat=True).first()
-    return _account_by_hook(project, user) if buyer is None else buyer
+    return account_by_hook(project, user) if buyer is None else buyer
 
 
 def _hold_place(project: Project, identity: str) -> None:
@@ -104,66 +105,39 @@ class ErasedMeanwhile(IntegrityError):
     """A customer was erased between the question for their tombstone and the insertion of their row."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sighted:
-    """A customer for whom no tombstone stood when the locks were asked for; ``key`` of the row that they had then."""
+def find_users(batch: Batch, advice: Advice) -> None:
+    """Give each changed order whose customer is another one than before that customer's row.
 
-    identity: str
-    key: int | None
-
-
-def find_users(project: Project, entries: Sequence[Entry], sighted: Sighted | None) -> None:
-    """Gives each changed entry whose customer is another one than before that customer's row.
-
-    Raises ``IntegrityError`` when another transaction has erased one: the caller repeats its whole transaction. Of a customer
-    who is inserted here, an erasing that begins later waits for their row, and then finds their orders (`erasing`).
+    Rows are locked, or inserted, by one statement each. Raises ``IntegrityError`` when another transaction has erased one
+    meanwhile: the caller retries its whole transaction. An erasing that begins later waits for a row that was inserted here,
+    and then finds its orders (`erasing`).
     """
-    wanted: dict[str, Entry] = {}
-    for entry in entries:
-        identity = identity_of(entry.after.order.user)
-        if identity and entry.changed and not (entry.erased or _is_named(entry, identity)):
-            wanted.setdefault(identity, entry)
-    if sighted and [*wanted] == [sighted.identity]:
-        users = _inserted(project, sighted, wanted[sighted.identity])
-    else:
-        users = _looked_up(project, wanted)
-    for entry in entries:
-        entry.user = users.get(identity_of(entry.after.order.user))
-
-
-def _is_named(entry: Entry, identity: str) -> bool:
-    return entry.row.user_id is not None and identity == identity_of(entry.before.order.user)
-
-
-def _inserted(project: Project, sighted: Sighted, entry: Entry) -> dict[str, CheckoutUser]:
-    """The customer's row, inserted or locked by one statement: one who is there already stays as they are."""
-    account_id = _account_of(project, entry) if sighted.key is None else None
-    user = _new_user(project, sighted.identity, entry, account_id)
-    insert_once([user], "project", "identity")
-    if sighted.key is None:
-        entry.tombstones = tombstones_of(sighted.identity)
-    elif sighted.key != user.pk:
-        raise ErasedMeanwhile
-    return {sighted.identity: user}
-
-
-def _looked_up(project: Project, wanted: Mapping[str, Entry]) -> dict[str, CheckoutUser]:
-    """Rows or tombstones of several customers, of whom those that are missing are inserted.
-
-    Asked for tombstones again after that, since the shop's hook may have taken its time.
-    """
+    project = batch.project
+    wanted: dict[str, LockedOrder] = {}
+    for order in batch.orders:
+        identity = identity_of(order.state.order.user)
+        if identity and order.changed and not (order.erased or _has_customer(order, identity)):
+            wanted.setdefault(identity, order)
     if not wanted:
-        return {}
-    known = _locked_users(project, sorted(wanted))
+        return
+    users = _locked_users(project, sorted(wanted))
     missing = {
-        identity: _new_user(project, identity, entry, _account_of(project, entry))
-        for identity, entry in sorted(wanted.items())
-        if identity not in known
+        identity: _new_user(project, identity, order, _account_of(order, identity, advice))
+        for identity, order in sorted(wanted.items())
+        if identity not in users
     }
-    insert_once(list(missing.values()), "project", "identity")
-    if any_erased(project, [each for identity in missing for each in tombstones_of(identity)]):
-        raise ErasedMeanwhile
-    return known | missing
+    if missing:
+        insert_once(list(missing.values()), "project", "identity")
+        # RACE: a customer may have been erased since the look-up. Whoever erases one from now on waits for the new row.
+        if any_erased(project, [each for identity in missing for each in tombstones_of(identity)]):
+            raise ErasedMeanwhile
+    users |= missing
+    for order in batch.orders:
+        order.user = users.get(identity_of(order.state.order.user))
+
+
+def _has_customer(order: LockedOrder, identity: str) -> bool:
+    return order.row.user_id is not None and identity == identity_of(order.stored.order.user)
 
 
 def any_erased(project: Project, tombstones: Sequence[str]) -> bool:
@@ -177,20 +151,20 @@ def standing(project: Project, tombstones: Sequence[str]) -> QuerySet[CheckoutUs
     return users.filter(project=project.alias, identity__in=tombstones)
 
 
-def forget_erased(project: Project, entries: Sequence[Entry]) -> None:
-    """Takes out of each entry what may not be kept: its order was erased, or its customer, before this order was known.
+def forget_erased(batch: Batch) -> None:
+    """Take out of each order what may not be stored: it was erased, or its customer, before this order was known.
 
     A tombstone wins over every later observation.
     """
-    for entry in entries:
-        if entry.erased:
-            entry.after = without_customer(entry.after, project.reference_key)
+    for order in batch.orders:
+        if order.erased:
+            order.state = without_customer(order.state, batch.project.reference_key)
 
 
-def _new_user(project: Project, identity: str, entry: Entry, account_id: Any) -> CheckoutUser:
-    told = entry.after.order.user
-    assert told is not None  # it has an identity
-    return _row_of(project, identity, told, account_id)
+def _new_user(project: Project, identity: str, order: LockedOrder, account_id: Any) -> CheckoutUser:
+    user = order.state.order.user
+    assert user is not None  # it has an identity
+    return _row_of(project, identity, user, account_id)
 
 
 def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
@@ -203,16 +177,15 @@ def _row_of(project: Project, identity: str, user: User, account_id: Any) -> Che
     )
 
 
-def _account_of(project: Project, entry: Entry) -> Any:
-    """Key of the account that bought, else of the one that the shop names: a link, which must not stop a payment."""
-    told = entry.after.order.user
-    assert told is not None
-    if entry.checkout and entry.checkout.user_id:
-        return entry.checkout.user_id
-    return _account_by_hook(project, told)
+def _account_of(order: LockedOrder, identity: str, advice: Advice) -> Any:
+    """Return the key of the account that bought, else of the one that the shop's hook named: only a link."""
+    if order.checkout and order.checkout.user_id:
+        return order.checkout.user_id
+    return advice.accounts.get(identity)
 
 
-def _account_by_hook(project: Project, user: User) -> Any:
+def account_by_hook(project: Project, user: User) -> Any:
+    """Return the key of the account that `Hooks.find_user` names: a link, whose failure must not stop a payment."""
     try:
         with transaction.atomic(using=state_database()):  # what the hook breaks is undone
             account = load_hooks(project.hooks).find_user(user)

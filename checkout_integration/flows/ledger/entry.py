@@ -1,37 +1,20 @@
-"""One order's turn in a batch of the ledger: what was known, what is known now, and what follows."""
+"""One order in a batch: its row under the lock, its state after each step, and what each step changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
-
-from checkout_integration.models import Checkout, CheckoutUser, Grant, Notification, Order, SyncRun
-from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.flows.ledger.cause import Cause
+from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund
+from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cause:
-    """Why state moves: kept with each transition (G11)."""
-
-    source: Source
-    notification: Notification | None = None
-    sync_run: SyncRun | None = None
-    staff: AbstractBaseUser | None = None
-    reason: str = ""
-
-    @property
-    def word(self) -> str:
-        """The argument ``source`` of the signals."""
-        return "sync" if self.source is Source.LIST else self.source.value
-
-
 @dataclass(frozen=True)
 class Notice:
-    """A signal to be announced; ``once`` are the words that make its idempotency key.
+    """A signal to be sent; ``once`` are the words that make its idempotency key.
 
     ``grant`` is what it opens or closes; ``order`` is set where that is not the entry's own.
     """
@@ -44,28 +27,106 @@ class Notice:
 
 
 @dataclass(kw_only=True)
-class Entry:
-    """An order in the ledger's hands. Filled from top to bottom: loaded, moved, bound, judged, written.
+class LockedOrder:
+    """An order of the batch: ``row`` is locked, or not in the database yet when ``is_new``.
 
-    ``silent``: the order is from before the installation, so nothing is sent for it. ``row`` is not in the database yet when
-    ``is_new``. ``tombstones`` may stand by now for a customer who was inserted after they had been looked for: before
-    anything is committed they are looked for again (`writing`).
+    ``state``, ``verdict`` and ``checkout`` are as the steps until now left them; ``stored`` is the state in the database.
+    ``entries`` are those steps. ``waiting`` are reversals that waited for this order, each with its row.
     """
 
     row: Order
     is_new: bool
-    before: OrderState
-    after: OrderState
-    observations: list[Observation] = field(default_factory=list)
+    stored: OrderState
+    state: OrderState
+    verdict: Verdict = PENDING
     checkout: Checkout | None = None
     user: CheckoutUser | None = None
-    tombstones: list[str] = field(default_factory=list)
-    verdict_before: Verdict = PENDING
-    verdict: Verdict = PENDING
+    entries: list[Entry] = field(default_factory=list)
+    waiting: list[tuple[Refund, Observation]] = field(default_factory=list)
+
+    @property
+    def order_id(self) -> str:
+        """The service's id of the order."""
+        return self.row.order_id
+
+    @property
+    def changed(self) -> bool:
+        """Whether the order's row is to be written."""
+        return any(entry.changed for entry in self.entries)
+
+    @property
+    def reversals(self) -> list[Observation]:
+        """What reversal documents with ids of their own say of this order."""
+        return [each for entry in self.entries for each in entry.observations if each.reversal is not None]
+
+    @property
+    def orders_themselves(self) -> list[Refund]:
+        """Rows that waited as reversals and turned out to be this very order."""
+        absorbed = [each for entry in self.entries for each in entry.absorbed]
+        return [refund for refund, observation in absorbed if observation.reversal is None]
+
+    @property
+    def erased(self) -> bool:
+        """Whether nothing personal may be stored: of this order, of this customer, or of the buyer of this checkout."""
+        personal_data = None if self.is_new else self.row.personal_data
+        # A list does not say the service's id of a guest: their checkout knows them. A known customer has a row.
+        checkout = self.checkout if self.row.user_id is None else None
+        return any(row and row.erased_at for row in (personal_data, self.user, checkout))
+
+    @property
+    def turns_out_erased(self) -> bool:
+        """Whether this batch is the first to show that the customer was erased."""
+        return self.erased and (self.is_new or not self.row.personal_data.erased_at)
+
+    def begin(self, observations: list[Observation], cause: Cause) -> Entry:
+        """Return the entry of a new step; nothing changes here before `take`."""
+        return Entry(
+            order=self,
+            cause=cause,
+            observations=observations,
+            is_new=self.is_new and not self.entries,
+            before=self.state,
+            after=self.state,
+            verdict_before=self.verdict,
+            verdict=self.verdict,
+            checkout_before=self.checkout,
+            checkout=self.checkout,
+        )
+
+    def take(self, entry: Entry) -> None:
+        """Make a finished step a part of the order."""
+        self.state, self.verdict, self.checkout = entry.after, entry.verdict, entry.checkout
+        self.entries.append(entry)
+        self.waiting = [each for each in self.waiting if each not in entry.absorbed]
+
+
+@dataclass(kw_only=True)
+class Entry:
+    """What one step changes about one order. Filled from top to bottom: moved, bound, judged, followed.
+
+    ``silent``: the order is from before the installation, so nothing is sent for it.
+    """
+
+    order: LockedOrder
+    cause: Cause
+    observations: list[Observation]
+    is_new: bool
+    before: OrderState
+    after: OrderState
+    verdict_before: Verdict
+    verdict: Verdict
+    checkout_before: Checkout | None
+    checkout: Checkout | None
+    absorbed: list[tuple[Refund, Observation]] = field(default_factory=list)
     silent: bool = False
     notices: list[Notice] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
     reviews: list[tuple[str, Order]] = field(default_factory=list)
+
+    @property
+    def row(self) -> Order:
+        """The order's row."""
+        return self.order.row
 
     @property
     def order_id(self) -> str:
@@ -79,37 +140,19 @@ class Entry:
 
     @property
     def changed(self) -> bool:
-        """Whether anything is to be written."""
+        """Whether the order's row is to be written."""
         moved = self.before != self.after or self.verdict != self.verdict_before
         return self.is_new or moved or self.newly_bound
 
     @property
     def newly_bound(self) -> bool:
-        """Whether a known order came to its checkout in this batch."""
-        return self.checkout is not None and self.row.checkout_id != self.checkout.pk
+        """Whether the order came to its checkout in this step."""
+        return self.checkout is not None and self.checkout is not self.checkout_before
 
     @property
     def to_write(self) -> bool:
         """Whether anything about this order is to be written."""
         return self.changed or bool(self.incidents or self.notices)
-
-    @property
-    def reversals(self) -> list[Observation]:
-        """What reversal documents with ids of their own say of this order."""
-        return [each for each in self.observations if each.reversal is not None]
-
-    @property
-    def erased(self) -> bool:
-        """Whether nothing personal may be kept: of this order, of this customer, or of whoever this sale was made for."""
-        held = None if self.is_new else self.row.personal_data
-        # A list does not tell the service's id of a guest: their sale knows them. One who is known is told by their own row.
-        sale = self.checkout if self.row.user_id is None else None
-        return any(each and each.erased_at for each in (held, self.user, sale))
-
-    @property
-    def turns_out_erased(self) -> bool:
-        """Whether nothing told until now that the order is an erased customer's."""
-        return self.erased and (self.is_new or not self.row.personal_data.erased_at)
 
     def ask_for_review(self, reason: str, order: Order | None = None) -> None:
         """Add ``payment_review`` and its incident, once per order and reason; ``order`` where it is not the entry's own."""
@@ -120,5 +163,5 @@ class Entry:
 
 
 def verdict_of(row: Order) -> Verdict:
-    """The verdict that a row keeps."""
+    """Return the verdict in a row."""
     return Verdict(VerdictStatus(row.verdict), row.verdict_reason)

@@ -1,24 +1,23 @@
 """From payments to goods: which order pays a checkout, its status, and the grants that the shop's signals follow.
 
 Called under the locks of the batch. Whoever writes an order that is bound to a checkout has locked the checkout, so its other
-orders stay as they are read here.
+orders stay as they were read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db.models import Q
-
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import key_of, state_database
-from checkout_integration.flows.ledger.entry import Entry, Notice, verdict_of
-from checkout_integration.flows.ledger.rows import state_of
-from checkout_integration.models import Checkout, Grant, Order
+from checkout_integration.flows.database.connection import key_of
+from checkout_integration.flows.ledger.batch import LockedGrant, LockedRows, Settlement
+from checkout_integration.flows.ledger.entry import Entry, Notice
+from checkout_integration.models import Checkout, Grant
 from checkout_integration.policy.fulfilment import (
     Fulfilment,
+    GrantChanges,
     Line,
     Payment,
     fulfilment_of,
@@ -28,143 +27,111 @@ from checkout_integration.policy.fulfilment import (
 from checkout_integration.policy.verdict import Reason
 
 
-@dataclass(kw_only=True)
-class Settlement:
-    """What a batch means for one checkout, or for one order without a checkout.
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What entries of one checkout come to; nothing is changed by making it, so a rule that fails leaves no trace."""
 
-    ``before`` and ``after`` are the checkout's status and payer; no ``after`` where no money moved. ``orders`` are all orders
-    of it, by the service's id; ``grants`` all that were ever opened for it; of these ``changed``, and beside them ``opened``,
-    are to be written.
-    """
-
-    project: Project
-    checkout: Checkout | None
-    entries: list[Entry]
-    before: tuple[str, int | None] = ("", None)
-    orders: dict[str, Order] = field(default_factory=dict)
-    payments: list[Payment] = field(default_factory=list)
-    grants: list[Grant] = field(default_factory=list)
-    opened: list[Grant] = field(default_factory=list)
-    changed: list[Grant] = field(default_factory=list)
-    after: tuple[str, Order | None] | None = None
+    settlement: Settlement
+    entries: Sequence[Entry]
+    payments: dict[str, Payment]
+    fulfilment: Fulfilment | None = None
+    changes: GrantChanges | None = None
 
 
-def settle(project: Project, entries: Iterable[Entry]) -> list[Settlement]:
-    """Return what the changed entries of a batch mean for their checkouts, with the signals in those entries."""
-    changed = [entry for entry in entries if entry.changed]
-    settlements = _by_checkout(project, changed)
-    moved = [settlement for settlement in settlements if any(map(_moves_money, settlement.entries))]
-    _load(moved)
-    for settlement in moved:
-        fulfilment = fulfilment_of(settlement.payments)
-        _change_grants(settlement, fulfilment)
-        if settlement.checkout is not None:
-            _move_checkout(settlement, settlement.checkout, fulfilment)
-            _review_second_payments(settlement, settlement.checkout, fulfilment)
-    return settlements
-
-
-def _by_checkout(project: Project, entries: Sequence[Entry]) -> list[Settlement]:
-    settlements: dict[object, Settlement] = {}
-    for entry in entries:
-        checkout = entry.checkout
-        key = checkout.pk if checkout else entry.order_id
-        if key not in settlements:
-            before = (str(checkout.status), checkout.paid_order_id) if checkout else ("", None)
-            settlements[key] = Settlement(project=project, checkout=checkout, entries=[], before=before)
-        settlements[key].entries.append(entry)
-    return list(settlements.values())
-
-
-def _moves_money(entry: Entry) -> bool:
-    """Whether an order became another payment than before, or came to its checkout."""
-    before = payment_of(entry.order_id, entry.before, entry.verdict_before)
-    return (
-        entry.is_new or entry.newly_bound or before != payment_of(entry.order_id, entry.after, entry.verdict)
+def plan(rows: LockedRows, entries: Sequence[Entry]) -> Plan:
+    """Return what entries of one checkout, or of one order without a checkout, come to."""
+    settlement = rows.settlement_of(entries[0])
+    for entry in entries[1:]:
+        rows.settlement_of(entry)
+    payments = {entry.order_id: payment_of(entry.order_id, entry.after, entry.verdict) for entry in entries}
+    if not any(_moves_money(entry, payments[entry.order_id]) for entry in entries):
+        return Plan(settlement=settlement, entries=entries, payments=payments)
+    every = list((settlement.payments | payments).values())
+    fulfilment = fulfilment_of(every)
+    open_grants = [
+        (position, grant.payer.order_id)
+        for position, grant in enumerate(settlement.grants)
+        if grant.row.state == Grant.State.OPEN
+    ]
+    return Plan(
+        settlement=settlement,
+        entries=entries,
+        payments=payments,
+        fulfilment=fulfilment,
+        changes=grant_changes(fulfilment, every, open_grants),
     )
 
 
-def _load(settlements: Sequence[Settlement]) -> None:
-    """Read the other orders of the checkouts, and the grants, by one statement each where there can be any."""
-    checkouts = [each.checkout.pk for each in settlements if each.checkout]
-    known = [entry.row.pk for each in settlements for entry in each.entries if not entry.is_new]
-    orders = Order.objects.using(state_database()).filter(checkout__in=checkouts).exclude(pk__in=known)
-    others = list(orders.select_related("personal_data")) if checkouts else []
-    grants = Grant.objects.using(state_database()).filter(Q(checkout__in=checkouts) | Q(order__in=known))
-    granted = list(grants.order_by("pk")) if checkouts or known else []
-    for settlement in settlements:
-        siblings = [
-            row for row in others if settlement.checkout and row.checkout_id == settlement.checkout.pk
-        ]
-        rows = [*(entry.row for entry in settlement.entries), *siblings]
-        settlement.orders = {row.order_id: row for row in rows}
-        settlement.payments = [
-            *(payment_of(entry.order_id, entry.after, entry.verdict) for entry in settlement.entries),
-            *(payment_of(row.order_id, state_of(row), verdict_of(row)) for row in siblings),
-        ]
-        settlement.grants = [grant for grant in granted if _belongs(grant, settlement, rows)]
-
-
-def _belongs(grant: Grant, settlement: Settlement, rows: Sequence[Order]) -> bool:
-    """Whether a grant is the checkout's, or of one of its orders from before that was bound."""
-    mine = settlement.checkout is not None and grant.checkout_id == settlement.checkout.pk
-    return mine or grant.order_id in {row.pk for row in rows}
-
-
-def _change_grants(settlement: Settlement, fulfilment: Fulfilment) -> None:
-    by_key = {grant.pk: grant for grant in settlement.grants}
-    ids = {row.pk: order_id for order_id, row in settlement.orders.items()}
-    open_grants = [
-        (grant.pk, ids[grant.order_id])
-        for grant in settlement.grants
-        if grant.state == Grant.State.OPEN and grant.order_id in ids
-    ]
-    changes = grant_changes(fulfilment, settlement.payments, open_grants)
-    for key, order_id in changes.payers.items():
-        _keep(settlement, by_key[key], settlement.orders[order_id])
-    for key in changes.closed:
-        _close(settlement, by_key[key])
-    for line in changes.opened:
-        _open(settlement, line)
-
-
-def _keep(settlement: Settlement, grant: Grant, payer: Order) -> None:
-    checkout = settlement.checkout.pk if settlement.checkout else None
-    if (grant.order_id, grant.checkout_id) == (payer.pk, checkout):
+def carry_out(rows: LockedRows, plan: Plan) -> None:
+    """Take the entries of a plan, and change grants and checkout as it says."""
+    settlement = plan.settlement
+    for entry in plan.entries:
+        entry.order.take(entry)
+    settlement.payments |= plan.payments
+    settlement.entries += plan.entries
+    if plan.fulfilment is None or plan.changes is None:
         return
-    grant.order, grant.checkout = payer, settlement.checkout
-    settlement.changed.append(grant)
+    for position, order_id in plan.changes.payers.items():
+        _hand_over(settlement, settlement.grants[position], order_id)
+    for position in plan.changes.closed:
+        _close(settlement.grants[position], plan)
+    for line in plan.changes.opened:
+        _open(rows, plan, line)
+    if settlement.checkout is not None:
+        _move_checkout(settlement, settlement.checkout, plan.fulfilment)
+        _review_second_payments(plan, plan.fulfilment)
 
 
-def _close(settlement: Settlement, grant: Grant) -> None:
-    grant.state, grant.closed_at = Grant.State.CLOSED, datetime.now(UTC)
-    settlement.changed.append(grant)
-    _notify(settlement, grant, "checkout_reversed")
+def _moves_money(entry: Entry, payment: Payment) -> bool:
+    """Whether an order became another payment than before, or came to its checkout."""
+    return (
+        entry.is_new
+        or entry.newly_bound
+        or payment_of(entry.order_id, entry.before, entry.verdict_before) != payment
+    )
 
 
-def _open(settlement: Settlement, line: Line) -> None:
-    payer = settlement.orders[line.payer]
-    number = 1 + max((grant.number for grant in [*settlement.grants, *settlement.opened]), default=0)
-    scope = settlement.checkout.reference if settlement.checkout else payer.order_id
-    kind = "checkout" if settlement.checkout else "order"
-    grant = Grant(
-        key=key_of("grant", settlement.project.alias, kind, scope, number),
-        project=settlement.project.alias,
-        checkout=settlement.checkout,
-        order=payer,
+def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> None:
+    """Give an open grant to the order that pays for it now, and to the checkout that this was bound to."""
+    payer, checkout = settlement.orders[order_id], settlement.checkout
+    key = checkout.pk if checkout else None
+    if grant.payer is payer and grant.row.checkout_id == key:
+        return
+    grant.payer, grant.row.checkout, grant.changed = payer, checkout, True
+
+
+def _close(grant: LockedGrant, plan: Plan) -> None:
+    grant.row.state, grant.row.closed_at, grant.changed = Grant.State.CLOSED, datetime.now(UTC), True
+    _notify(plan, grant, "checkout_reversed")
+
+
+def _open(rows: LockedRows, plan: Plan, line: Line) -> None:
+    settlement = plan.settlement
+    payer, checkout = settlement.orders[line.payer], settlement.checkout
+    number = 1 + max((grant.row.number for grant in settlement.grants), default=0)
+    scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
+    row = Grant(
+        key=_grant_key(rows.project, scope, number),
+        project=rows.project.alias,
+        checkout=checkout,
         number=number,
         renewal=line.renewal,
     )
-    settlement.opened.append(grant)
-    _notify(settlement, grant, "checkout_paid", payer=line.payer)
+    grant = LockedGrant(row=row, payer=payer, is_new=True)
+    rows.open_grant(settlement, grant)
+    _notify(plan, grant, "checkout_paid")
 
 
-def _notify(settlement: Settlement, grant: Grant, signal: str, payer: str = "") -> None:
+def _grant_key(project: Project, scope: tuple[str, str], number: int) -> str:
+    return key_of("grant", project.alias, *scope, number)
+
+
+def _notify(plan: Plan, grant: LockedGrant, signal: str) -> None:
     """Add the signal to the entry of the grant's order, else to the one that caused it."""
-    # Not `grant.order`, which would be read; a payer that is not inserted yet has no key.
-    own = [entry for entry in settlement.entries if payer == entry.order_id or grant.order_id == entry.row.pk]
-    entry = (own or settlement.entries)[0]
-    entry.notices.append(Notice(signal, (signal, grant.key), {"renewal": grant.renewal}, grant=grant))
+    own = [entry for entry in plan.entries if entry.row is grant.payer]
+    row = grant.row
+    notice = Notice(signal, (signal, row.key), {"renewal": row.renewal}, grant=row, order=grant.payer)
+    (own or plan.entries)[0].notices.append(notice)
 
 
 def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
@@ -174,19 +141,8 @@ def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfi
         checkout.paid_at = datetime.now(UTC)
 
 
-def _review_second_payments(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
+def _review_second_payments(plan: Plan, fulfilment: Fulfilment) -> None:
     """Ask staff to look at payments beside the one that pays: once for each, whichever of them came first."""
     for order_id in fulfilment.paid_twice:
-        own = [entry for entry in settlement.entries if entry.order_id == order_id]
-        order = settlement.orders[order_id]
-        (own or settlement.entries)[0].ask_for_review(Reason.PAID_TWICE, order)
-
-
-def write_grants(settlements: Iterable[Settlement]) -> None:
-    """Write what `settle` opened, closed and gave to another payer. Called after the orders were written."""
-    grants = Grant.objects.using(state_database())
-    every = list(settlements)
-    if opened := [grant for each in every for grant in each.opened]:
-        grants.bulk_create(opened)
-    if changed := [grant for each in every for grant in each.changed]:
-        grants.bulk_update(changed, ["order", "checkout", "state", "closed_at"])
+        own = [entry for entry in plan.entries if entry.order_id == order_id]
+        (own or plan.entries)[0].ask_for_review(Reason.PAID_TWICE, plan.settlement.orders[order_id])

@@ -1,4 +1,4 @@
-"""Reversal documents of the list: sent to the order that they reverse, or kept waiting for it, never taken for a sale."""
+"""Reversal documents of the list: given to the order that they reverse, or stored until it comes, never taken for a sale."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import insert_once, key_of, state_database
+from checkout_integration.flows.ledger.assigned import Assigned
+from checkout_integration.flows.ledger.batch import LockedRows
 from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.steps import Step
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source
@@ -23,27 +26,33 @@ from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
 
 
-def retarget(
-    project: Project, observations: Sequence[Observation]
-) -> tuple[list[Observation], list[Observation]]:
-    """The batch with reversal documents told as news of their orders, and apart from it those that have no order yet.
+def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], list[Observation]]:
+    """Return the steps, each at the order that it is about, and apart from them the reversals whose order is not known.
 
     A sync and a notification that meet here may miss each other's row: the next pass reads the reversal again.
     """
+    observations = [observation for step in steps for observation in step.observations]
     candidates = [each for each in observations if may_be_reversal_document(each)]
     owners = _owners(project, candidates, observations) if candidates else {}
-    told, waiting = [each for each in observations if each not in candidates], []
-    for candidate in candidates:
-        owner = owners.get(candidate.order.id or "")
-        if owner is None:
-            waiting.append(candidate)
-        else:
-            told.append(candidate if owner == candidate.order.id else reversal_of(owner, candidate))
-    return told, waiting
+    is_candidate = {id(each) for each in candidates}
+    assigned: list[Assigned] = []
+    unmatched: list[Observation] = []
+    for position, step in enumerate(steps):
+        for observation in step.observations:
+            order_id = observation.order.id or ""
+            owner = owners.get(order_id) if id(observation) in is_candidate else order_id
+            if owner is None:
+                unmatched.append(observation)
+                continue
+            about = observation if owner == order_id else reversal_of(owner, observation)
+            assigned.append(
+                Assigned(position=position, order_id=owner, observations=(about,), cause=step.cause)
+            )
+    return assigned, unmatched
 
 
-def keep_waiting(project: Project, reversals: Sequence[Observation]) -> None:
-    """Keeps reversals as `Refund` rows until their orders come. Called in its place of the lock order (`locking`)."""
+def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
+    """Store reversals as `Refund` rows until their orders come. Called in its place of the lock order (`locking`)."""
     rows: dict[str, Refund] = {}
     for each in reversals:
         row = _waiting_row(project, each)
@@ -51,35 +60,41 @@ def keep_waiting(project: Project, reversals: Sequence[Observation]) -> None:
     insert_once([rows[key] for key in sorted(rows)], "key")
 
 
-def waiting_for(project: str, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:
-    """The reversals without an order that share a transaction with these orders, or are told to be one of them."""
-    told = Q(transaction__in=list(transactions)) | Q(document_id__in=list(ids))
-    return Refund.objects.using(state_database()).filter(told, project=project, order=None)
+def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> None:
+    """Attach to the orders of a batch the reversals that waited for them. Called under the locks of the orders.
 
-
-def absorb(project: Project, entries: Sequence[Entry]) -> None:
-    """Gives orders whose transaction is told for the first time the reversals that waited. Called under their lock."""
-    orders = {}
-    for entry in entries:
-        for told in (each.order for each in entry.observations):
-            if told.transaction and told.transaction != entry.row.transaction:
-                orders[entry.order_id] = (entry, told)
-    if not orders:
+    They can only wait for an order whose transaction is said for the first time.
+    """
+    named = [each.order for each in observations if each.order.transaction]
+    new = [order for order in named if order.transaction != rows.order(order.id or "").row.transaction]
+    if not new:
         return
-    told_first = [each.order for entry, _ in orders.values() for each in entry.observations]
-    transactions = {order.transaction for order in told_first if order.transaction}
-    for refund in list(waiting_for(project.alias, orders, transactions).order_by("pk")):
+    ids = {order.id or "" for order in new}
+    transactions = {order.transaction or "" for order in new}
+    for refund in _waiting_for(rows.project, ids, transactions).order_by("pk"):
         observation = Observation(
             source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
         )
         owner = refund.document_id
-        if owner not in orders:
-            owner = _earliest(observation.order, [told for _, told in orders.values()]) or ""
+        if owner not in ids:
+            owner = _earliest(observation.order, new) or ""
             observation = reversal_of(owner, observation)
         if owner:
-            orders[owner][0].observations.append(observation)
-            if observation.reversal is None:  # it was the order itself, not a document of its reversal
-                refund.delete()
+            rows.order(owner).waiting.append((refund, observation))
+
+
+def absorb(entry: Entry) -> None:
+    """Add to an entry the reversals that waited for its order, once it says the transaction that they share."""
+    transactions = {each.order.transaction for each in entry.observations}
+    entry.absorbed = [each for each in entry.order.waiting if each[0].transaction in transactions]
+    entry.observations += [observation for _, observation in entry.absorbed]
+
+
+def _waiting_for(project: Project, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:
+    """Return the reversals without an order that share a transaction with these orders, or are one of them."""
+    keys = [key_of("document", project.alias, order_id) for order_id in ids]
+    refunds = Refund.objects.using(state_database()).filter(project=project.alias, order=None)
+    return refunds.filter(Q(transaction__in=sorted(transactions)) | Q(key__in=keys))
 
 
 def _owners(

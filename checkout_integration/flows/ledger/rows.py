@@ -26,6 +26,12 @@ def state_of(row: Order) -> OrderState:
     )
 
 
+def public_state_of(row: Order) -> OrderState:
+    """Return the state in a row without its personal data, which says nothing of what was paid."""
+    merged = field_rules.from_stored(row.document, row.live, stamps_from_json(row.stamps), row.conflicts)
+    return OrderState(facts=fact_rules.from_json(row.facts), merged=merged)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """What is written of one order: its own columns, and the personal part of its document."""

@@ -1,23 +1,23 @@
-"""What the ledger is given, and what it gives back: one step for each thing that was observed of an order."""
+"""What the ledger is given, and what it gives back: steps and their outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import DatabaseError, transaction
-
-from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.ledger import recording
-from checkout_integration.flows.ledger.entry import Cause, Entry
+from checkout_integration.flows.ledger.cause import Cause
+from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.policy.observation import Observation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one cause says of one order: a notification, or an order's rows of a page of the list."""
+    """What one cause says of one order: a notification, or a row of a page of the list.
+
+    Steps that follow each other with the same cause, such as the rows of a page, are taken together: what they mean for a
+    checkout is settled once. Any other step is taken by itself, after those before it.
+    """
 
     observations: tuple[Observation, ...]
     cause: Cause
@@ -27,7 +27,11 @@ class Step:
 class Outcome:
     """What became of a step.
 
-    ``erased``: nothing personal of it may be stored. ``error``: our rules failed on it, and nothing of it was written.
+    Attributes:
+        entry: what changed; None for a reversal whose order is not known, and where our rules failed.
+        erased: nothing personal of it may be stored.
+        error: our rules, or the shop's hook, failed on it, and nothing of it was written.
+
     """
 
     entry: Entry | None = None
@@ -37,33 +41,18 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What the shop's hooks said before anything was locked: checkouts by order id, accounts by customer identity."""
+    """What the shop's hooks said before anything was locked.
+
+    Attributes:
+        checkouts: keys of checkouts that `Hooks.resolve_checkout` named, by the order's id.
+        accounts: keys of accounts that `Hooks.find_user` named, by the customer's identity.
+        errors: of orders for which `Hooks.resolve_checkout` failed.
+
+    """
 
     checkouts: Mapping[str, Any] = field(default_factory=dict)
     accounts: Mapping[str, Any] = field(default_factory=dict)
+    errors: Mapping[str, Exception] = field(default_factory=dict)
 
 
 NO_ADVICE = Advice()
-
-
-def consult_hooks(project: Project, steps: Sequence[Step]) -> Advice:
-    """Ask the shop's hooks about these steps, before anything is locked and outside any transaction."""
-    return NO_ADVICE
-
-
-def record(
-    project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE, *, fan_out: bool = False
-) -> list[Outcome]:
-    """Record the steps in their order, inside the caller's transaction; one outcome for each."""
-    return [_record_one(project, step) for step in steps]
-
-
-def _record_one(project: Project, step: Step) -> Outcome:
-    try:
-        with transaction.atomic(using=state_database()):
-            entries = recording.record(project, step.observations, step.cause)
-    except DatabaseError:
-        raise
-    except Exception as error:  # noqa: BLE001  # whatever our rules or the shop's hooks raise
-        return Outcome(error=error)
-    return Outcome(entry=entries[0] if entries else None, erased=any(entry.erased for entry in entries))

@@ -12,6 +12,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from checkout_integration.conf import Project
+from checkout_integration.flows import ledger
 from checkout_integration.flows.database.connection import read_committed, state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
 from checkout_integration.flows.inbox import store as inbox
@@ -23,8 +24,7 @@ from checkout_integration.flows.inbox.reading import (
 )
 from checkout_integration.flows.inbox.store import Keeping, Verified
 from checkout_integration.flows.installation import ensure_installed
-from checkout_integration.flows.ledger.entry import Cause
-from checkout_integration.flows.ledger.recording import record
+from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.webhook import validation
 from checkout_integration.flows.webhook.response import (
@@ -187,8 +187,11 @@ def _apply(
     likely_bound: bool,
 ) -> None:
     cause = Cause(source=Source.NOTIFICATION, notification=row)
-    entries = record(project, [observation_of(told, order)], cause, likely_bound=likely_bound)
-    if any(entry.erased for entry in entries):
+    step = Step(observations=(observation_of(told, order),), cause=cause)
+    (outcome,) = ledger.record(project, [step], ledger.consult_hooks(project, [step]))
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.erased:
         inbox.drop_body(row)
 
 

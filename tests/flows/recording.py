@@ -1,0 +1,21 @@
+"""Recording observations through the ledger, without a door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checkout_integration.conf import Project
+from checkout_integration.flows import ledger
+from checkout_integration.flows.ledger import Cause, Step
+from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.policy.observation import Observation
+
+
+def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
+    """Record observations as one page or one notification; return an entry for each order, and raise what failed."""
+    steps = [Step(observations=(observation,), cause=cause) for observation in observations]
+    outcomes = ledger.record(project, steps, ledger.consult_hooks(project, steps))
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+    return list({outcome.entry.order_id: outcome.entry for outcome in outcomes if outcome.entry}.values())
