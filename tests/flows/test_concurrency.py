@@ -16,6 +16,7 @@ from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _commit
 from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.ledger import recording
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -206,26 +207,31 @@ def meeting_at_the_order(
     hooks: type[ShopHooks],
     checkout: Checkout | None,
 ) -> None:
-    """The first stands inside its transaction, in the hook, until the second waits for its lock."""
-    entered, leave = Event(), Event()
+    """The first, for whom the shop names a checkout, stands under its locks until the second waits for them.
 
-    def resolve(order: object) -> Checkout | None:
+    By monkeypatch, since nothing of the shop's runs under the locks.
+    """
+    entered, leave = Event(), Event()
+    hooks.resolve = staticmethod(lambda order: None if entered.is_set() else checkout)
+
+    def attach_waiting(*arguments: Any) -> None:
+        attach(*arguments)
         if not entered.is_set():
             entered.set()
             assert leave.wait(20)
-        return checkout
 
-    hooks.resolve = staticmethod(resolve)
-    threads = [in_background(first)]
-    assert entered.wait(20)
-    try:
-        threads.append(in_background(second))
-        await_waiting_locks()
-        hooks.resolve = staticmethod(lambda order: None)
-    finally:
-        leave.set()
-        for thread in threads:
-            thread.join()
+    attach = recording.attach_waiting
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recording, "attach_waiting", attach_waiting)
+        threads = [in_background(first)]
+        assert entered.wait(20)
+        try:
+            threads.append(in_background(second))
+            await_waiting_locks()
+        finally:
+            leave.set()
+            for thread in threads:
+                thread.join()
 
 
 @pytest.mark.usefixtures("isolation")
