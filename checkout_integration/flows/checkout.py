@@ -202,7 +202,7 @@ def create_token(
     _commit(terms.project, checkout, terms.buyer)
     issued = _call(terms.project, checkout, lambda client: client.create_token(asked))
     checkout.payment_form_url = issued.payment_form_url
-    _recorded(checkout, lambda: _record_issued(checkout), again=True)
+    _recorded(checkout, lambda: with_retries(lambda: _record_issued(checkout)), again=True)
     return IssuedToken(checkout=checkout, token=issued.token, payment_form_url=issued.payment_form_url)
 
 
@@ -276,7 +276,7 @@ def _call(project: Project, checkout: Checkout, call: Callable[[Client], Answer]
 def _recorded(checkout: Checkout, work: Callable[[], None], *, again: bool) -> Checkout:
     """Record what the service answered and return the row as it is then; ``again``: the call does no harm twice."""
     try:
-        with_retries(work)
+        work()
         checkout.refresh_from_db(using=state_database())
     except Exception as error:
         _mark(checkout, Checkout.Status.UNKNOWN, type(error).__name__)
@@ -305,12 +305,16 @@ def _record_created(project: Project, sale: Checkout, request: OrderRequest) -> 
     creation = Observation(source=Source.CREATION, order=parse_order(document))
     step = Step(observations=(creation,), cause=Cause(source=Source.CREATION))
     advice = ledger.consult_hooks(project, [step])
-    with transaction.atomic(using=state_database()):
-        acquire_write_lock()
-        (outcome,) = ledger.record(project, [step], advice)
-        if outcome.error is not None:
-            raise outcome.error
-        _open(sale)  # after the order, which is locked first
+
+    def record() -> None:
+        with transaction.atomic(using=state_database()):
+            acquire_write_lock()
+            (outcome,) = ledger.record(project, [step], advice)
+            if outcome.error is not None:
+                raise outcome.error
+            _open(sale)  # after the order, which is locked first
+
+    with_retries(record)
 
 
 def _record_issued(checkout: Checkout) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import ledger
+from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.policy.observation import Observation
@@ -14,7 +15,8 @@ from checkout_integration.policy.observation import Observation
 def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
     """Record observations as one page or one notification; return an entry for each order, and raise what failed."""
     steps = [Step(observations=(observation,), cause=cause) for observation in observations]
-    outcomes = ledger.record(project, steps, ledger.consult_hooks(project, steps))
+    advice = ledger.consult_hooks(project, steps)
+    outcomes = with_retries(lambda: ledger.record(project, steps, advice))
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error

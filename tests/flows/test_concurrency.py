@@ -16,7 +16,7 @@ from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _commit
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import recording
+from checkout_integration.flows.ledger import recording, reversals
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -220,7 +220,7 @@ def meeting_at_the_order(
             entered.set()
             assert leave.wait(20)
 
-    attach = recording.attach_waiting
+    attach = reversals.attach_waiting
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recording, "attach_waiting", attach_waiting)
         threads = [in_background(first)]

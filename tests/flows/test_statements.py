@@ -19,7 +19,7 @@ from checkout_integration.testing.payloads import OrderItemDocumentFactory, Refu
 from tests.flows.shop import notification, statements
 
 pytestmark = pytest.mark.django_db
-FIRST, REVERSAL, DUPLICATE, FORGED = 11, 12, 4, 0
+FIRST, REVERSAL, DUPLICATE, FORGED = 16, 14, 8, 0
 NOT_COUNTED = re.compile(
     r"BEGIN|SAVEPOINT|RELEASE|ROLLBACK|COMMIT|(INSERT INTO|DELETE FROM) .checkout_integration_orderitem"
 )

@@ -2,8 +2,9 @@
 
 A claim is committed before the first attempt: it counts the attempt, sets the fence, and takes the turns of the lines, which
 a unique column keeps from being taken twice. While an attempt runs, its transaction holds the lock of the run's row: so a
-running run that can be locked is not being attempted. Either it waits in its process, which gives it back after `HOLD` unless it is stuck
-in a receiver, or that process has died. After `GRACE` another process takes it; the fence then keeps the first one from it.
+running run that can be locked is not being attempted. Either it waits in its process, which gives it back after `HOLD`
+unless it is stuck in a receiver, or that process has died. After `GRACE` another process takes it; the fence then keeps the
+first one from it.
 
 *Slots.* A worker has as many slots as receivers can run in it at the same time: threads of ``checkout_work``, or the
 concurrency of a Celery worker. Each slot claims runs of one receiver under one fence, which begins with the worker's name, so
