@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Final
 
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.values import fits_places, has_places, minor_units
+from checkout_integration.protocol.values import fits_places, has_places, minor_units, smallest
 
 MONEY_DIGITS: Final = 19
 MONEY_PLACES: Final = 4
@@ -53,7 +53,7 @@ def comparable(amount: Decimal) -> Decimal:
 
 def _rounded(amount: Decimal, currency: str | None) -> Decimal:
     places = minor_units(currency or "")
-    return amount.quantize(Decimal(1).scaleb(-(MONEY_PLACES if places is None else places)), context=_EXACT)
+    return amount.quantize(smallest(MONEY_PLACES if places is None else places), context=_EXACT)
 
 
 def inexact_amounts(order: Order) -> frozenset[str]:
@@ -62,10 +62,10 @@ def inexact_amounts(order: Order) -> frozenset[str]:
     An amount that cannot be read is one of them. What the service reckons for itself (taxes, fees, revenue) may have more
     places than its currency, since nobody pays it.
     """
-    told = dict(_amounts(order))
+    amounts = dict(_amounts(order))
     return frozenset(
-        [name for name, (amount, currency) in told.items() if not _is_exact(amount, currency)]
-        + [name for name in order.problems if name in told]
+        [name for name, (amount, currency) in amounts.items() if not _is_exact(amount, currency)]
+        + [name for name in order.problems if name in amounts]
     )
 
 

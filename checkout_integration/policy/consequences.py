@@ -38,7 +38,7 @@ def new_events(before: OrderState, after: OrderState) -> tuple[Event, ...]:
 
 def new_contradictions(before: OrderState, after: OrderState) -> tuple[str, ...]:
     """Codes of what staff should look at, first seen in this step."""
-    return tuple(sorted(after.contradictions - before.contradictions))
+    return tuple(sorted(after.contradictions - before.contradictions)) if after.contradictions else ()
 
 
 def _newly(before: Facts, after: Facts, kind: OrderStatus) -> bool:

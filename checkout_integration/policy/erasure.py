@@ -15,7 +15,7 @@ def without_customer(state: OrderState, reference_key: str) -> OrderState:
     Stamps of what is gone go too, so that the state is that of an order which was never told of its customer.
     """
     merged = state.merged
-    kept, _gone = split(merged.document, lasting(reference_key))
-    values = from_stored(kept, merged.live, {}, ()).values
+    lasting_part, _ = split(merged.document, lasting(reference_key))
+    values = from_stored(lasting_part, merged.live, {}, ()).values
     stamps = {name: stamp for name, stamp in merged.stamps.items() if name in values}
-    return replace(state, merged=replace(merged, values=values, stamps=stamps))
+    return replace(state, merged=replace(merged, values=values, stamps=stamps), observed=None)

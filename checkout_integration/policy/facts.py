@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
 
 from checkout_integration.policy import refunds as refund_rules
 from checkout_integration.policy.observation import Observation, Source, Timing, stamp
 from checkout_integration.policy.refunds import Refunded
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
+STATUSES = frozenset(OrderStatus)
 REVERSALS = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 
 UNKNOWN_TIME = "~"
@@ -63,17 +65,23 @@ class Facts:
 
     def times(self, kind: OrderStatus, *sources: Source) -> list[str]:
         """Times at which these sources (all of them when none is named) know this kind."""
-        wanted = {f"{kind}/{source}" for source in sources or tuple(Source)}
-        return [slot.time for key, slot in self.slots.items() if key in wanted]
+        keys = _keys(kind, sources)
+        return [slot.time for key, slot in self.slots.items() if key in keys]
 
     def knows(self, kind: OrderStatus, *sources: Source) -> bool:
         """Whether one of these sources knows this kind."""
-        return bool(self.times(kind, *sources))
+        return not _keys(kind, sources).isdisjoint(self.slots)
+
+
+@cache
+def _keys(kind: OrderStatus, sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the keys of the slots for what these sources (all of them when none is named) say of one kind."""
+    return frozenset(_key(kind, source) for source in sources or tuple(Source))
 
 
 NOTHING = Facts(slots={})
 
-KIND_OF_EVENT = {
+KIND_OF_EVENT: Mapping[str, OrderStatus] = {
     Event.PAYMENT_SUCCESS: OrderStatus.PROCESSED,
     Event.PAYMENT_REFUND: OrderStatus.REFUNDED,
     Event.PAYMENT_CHARGEBACK: OrderStatus.CHARGEBACK,
@@ -99,18 +107,18 @@ def _slots_of_notification(observation: Observation, timing: Timing) -> Iterable
     attempt = max(observation.delivery_try, 0)
     at = stamp(_event_time(observation.observed_at, attempt, timing.retry_interval))
     status = observation.order.status
-    kind = KIND_OF_EVENT.get(Event(observation.event)) if observation.event in set(Event) else None
+    kind = KIND_OF_EVENT.get(observation.event)
     if kind is None:
         return
     # STA-08: payment.cancel does not say which end it is; the status does (STA-04, STA-05).
     if kind is OrderStatus.CANCELED and status == OrderStatus.REJECTED:
         kind = OrderStatus.REJECTED
     # The object may be read again at the time of a retry, so its status may know more than the event.
-    for reread in {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK} - {kind}:
-        if status == reread:
-            at_the_latest = stamp(observation.observed_at)
-            own = stamp(_own_time(observation, reread))
-            yield _key(reread, Source.NOTIFICATION), Slot(at=at_the_latest, own=own, reread=True, latest=own)
+    if status in REVERSALS and status != kind:
+        reread = OrderStatus(status)
+        at_the_latest = stamp(observation.observed_at)
+        own = stamp(_own_time(observation, reread))
+        yield _key(reread, Source.NOTIFICATION), Slot(at=at_the_latest, own=own, reread=True, latest=own)
     own = stamp(_own_time(observation, kind))
     latest = (own or at) if kind in REVERSALS else ""
     yield _key(kind, Source.NOTIFICATION), Slot(at=at, own=own, attempt=attempt, latest=latest)
@@ -118,7 +126,7 @@ def _slots_of_notification(observation: Observation, timing: Timing) -> Iterable
 
 def _slots_of_list_row(observation: Observation, timing: Timing) -> Iterable[tuple[str, Slot]]:
     status = observation.order.status
-    if status not in set(OrderStatus):
+    if status not in STATUSES:
         return
     kind = OrderStatus(status)
     read_at = observation.observed_at
@@ -305,13 +313,13 @@ def from_json(stored: Mapping[str, object]) -> Facts:
     return Facts(
         slots={
             key: Slot(
-                at=told.get("at", ""),
-                own=told.get("own", ""),
-                attempt=told.get("try", 0),
-                reread=told.get("reread", False),
-                latest=told.get("latest", ""),
+                at=slot.get("at", ""),
+                own=slot.get("own", ""),
+                attempt=slot.get("try", 0),
+                reread=slot.get("reread", False),
+                latest=slot.get("latest", ""),
             )
-            for key, told in slots.items()
+            for key, slot in slots.items()
         },
         refunds=refund_rules.from_json(stored.get("refunds") or {}),
         decision=_decision_from(decision) if isinstance(decision, Mapping) else None,

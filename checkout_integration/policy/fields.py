@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from checkout_integration.policy.amounts import comparable
 from checkout_integration.policy.observation import Observation, stamp
@@ -26,6 +27,7 @@ from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType
 
 FIXED = frozenset({"id", "created_at", "type", "is_production", "user.external_id", "live"})
 SETTLED = frozenset({"amount", "currency", "original_amount", "charge_amount", "charge_currency"})
+COMPARED = FIXED | SETTLED
 MOMENTS = frozenset({"created_at", "canceled_at", "refunded_at"})
 LIVE = "live"
 """The envelope's ``live`` is merged beside the Order's own fields, under this name."""
@@ -34,9 +36,8 @@ MONEY_CONFLICTS = SETTLED
 """A conflict in one of these withdraws the verdict."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stamp:
-    """Who told the standing value, and when. ``settled``: an amount or a currency, told of a paid order."""
+class Stamp(NamedTuple):
+    """Source and time of the standing value. ``settled``: an amount or a currency, of a paid order."""
 
     at: str
     source: str
@@ -51,8 +52,8 @@ class Merged:
     stamps: Mapping[str, Stamp]
     conflicts: frozenset[str] = frozenset()
 
-    @property
-    def document(self) -> dict[str, Any]:
+    @cached_property
+    def document(self) -> Document:
         """The latest known Order object, unknown fields included."""
         document: dict[str, Any] = {}
         for field, value in self.values.items():
@@ -76,16 +77,16 @@ EMPTY = Merged(values={}, stamps={})
 def merge(merged: Merged, observation: Observation, *, settled: bool) -> Merged:
     """What is known with this observation added. ``settled``: it tells of a paid (or reversed) order."""
     values, stamps, conflicts = dict(merged.values), dict(merged.stamps), set(merged.conflicts)
-    at = stamp(observation.observed_at)
+    unsettled = Stamp(at=stamp(observation.observed_at), source=observation.source)
+    of_settled = unsettled._replace(settled=settled)
     for field, value in _statements(observation):
-        told = Stamp(at=at, source=observation.source, settled=settled and field in SETTLED)
-        if field not in values:
-            values[field], stamps[field] = value, told
-            continue
-        if _contradicts(field, values[field], stamps[field], value, told):
-            conflicts.add(field)
-        if _stands(field, (value, told), (values[field], stamps[field])):
-            values[field], stamps[field] = value, told
+        new = of_settled if field in SETTLED else unsettled
+        if field in values:
+            if field in COMPARED and _contradicts(field, values[field], stamps[field], value, new):
+                conflicts.add(field)
+            if not _stands(field, (value, new), (values[field], stamps[field])):
+                continue
+        values[field], stamps[field] = value, new
     return Merged(values=values, stamps=stamps, conflicts=frozenset(conflicts))
 
 
@@ -101,18 +102,17 @@ def from_stored(
 
 def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
     for field, value in _flat(without_card_number(observation.document)):
-        if not _is_nothing(field, value):
-            yield field, value
+        if value is None or value == "" or (field in MOMENTS and _is_no_time(value)):
+            continue
+        yield field, value
     if observation.live is not None:
         yield LIVE, observation.live
 
 
-def _is_nothing(field: str, value: Any) -> bool:
-    """Whether the value is one of the ways to say nothing; for a time these include the zero times."""
-    if value is None or value == "":
-        return True
+def _is_no_time(value: Any) -> bool:
+    """Whether the value is one of the zero times, which say nothing as null and "" do."""
     try:
-        return field in MOMENTS and parse_moment(value) is None
+        return parse_moment(value) is None
     except ValueError:
         return False
 
@@ -132,21 +132,23 @@ def _flat(document: Document) -> Iterable[tuple[str, Any]]:
 
 def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
     """Whether the new value takes the old one's place: a choice by a total order, hence independent of arrival."""
+    if field not in COMPARED:
+        return _precedes(old, new)
     if field in FIXED:
         return _precedes(new, old)
     settled, was_settled = new[1].settled, old[1].settled
-    if field in SETTLED and settled != was_settled:
+    if settled != was_settled:
         return settled
-    if field in SETTLED and settled:
-        return _precedes(new, old)
-    return _precedes(old, new)
+    return _precedes(new, old) if settled else _precedes(old, new)
 
 
 def _precedes(one: tuple[Any, Stamp], other: tuple[Any, Stamp]) -> bool:
     """By time, source and text, in this order."""
     (value, by), (against, its) = one, other
-    if (by.at, by.source) != (its.at, its.source):
-        return (by.at, by.source) < (its.at, its.source)
+    if by.at != its.at:
+        return by.at < its.at
+    if by.source != its.source:
+        return by.source < its.source
     return strict_json.dumps(_as_stored(value)) < strict_json.dumps(_as_stored(against))
 
 
@@ -160,10 +162,7 @@ def _as_stored(value: Any) -> Any:
 
 
 def _contradicts(field: str, old: Any, old_stamp: Stamp, new: Any, new_stamp: Stamp) -> bool:
-    if field in SETTLED:
-        if not (old_stamp.settled and new_stamp.settled):
-            return False
-    elif field not in FIXED:
+    if field in SETTLED and not (old_stamp.settled and new_stamp.settled):
         return False
     return bool(_comparable(field, old) != _comparable(field, new))
 

@@ -90,7 +90,7 @@ def join(public: Document, personal: Document) -> dict[str, Any]:
     return document
 
 
-def without_card_number(document: Document) -> dict[str, Any]:
+def without_card_number(document: Document) -> Document:
     """The document with no more of a card's number than first6 and last4, and ``masked`` rebuilt from them.
 
     ``masked`` may carry another truncation of the same number, and two truncations together weaken it (PCI SSC FAQ 1091).
@@ -98,10 +98,11 @@ def without_card_number(document: Document) -> dict[str, Any]:
     method = document.get("method")
     card = method.get("card") if isinstance(method, Mapping) else None
     if not isinstance(method, Mapping) or not isinstance(card, Mapping):
-        return dict(document)
+        return document
     first6, last4 = str(card.get("first6") or "")[:6], str(card.get("last4") or "")[-4:]
-    held = {"first6": first6, "last4": last4}
-    cut = {name: part for name, part in held.items() if len(str(card.get(name) or "")) > len(part)}
-    if card.get("masked"):
-        cut["masked"] = f"{first6}******{last4}"
-    return {**document, "method": {**method, "card": {**card, **cut}}}
+    digits = {"first6": first6, "last4": last4}
+    cut = {name: part for name, part in digits.items() if len(str(card.get(name) or "")) > len(part)}
+    masked = f"{first6}******{last4}"
+    if card.get("masked") and card["masked"] != masked:
+        cut["masked"] = masked
+    return {**document, "method": {**method, "card": {**card, **cut}}} if cut else document

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import refunds as refund_rules
 from checkout_integration.policy.amounts import comparable, inexact_amounts
 from checkout_integration.policy.facts import Facts
-from checkout_integration.policy.fields import Merged
+from checkout_integration.policy.fields import Merged, Stamp
 from checkout_integration.policy.observation import Observation, Source, Timing
-from checkout_integration.protocol.order import Order, parse_order
+from checkout_integration.protocol.order import Order, parse_order, reread_order
 from checkout_integration.protocol.strict_json import left_out_of
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
-ORDER_FIELDS = frozenset(field.name for field in fields(Order)) - {"document", "problems"}
+ORDER_FIELDS = frozenset(each.name for each in dataclasses.fields(Order)) - {"document", "problems"}
+EVENTS = frozenset(Event)
 SETTLED_KINDS = (OrderStatus.PROCESSED, OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 
 
@@ -29,11 +30,14 @@ class OrderState:
 
     facts: Facts = fact_rules.NOTHING
     merged: Merged = field_rules.EMPTY
+    observed: Order | None = field(default=None, compare=False, repr=False)
+    """The order as it was observed last: what the document has taken from it is not read again."""
 
     @cached_property
     def order(self) -> Order:
         """The latest known document, typed."""
-        return parse_order(self.merged.document)
+        document = self.merged.document
+        return parse_order(document) if self.observed is None else reread_order(document, self.observed)
 
     @cached_property
     def status(self) -> OrderStatus:
@@ -43,9 +47,11 @@ class OrderState:
     @property
     def partial(self) -> bool:
         """Whether less was refunded than was charged, and no chargeback took the rest."""
+        if self.status != OrderStatus.REFUNDED:
+            return False
         charged = _charged(self.order)
         refunded = self.refunded_amount
-        if self.status != OrderStatus.REFUNDED or charged is None or refunded is None:
+        if charged is None or refunded is None:
             return False
         counting = fact_rules.as_decided(self.facts)
         return not counting.knows(OrderStatus.CHARGEBACK) and comparable(refunded) < comparable(charged[0])
@@ -83,7 +89,7 @@ class OrderState:
         """
         return self.settled and not self.fully_reversed
 
-    @property
+    @cached_property
     def contradictions(self) -> frozenset[str]:
         """What staff should look at, by code."""
         found = set(fact_rules.contradictions(self.facts))
@@ -104,11 +110,12 @@ LISTED_REJECTED_WITH_TRANSACTION = "listed_rejected_with_transaction"
 
 def observe(state: OrderState, observation: Observation, timing: Timing) -> OrderState:
     """The state with one more observation; again, twice or in another order gives the same."""
-    told = fact_rules.facts_of(observation, timing)
-    settled = any(told.knows(kind) for kind in SETTLED_KINDS)
+    facts = fact_rules.facts_of(observation, timing)
+    settled = any(facts.knows(kind) for kind in SETTLED_KINDS)
     return OrderState(
-        facts=fact_rules.join(state.facts, told),
+        facts=fact_rules.join(state.facts, facts),
         merged=field_rules.merge(state.merged, observation, settled=settled),
+        observed=observation.order,
     )
 
 
@@ -116,9 +123,9 @@ def unknown_words(observation: Observation) -> frozenset[str]:
     """Words that the specification does not know, and unreadable numbers: never refused, shown as incidents."""
     words = set()
     status = observation.order.status
-    if status and status not in set(OrderStatus):
+    if status and status not in fact_rules.STATUSES:
         words.add("unknown_status")
-    if observation.source is Source.NOTIFICATION and observation.event not in set(Event):
+    if observation.source is Source.NOTIFICATION and observation.event not in EVENTS:
         words.add("unknown_event")
     return frozenset(words | _numbers_left_out(observation))
 
@@ -141,17 +148,21 @@ def _charged(order: Order) -> tuple[Decimal, str] | None:
     return None
 
 
-def stamps_to_json(stamps: Mapping[str, field_rules.Stamp]) -> dict[str, list[Any]]:
-    """Stamps for the order's row: [time, source] and a third 1 where settled."""
+def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, list[str]]:
+    """Return stamps as JSON, for the order's row: the fields of each, under "time source" or "time source settled"."""
+    names: dict[Stamp, list[str]] = {}
+    for name in sorted(stamps):
+        names.setdefault(stamps[name], []).append(name)
     return {
-        name: [each.at, each.source, 1] if each.settled else [each.at, each.source]
-        for name, each in sorted(stamps.items())
+        f"{stamp.at} {stamp.source}{' settled' if stamp.settled else ''}": fields
+        for stamp, fields in names.items()
     }
 
 
-def stamps_from_json(stored: Mapping[str, list[Any]]) -> dict[str, field_rules.Stamp]:
-    """Stamps of an order's row; `stamps_to_json` made them."""
-    return {
-        name: field_rules.Stamp(at=each[0], source=each[1], settled=len(each) > 2)
-        for name, each in stored.items()
-    }
+def stamps_from_json(stored: Mapping[str, list[str]]) -> dict[str, Stamp]:
+    """Return the stamps of an order's row; `stamps_to_json` made them."""
+    stamps: dict[str, Stamp] = {}
+    for text, names in stored.items():
+        at, source, *settled = text.split(" ")
+        stamps |= dict.fromkeys(names, Stamp(at=at, source=source, settled=bool(settled)))
+    return stamps

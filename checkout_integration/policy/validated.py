@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from checkout_integration.policy.observation import stamp
+from checkout_integration.policy.state import stamps_from_json
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 from checkout_integration.protocol.values import Document
@@ -31,18 +32,18 @@ def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[s
     return merged
 
 
-def with_validated(user: Document, stamps: Mapping[str, list[Any]], validated: Document) -> dict[str, Any]:
+def with_validated(user: Document, stored: Mapping[str, list[str]], validated: Document) -> dict[str, Any]:
     """Return the User of an order with what user.validate says, field by field the later of the two.
 
     Args:
         user: the User object of the customer's latest order.
-        stamps: of that order's row: when each of its fields was stated.
+        stored: the stamps of that order's row.
         validated: as `merge_validated` made it.
 
     """
-    document = dict(user)
+    document, stamps = dict(user), stamps_from_json(stored)
     for field, statement in validated.items():
-        stated_at = stamps.get(f"user.{field}", [""])[0] if field in document else ""
+        stated_at = stamps[f"user.{field}"].at if f"user.{field}" in stamps else ""
         if field not in document or stated_at < statement["at"]:
             document[field] = statement["value"]
     return document

@@ -10,7 +10,7 @@ from decimal import Decimal
 from checkout_integration.protocol.decoder import Decoder, Snapshot, attributes, moment, money, text, texts
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class OrderItem(Snapshot):
     """What was bought (ITM-01 to ITM-08), and the further fields that deployed services send.
 

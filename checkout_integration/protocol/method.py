@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from checkout_integration.protocol.decoder import Decoder, Snapshot, flag, nested, text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Card(Snapshot):
     """The card of a card method (MTH-07)."""
 
@@ -31,7 +31,7 @@ class Card(Snapshot):
         return f"{self.first6[:6]}******{self.last4[-4:]}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Wallet(Snapshot):
     """The wallet of an integrated wallet method (MTH-08)."""
 
@@ -39,7 +39,7 @@ class Wallet(Snapshot):
     account: str | None = text(personal=True)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CryptoCurrency(Snapshot):
     """The crypto currency of such a method (MTH-09)."""
 
@@ -47,7 +47,7 @@ class CryptoCurrency(Snapshot):
     address: str | None = text(personal=True)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Method(Snapshot):
     """How the customer paid (MTH-01 to MTH-11)."""
 

@@ -16,7 +16,7 @@ class MalformedNotification(ValueError):
     """The document has no id, no event or no object, so it cannot be a notification."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Notification(Snapshot):
     """A notification (WHK-01 to WHK-08). ``object`` is the payload as sent; `order` and `user` read it.
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from checkout_integration.protocol.decoder import Decoder, Snapshot, money, text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Refund(Snapshot):
     """What was given back (RFD-01 to RFD-06). Amount and currency may differ from those of the order."""
 

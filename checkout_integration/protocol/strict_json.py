@@ -74,12 +74,15 @@ def loads(body: bytes, *, most_values: int = MAX_VALUES, leave_out_numbers: bool
     are counted, those in text too. With ``leave_out_numbers`` a number beyond our limits costs its field only: see
     `PartlyRead`.
     """
-    _refuse_many(body, most_values)  # first: it needs no memory of its own
+    brackets = body.count(b"{") + body.count(b"[")
+    if brackets + body.count(b",") > most_values:  # first: it needs no memory of its own
+        raise JsonRefused(f"more than {most_values} values")
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
-    _refuse_depth(body)
+    if brackets > MAX_DEPTH:
+        _refuse_depth(body)
     try:
         value = _decode(text, _DECODER)
     except NumberRefused:
@@ -97,9 +100,7 @@ def dumps(value: object) -> str:
     Raises TypeError for anything that has no exact JSON form, floats included, and ValueError for a Decimal
     that is not a finite number of sensible size.
     """
-    parts: list[str] = []
-    _write(value, parts.append)
-    return "".join(parts)
+    return _text_of(value)
 
 
 class DocumentEncoder(json.JSONEncoder):
@@ -124,15 +125,8 @@ class DocumentDecoder(json.JSONDecoder):
         super().__init__(parse_float=Decimal)
 
 
-def _refuse_many(body: bytes, most_values: int) -> None:
-    if body.count(b",") + body.count(b"{") + body.count(b"[") > most_values:
-        raise JsonRefused(f"more than {most_values} values")
-
-
 def _refuse_depth(body: bytes) -> None:
     """Look for too many nested brackets before the recursive parser meets them."""
-    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
-        return
     structure = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
     # Adjacent quotes are removed first, since they never change whether a bracket stands inside a string.
     brackets = _STRING_IN_STRUCTURE.sub(b"", structure.replace(b'""', b""))
@@ -263,48 +257,48 @@ def _like(original: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
     return partly
 
 
-def _write(value: object, write: Callable[[str], None]) -> None:
-    if isinstance(value, str):
-        write(encode_basestring(value))
-    elif value is None:
-        write("null")
-    elif isinstance(value, bool):
-        write("true" if value else "false")
-    elif isinstance(value, int):
-        write(int.__repr__(value))
-    elif isinstance(value, Decimal):
-        write(_number_text(value))
-    elif isinstance(value, Mapping):
-        _write_object(value, write)
-    elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        _write_array(value, write)
-    else:
-        raise TypeError(f"{type(value).__name__} has no exact JSON form")
+def _text_of(value: object) -> str:
+    write = _WRITERS.get(type(value)) or _writer_of(value)
+    return write(value)
 
 
-def _write_object(value: Mapping[object, object], write: Callable[[str], None]) -> None:
-    separator = "{"
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise TypeError("keys of a JSON object are text")
-        write(separator)
-        write(encode_basestring(key))
-        write(":")
-        _write(item, write)
-        separator = ","
-    write("}" if separator == "," else "{}")
+def _writer_of(value: object) -> Callable[[Any], str]:
+    """Return the writer of a value whose own type is not in the table: of the first type there that it is a kind of."""
+    if not isinstance(value, (bytes, bytearray)):  # they are sequences too
+        for kind, write in _WRITERS.items():
+            if isinstance(value, kind):
+                return write
+    raise TypeError(f"{type(value).__name__} has no exact JSON form")
 
 
-def _write_array(value: Sequence[object], write: Callable[[str], None]) -> None:
-    separator = "["
-    for item in value:
-        write(separator)
-        _write(item, write)
-        separator = ","
-    write("]" if separator == "," else "[]")
+def _object_text(value: Mapping[str, object]) -> str:
+    # Most members are text, which is written without a detour.
+    members = [
+        f"{encode_basestring(key)}:{encode_basestring(item) if type(item) is str else _text_of(item)}"
+        for key, item in value.items()
+    ]
+    return f"{{{','.join(members)}}}"
+
+
+def _array_text(value: Sequence[object]) -> str:
+    return f"[{','.join([_text_of(item) for item in value])}]"
 
 
 def _number_text(value: Decimal) -> str:
     if not value.is_finite() or abs(value.adjusted()) > MAX_NUMBER_LENGTH + MAX_EXPONENT:
         raise ValueError("the Decimal is not a finite number of sensible size")
     return format(value, "f")
+
+
+_WRITERS: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: encode_basestring,
+    type(None): lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    int: int.__repr__,
+    Decimal: _number_text,
+    dict: _object_text,
+    list: _array_text,
+    Mapping: _object_text,
+    Sequence: _array_text,
+}
+"""How each type is written: bool stands before int, of which it is a kind, and text before sequences."""

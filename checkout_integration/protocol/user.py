@@ -9,7 +9,7 @@ from checkout_integration.protocol.decoder import Decoder, Snapshot, attributes,
 from checkout_integration.protocol.values import Document
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Address(Snapshot):
     """Where the customer lives (USR-11)."""
 
@@ -19,7 +19,7 @@ class Address(Snapshot):
     state: str | None = text(personal=True)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class User(Snapshot):
     """A customer (USR-01 to USR-14). ``id`` is the service's identifier, ``external_id`` the merchant's."""
 

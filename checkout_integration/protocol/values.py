@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cache
 from typing import Any, Final, NoReturn, TypeAlias
 
 Document: TypeAlias = Mapping[str, Any]
@@ -23,6 +24,8 @@ _MOMENT: Final = re.compile(
 )
 _MONEY: Final = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 _MONEY_MAGNITUDE: Final = 40
+_MONEY_BOUND: Final = 10**_MONEY_MAGNITUDE
+_ZERO: Final = Decimal(0)
 _EXACT: Final = Context(prec=100)
 
 
@@ -87,10 +90,10 @@ def parse_money(value: object) -> Decimal | None:
         return None
     if isinstance(value, str) and _MONEY.fullmatch(value):
         return Decimal(value)
-    if type(value) is int and abs(value) < 10**_MONEY_MAGNITUDE:
+    if type(value) is int and abs(value) < _MONEY_BOUND:
         return Decimal(value)
     if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < _MONEY_MAGNITUDE:
-        return _EXACT.add(value, Decimal(0))  # 1E+2 becomes 100
+        return _EXACT.add(value, _ZERO)  # 1E+2 becomes 100
     raise ValueError("not an amount of money")
 
 
@@ -111,8 +114,7 @@ def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> 
     places = minor_units(currency)
     if places is None:
         return first == second
-    smallest = Decimal(1).scaleb(-places)
-    return _rounded(first, smallest) == _rounded(second, smallest)
+    return _rounded(first, places) == _rounded(second, places)
 
 
 def fits_places(amount: Decimal, currency: str | None) -> bool:
@@ -123,11 +125,17 @@ def fits_places(amount: Decimal, currency: str | None) -> bool:
 
 def has_places(amount: Decimal, places: int) -> bool:
     """Whether the amount can be written with so many decimal places, whatever the precision of the caller's context."""
-    return amount == _rounded(amount, Decimal(1).scaleb(-places))
+    return amount == _rounded(amount, places)
 
 
-def _rounded(amount: Decimal, smallest: Decimal) -> Decimal:
-    return amount.quantize(smallest, rounding=ROUND_HALF_UP, context=_EXACT)
+def _rounded(amount: Decimal, places: int) -> Decimal:
+    return amount.quantize(smallest(places), rounding=ROUND_HALF_UP, context=_EXACT)
+
+
+@cache
+def smallest(places: int) -> Decimal:
+    """Return the smallest amount that has so many decimal places."""
+    return Decimal(1).scaleb(-places)
 
 
 class Secret:  # noqa: PLW1641 -- not hashable on purpose

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import permutations
-from typing import Any
 
 import pytest
 
 from checkout_integration.policy.fields import Stamp
 from checkout_integration.policy.observation import Observation, Source, stamp
 from checkout_integration.policy.state import OrderState
+from checkout_integration.protocol.values import Document
 from tests.policy.news import ZERO_TIMES, at, creation, known, message, paid, row, written
 
 
@@ -21,7 +21,7 @@ def either_way(*observations: Observation) -> OrderState:
     return states[0]
 
 
-def document(*observations: Observation) -> dict[str, Any]:
+def document(*observations: Observation) -> Document:
     """The merged document, which must not depend on the order of arrival."""
     return either_way(*observations).merged.document
 
@@ -189,6 +189,12 @@ def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
     )
     assert state.merged.document[field] == Decimal("11.89")
     assert state.merged.conflicts == set()
+
+
+def test_of_two_amounts_of_an_open_form_the_latest_stands() -> None:
+    """Nobody has paid either, so neither is fixed."""
+    state = either_way(row("created", 0, amount=Decimal(5)), row("created", 9, amount=Decimal(6)))
+    assert (state.merged.document["amount"], state.merged.conflicts) == (Decimal(6), set())
 
 
 @pytest.mark.parametrize(

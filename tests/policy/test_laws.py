@@ -137,6 +137,13 @@ def test_a_stored_state_is_the_state(news: list[Observation]) -> None:
     assert OrderState(facts=facts, merged=merged) == state
 
 
+@given(NEWS, NEWS)
+def test_the_order_is_what_the_document_says(news: list[Observation], later: list[Observation]) -> None:
+    """Also where most of it was read when it was observed: of a new order, and of one with another past."""
+    for state in (known(*news), known(*later, before=known(*news))):
+        assert state.order == parse_order(state.merged.document)
+
+
 @given(FACTS)
 def test_stored_facts_are_the_facts(facts: Facts) -> None:
     """Decisions of staff included."""

@@ -1,4 +1,4 @@
-"""Facts as the JSON of an order's row: what is written, what is read, and slots in full."""
+"""Facts and stamps as the JSON of an order's row: what is written, what is read, and slots in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from checkout_integration.policy.facts import (
     join,
     to_json,
 )
+from checkout_integration.policy.fields import Stamp
 from checkout_integration.policy.observation import Observation, stamp
+from checkout_integration.policy.state import stamps_from_json, stamps_to_json
 from checkout_integration.protocol.vocabulary import OrderStatus
 from tests.policy.news import TIMING, at, message, row, written
 
@@ -53,6 +55,20 @@ def test_facts_are_written_without_what_is_empty_and_in_one_order() -> None:
     """The same facts are the same text, whichever came first."""
     assert json.dumps(to_json(DECIDED)) == json.dumps(STORED)
     assert json.dumps(to_json(Facts(slots=SLOTS))) == json.dumps({"slots": STORED["slots"]})
+
+
+def test_stamps_are_written_by_time_and_source() -> None:
+    """Most fields share one, and it is written once; fields stand in one order, whichever came first."""
+    paid = Stamp(at="2024", source="notification", settled=True)
+    created = Stamp(at="", source="creation")
+    stamps = {"id": created, "currency": paid, "amount": paid, "country": paid._replace(settled=False)}
+    stored = {
+        "2024 notification settled": ["amount", "currency"],
+        "2024 notification": ["country"],
+        " creation": ["id"],
+    }
+    assert json.dumps(stamps_to_json(stamps)) == json.dumps(stored)
+    assert stamps_from_json(stored) == stamps
 
 
 def test_what_was_written_is_read() -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from checkout_integration.policy.fields import Stamp
 from checkout_integration.policy.observation import stamp
+from checkout_integration.policy.state import stamps_to_json
 from checkout_integration.policy.validated import merge_validated, with_validated
 from checkout_integration.protocol.user import parse_user
 
@@ -34,6 +36,12 @@ def test_the_latest_statement_stands_in_every_order(
     assert with_validated({}, {}, merged) == expected
 
 
+def test_a_statement_without_a_time_is_one() -> None:
+    """Where the order says nothing of the field."""
+    validated = merge_validated({}, parse_user({"notify_new_region": True}), None)
+    assert with_validated({"id": "1"}, {}, validated) == {"id": "1", "notify_new_region": True}
+
+
 @pytest.mark.parametrize("value", ["yes", 1, {"a": 1}, None])
 def test_values_of_another_type_are_no_statement(value: object) -> None:
     """The service says true or false."""
@@ -44,6 +52,6 @@ def test_values_of_another_type_are_no_statement(value: object) -> None:
 def test_an_order_that_says_it_too_is_compared_by_time(hours: int, expected: bool) -> None:
     """Older services say both with payments: the later of the two stands."""
     validated = merge_validated({}, parse_user({"notify_new_region": False}), NOON + timedelta(hours=hours))
-    stamps = {"user.notify_new_region": [stamp(NOON), "notification"]}
+    stamps = stamps_to_json({"user.notify_new_region": Stamp(at=stamp(NOON), source="notification")})
     user = with_validated({"notify_new_region": True, "id": "1"}, stamps, validated)
     assert user == {"notify_new_region": expected, "id": "1"}

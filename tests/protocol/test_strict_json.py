@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import OrderedDict, UserList
 from decimal import Decimal
+from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -23,6 +26,7 @@ from checkout_integration.protocol.strict_json import (
     left_out_of,
     loads,
 )
+from checkout_integration.protocol.vocabulary import Event
 from tests.corpora import corpus
 
 # Valid JSON that our limits refuse on purpose: equal keys, and numbers beyond any amount of money.
@@ -110,6 +114,29 @@ def test_what_is_written_is_read_back_exactly(value: Any) -> None:
         assert loads(text.encode()) == value
 
 
+WRITTEN_BY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from([*Event, HTTPStatus.OK]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text() | st.sampled_from(Event), inner, max_size=4)
+        | st.dictionaries(st.text(), inner, max_size=4).map(OrderedDict)
+    ),
+    max_leaves=20,
+)
+
+
+@given(WRITTEN_BY_JSON)
+def test_text_is_that_of_the_standard_library(value: Any) -> None:
+    """Byte for byte, where it writes exactly; of subclasses too, which are written as what they are kinds of."""
+    assert dumps(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_other_objects_and_sequences_are_written_as_such() -> None:
+    """Whatever has the methods of one, as mappings that cannot be changed."""
+    assert dumps(MappingProxyType({"a": UserList([1, range(2)])})) == '{"a":[1,[0,1]]}'
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -157,6 +184,14 @@ def test_json_beyond_the_limits_is_refused(body: bytes) -> None:
     """Equal keys, deep nesting and huge numbers are refused before they cost anything."""
     with pytest.raises(JsonRefused):
         loads(body)
+
+
+@pytest.mark.parametrize("body", [b"[[[]]]", b"[1,2,3]", b'{"a":{"b":[]}}', b'{"a":[1,2]}'])
+def test_commas_and_brackets_are_counted(body: bytes) -> None:
+    """Each of them may stand for a value that takes memory."""
+    assert loads(body, most_values=3) == json.loads(body)
+    with pytest.raises(JsonRefused, match="more than 2 values"):
+        loads(body, most_values=2)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +275,9 @@ def test_the_error_repeats_nothing_of_the_body() -> None:
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize("value", [1.5, b"x", {1: 2}, object(), {"a": {1}}])
+@pytest.mark.parametrize(
+    "value", [1.5, b"x", bytearray(b"x"), {1: 2}, {None: 2}, object(), {"a": {1}}, {"a": [1.5]}]
+)
 def test_what_has_no_exact_form_is_not_written(value: object) -> None:
     """Floats, bytes, other keys than text and unknown objects are programming errors."""
     with pytest.raises(TypeError):
