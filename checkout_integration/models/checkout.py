@@ -83,7 +83,10 @@ class Checkout(Row):
         editable=False,
         help_text=_("By which the buyer's sales are found; empty for a guest."),
     )
-    subject_type = models.ForeignKey(ContentType, null=True, blank=True, on_delete=models.SET_NULL)
+    # Without an index of its own: that of the subject begins with it.
+    subject_type = models.ForeignKey(
+        ContentType, null=True, blank=True, on_delete=models.SET_NULL, db_index=False
+    )
     subject_id = IdentifierField(max_length=64, blank=True, default="")
     subject = GenericForeignKey("subject_type", "subject_id")
 
@@ -170,7 +173,7 @@ class Grant(Row):
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
 
-    key = models.CharField(max_length=64, unique=True, editable=False)
+    key = models.CharField(max_length=64, editable=False)
     project = IdentifierField(max_length=64)
     checkout = models.ForeignKey(
         Checkout, null=True, blank=True, on_delete=models.PROTECT, related_name="grants"
@@ -196,6 +199,7 @@ class Grant(Row):
     class Meta:
         verbose_name = _("grant")
         verbose_name_plural = _("grants")
+        constraints = [models.UniqueConstraint(fields=["key"], name="ci_grant_key")]
 
     def __str__(self) -> str:
         return f"{self.checkout or self.order} ({self.number})"

@@ -31,9 +31,15 @@ class Transition(Row):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="transitions",
+        db_index=False,
     )
     staff = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
     )
     reason = models.CharField(max_length=255, blank=True, default="")
     recorded_at = InstantField(auto_now_add=True)
@@ -42,6 +48,15 @@ class Transition(Row):
         verbose_name = _("transition")
         verbose_name_plural = _("transitions")
         ordering = ["order", "pk"]
+        # Few rows have either. MariaDB makes whole indexes for foreign keys by itself.
+        indexes = [
+            models.Index(
+                fields=["sync_run"], name="ci_transition_sync", condition=models.Q(sync_run__isnull=False)
+            ),
+            models.Index(
+                fields=["staff"], name="ci_transition_staff", condition=models.Q(staff__isnull=False)
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.from_status or '–'} → {self.to_status}"
@@ -53,7 +68,7 @@ class Incident(Row):
     One row per ``key``, however often it is seen.
     """
 
-    key = models.CharField(max_length=64, unique=True, editable=False)
+    key = models.CharField(max_length=64, editable=False)
     kind = models.CharField(max_length=64)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(
@@ -76,6 +91,7 @@ class Incident(Row):
     class Meta:
         verbose_name = _("incident")
         verbose_name_plural = _("incidents")
+        constraints = [models.UniqueConstraint(fields=["key"], name="ci_incident_key")]
         indexes = [
             models.Index(fields=["kind", "-recorded_at"], name="ci_incident_kind"),
             models.Index(fields=["-recorded_at"], name="ci_incident_recorded"),

@@ -223,7 +223,8 @@ class Order(Row):
 class OrderItem(Row):
     """An item of an order (ITM-01 to ITM-08)."""
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="items")
+    # Without an index of its own: the unique constraint begins with it.
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="items", db_index=False)
     position = models.PositiveSmallIntegerField()
     item_id = IdentifierField(blank=True, default="")
     sku = IdentifierField(blank=True, default="")
@@ -235,7 +236,6 @@ class OrderItem(Row):
         blank=True, default="", db_index=True, help_text=_("Activation code of a game key.")
     )
     platform = models.CharField(max_length=64, blank=True, default="")
-    document = DocumentField()
 
     class Meta:
         verbose_name = _("order item")
@@ -246,6 +246,12 @@ class OrderItem(Row):
     def __str__(self) -> str:
         return self.sku or self.item_id or str(self.position)
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The item as the service sent it, unknown fields included: its part of the order's document."""
+        document: dict[str, Any] = self.order.document["items"][self.position]
+        return document
+
 
 class Refund(Row):
     """One refund or chargeback of an order (RFD-01 to RFD-06): a reversal document, or what a notification states.
@@ -254,7 +260,7 @@ class Refund(Row):
     ``order`` yet: it is never taken for a payment. What a notification states has a row only while no document is known.
     """
 
-    key = models.CharField(max_length=64, unique=True, editable=False)
+    key = models.CharField(max_length=64, editable=False)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds")
     document_id = IdentifierField(
@@ -275,6 +281,7 @@ class Refund(Row):
     class Meta:
         verbose_name = _("refund")
         verbose_name_plural = _("refunds")
+        constraints = [models.UniqueConstraint(fields=["key"], name="ci_refund_key")]
         indexes = [models.Index(fields=["project", "transaction"], name="ci_refund_transaction")]
 
     def __str__(self) -> str:
@@ -296,12 +303,13 @@ class PersonalData(Row):
     order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="personal_data")
     document = DocumentField()
     email = models.CharField(max_length=255, blank=True, default="", db_index=True)
-    last4 = models.CharField(max_length=4, blank=True, default="", db_index=True)
+    last4 = models.CharField(max_length=4, blank=True, default="")
     erased_at = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("personal data")
         verbose_name_plural = _("personal data")
+        indexes = [models.Index(fields=["last4"], name="ci_personal_last4")]
 
     def __str__(self) -> str:
         return f"personal data of {self.order_id}"

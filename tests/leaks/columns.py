@@ -28,7 +28,7 @@ BOOKS: Final = frozenset(
     Order.charge_currency Order.tax_currency Order.fee_currency Order.net_revenue_currency Order.refund_currency
     Order.method_type
     OrderItem.item_id OrderItem.sku OrderItem.name OrderItem.description OrderItem.images OrderItem.metadata
-    OrderItem.code OrderItem.platform OrderItem.document
+    OrderItem.code OrderItem.platform
     Refund.document_id Refund.transaction Refund.currency Refund.code Refund.receipt_number
     Notification.notification_id Notification.object_id
     """.split()

@@ -117,5 +117,4 @@ def _item_row(row: Order, position: int, item: Item) -> OrderItem:
         metadata=dict(item.metadata or {}),
         code=as_column_text(item.code),
         platform=as_column_text(item.platform or item.platform_id, 64),
-        document=dict(item.document),
     )
