@@ -9,7 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from checkout_integration.flows.database.connection import key_of, state_database
+from checkout_integration.flows.database.connection import KEY_LENGTH, key_of, state_database
 from checkout_integration.models import CheckoutUser, PersonalData
 from checkout_integration.protocol import strict_json
 
@@ -25,7 +25,7 @@ def tombstones_of(identity: str) -> list[str]:
     Whoever holds the tables but not Django's SECRET_KEY cannot try out which ids it may have been. The keys of
     SECRET_KEY_FALLBACKS are tried too: a tombstone holds for as long as its key is listed.
     """
-    return _keyed_hashes(SALT, identity) if identity else []
+    return [each[:KEY_LENGTH] for each in _keyed_hashes(SALT, identity)] if identity else []
 
 
 def request_hashes(key: str, body: bytes) -> list[str]:

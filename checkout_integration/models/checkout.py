@@ -77,7 +77,7 @@ class Checkout(Row):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
     )
     identity = models.CharField(
-        max_length=64,
+        max_length=32,
         blank=True,
         default="",
         editable=False,
@@ -173,7 +173,7 @@ class Grant(Row):
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
 
-    key = models.CharField(max_length=64, editable=False)
+    key = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
     checkout = models.ForeignKey(
         Checkout, null=True, blank=True, on_delete=models.PROTECT, related_name="grants"

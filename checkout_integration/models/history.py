@@ -68,7 +68,7 @@ class Incident(Row):
     One row per ``key``, however often it is seen.
     """
 
-    key = models.CharField(max_length=64, editable=False)
+    key = models.CharField(max_length=32, editable=False)
     kind = models.CharField(max_length=64)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(

@@ -260,7 +260,7 @@ class Refund(Row):
     ``order`` yet: it is never taken for a payment. What a notification states has a row only while no document is known.
     """
 
-    key = models.CharField(max_length=64, editable=False)
+    key = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
     order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds")
     document_id = IdentifierField(

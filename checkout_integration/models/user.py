@@ -29,7 +29,7 @@ class CheckoutUser(Row):
     """
 
     project = IdentifierField(max_length=64)
-    identity = models.CharField(max_length=64, editable=False)
+    identity = models.CharField(max_length=32, editable=False)
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = models.ForeignKey(

@@ -93,11 +93,17 @@ def merge(merged: Merged, observation: Observation, *, settled: bool) -> Merged:
 def from_stored(
     document: Document, live: bool | None, stamps: Mapping[str, Stamp], conflicts: Iterable[str]
 ) -> Merged:
-    """The merge as an order's row keeps it."""
+    """Return the merge that an order's row stores."""
+    values = stored_values(document, live)
+    return Merged(values=values, stamps=stamps, conflicts=frozenset(conflicts))
+
+
+def stored_values(document: Document, live: bool | None) -> dict[str, Any]:
+    """Return the values of an order's row, by the names that they are merged and stamped under."""
     values = dict(_flat(document))
     if live is not None:
         values[LIVE] = live
-    return Merged(values=values, stamps=stamps, conflicts=frozenset(conflicts))
+    return values
 
 
 def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
@@ -148,21 +149,36 @@ def _charged(order: Order) -> tuple[Decimal, str] | None:
     return None
 
 
-def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, list[str]]:
-    """Return stamps as JSON, for the order's row: the fields of each, under "time source" or "time source settled"."""
+def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, Any]:
+    """Return stamps as JSON, for the order's row: the fields of each, under "time source" or "time source settled".
+
+    The commonest stamp stands under "" without its fields, which are all that no other stamp names: mostly one notification
+    has said nearly everything.
+    """
     names: dict[Stamp, list[str]] = {}
     for name in sorted(stamps):
         names.setdefault(stamps[name], []).append(name)
-    return {
-        f"{stamp.at} {stamp.source}{' settled' if stamp.settled else ''}": fields
-        for stamp, fields in names.items()
+    if not names:
+        return {}
+    commonest = max(names, key=lambda stamp: (len(names[stamp]), _text_of(stamp)))
+    return {"": _text_of(commonest)} | {
+        _text_of(stamp): fields for stamp, fields in names.items() if stamp != commonest
     }
 
 
-def stamps_from_json(stored: Mapping[str, list[str]]) -> dict[str, Stamp]:
-    """Return the stamps of an order's row; `stamps_to_json` made them."""
-    stamps: dict[str, Stamp] = {}
+def stamps_from_json(stored: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Stamp]:
+    """Return the stamps of these fields of an order's row; `stamps_to_json` made them."""
+    stamps = dict.fromkeys(fields, _stamp_of(stored[""])) if "" in stored else {}
     for text, names in stored.items():
-        at, source, *settled = text.split(" ")
-        stamps |= dict.fromkeys(names, Stamp(at=at, source=source, settled=bool(settled)))
+        if text:
+            stamps |= dict.fromkeys([name for name in names if name in stamps], _stamp_of(text))
     return stamps
+
+
+def _text_of(stamp: Stamp) -> str:
+    return f"{stamp.at} {stamp.source}{' settled' if stamp.settled else ''}"
+
+
+def _stamp_of(text: str) -> Stamp:
+    at, source, *settled = text.split(" ")
+    return Stamp(at=at, source=source, settled=bool(settled))

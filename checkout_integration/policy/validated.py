@@ -32,7 +32,7 @@ def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[s
     return merged
 
 
-def with_validated(user: Document, stored: Mapping[str, list[str]], validated: Document) -> dict[str, Any]:
+def with_validated(user: Document, stored: Mapping[str, Any], validated: Document) -> dict[str, Any]:
     """Return the User of an order with what user.validate says, field by field the later of the two.
 
     Args:
@@ -41,7 +41,7 @@ def with_validated(user: Document, stored: Mapping[str, list[str]], validated: D
         validated: as `merge_validated` made it.
 
     """
-    document, stamps = dict(user), stamps_from_json(stored)
+    document, stamps = dict(user), stamps_from_json(stored, [f"user.{field}" for field in user])
     for field, statement in validated.items():
         stated_at = stamps[f"user.{field}"].at if f"user.{field}" in stamps else ""
         if field not in document or stated_at < statement["at"]:

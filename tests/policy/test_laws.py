@@ -131,7 +131,9 @@ def test_a_stored_state_is_the_state(news: list[Observation]) -> None:
     """Facts, stamps and document survive the JSON columns of an order's row, and go on merging from there."""
     state = known(*news)
     facts = fact_rules.from_json(json.loads(json.dumps(fact_rules.to_json(state.facts))))
-    stamps = stamps_from_json(json.loads(json.dumps(stamps_to_json(state.merged.stamps))))
+    stamps = stamps_from_json(
+        json.loads(json.dumps(stamps_to_json(state.merged.stamps))), state.merged.values
+    )
     document: Any = strict_json.loads(strict_json.dumps(state.merged.document).encode())
     merged = from_stored(document, state.merged.live, stamps, sorted(state.merged.conflicts))
     assert OrderState(facts=facts, merged=merged) == state

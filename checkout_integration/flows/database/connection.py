@@ -11,6 +11,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from checkout_integration.models import Installation, Order
 
+KEY_LENGTH = 32
+
 Row = TypeVar("Row", bound=models.Model)
 
 
@@ -80,10 +82,15 @@ def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = (
     )
 
 
-def key_of(*parts: object) -> str:
-    """A fixed-length key over several texts: SHA-256 in hex, so that identifiers of any length compare exactly."""
+def digest_of(*parts: object) -> str:
+    """Return a fixed-length key over several texts, so that identifiers of any length compare exactly: SHA-256 in hex."""
     text = "\x1f".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def key_of(*parts: object) -> str:
+    """Return the first half of `digest_of`: 128 bits are enough for what the service or the shop names."""
+    return digest_of(*parts)[:KEY_LENGTH]
 
 
 def locked(queryset: models.QuerySet[Row], *tables: str, wait: bool = True) -> models.QuerySet[Row]:

@@ -12,7 +12,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import insert_once, key_of, read_committed, state_database
+from checkout_integration.flows.database.connection import (
+    digest_of,
+    insert_once,
+    key_of,
+    read_committed,
+    state_database,
+)
 from checkout_integration.flows.tombstone import names_erased
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
@@ -33,7 +39,7 @@ def row_of(verified: Verified, told: documents.Notification) -> Notification:
     """The row that a notification is kept as. The key leaves the body out: it changes with every attempt."""
     object_id = str(told.object.get("id") or "")
     return Notification(
-        key=key_of(verified.project.alias, told.id, told.event, object_id),
+        key=digest_of(verified.project.alias, told.id, told.event, object_id),
         project=verified.project.alias,
         **envelope_columns(told),
         body=verified.body,
@@ -118,7 +124,7 @@ def withhold(row: Notification) -> None:
 
 def keep_unreadable(verified: Verified, reason: str) -> None:
     """Keeps a signed body that our limits refuse, under a hash of its bytes, and opens an incident (G10)."""
-    key = key_of(verified.project.alias, "body", hashlib.sha256(verified.body).hexdigest())
+    key = digest_of(verified.project.alias, "body", hashlib.sha256(verified.body).hexdigest())
     row = Notification(
         key=key,
         project=verified.project.alias,

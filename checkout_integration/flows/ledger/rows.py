@@ -18,17 +18,18 @@ from checkout_integration.protocol.item import OrderItem as Item
 
 
 def state_of(row: Order) -> OrderState:
-    """The state that a row keeps; the empty state for a new one."""
-    stamps = stamps_from_json(row.stamps)
-    return OrderState(
-        facts=fact_rules.from_json(row.facts),
-        merged=field_rules.from_stored(row.whole_document, row.live, stamps, row.conflicts),
-    )
+    """Return the state in a row."""
+    return _state_of(row, row.whole_document)
 
 
 def public_state_of(row: Order) -> OrderState:
     """Return the state in a row without its personal data, which says nothing of what was paid."""
-    merged = field_rules.from_stored(row.document, row.live, stamps_from_json(row.stamps), row.conflicts)
+    return _state_of(row, row.document)
+
+
+def _state_of(row: Order, document: Mapping[str, Any]) -> OrderState:
+    stamps = stamps_from_json(row.stamps, field_rules.stored_values(document, row.live))
+    merged = field_rules.from_stored(document, row.live, stamps, row.conflicts)
     return OrderState(facts=fact_rules.from_json(row.facts), merged=merged)
 
 

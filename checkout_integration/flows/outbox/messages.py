@@ -33,7 +33,7 @@ State = OutboxMessage.State
 
 def message_key(*parts: object) -> str:
     """Return the key by which one logical event is sent once: 128 bits, in hex."""
-    return key_of(*parts)[:32]
+    return key_of(*parts)
 
 
 def write_messages(messages: Sequence[OutboxMessage], *, fan_out: bool) -> None:
