@@ -138,14 +138,14 @@ def _write_grants(grants: Sequence[LockedGrant]) -> None:
     """Insert the grants that were opened, closed ones among them, and update those that changed."""
     for grant in grants:
         grant.row.order = grant.payer
-    insert([grant.row for grant in grants if grant.is_new], key=("key",))
+    insert([grant.row for grant in grants if grant.is_new], key=("key",), in_order=True)
     update([grant.row for grant in grants if grant.changed and not grant.is_new], GRANT_FIELDS)
 
 
 def _write_transitions(entries: Sequence[Entry]) -> dict[int, Transition]:
     """Insert a row per change of status, and one for a decision of staff; returned by the identity of the entry."""
     rows = {id(entry): row for entry in entries if (row := transition_of(entry)) is not None}
-    insert(list(rows.values()), key=("order", "notification", "sync_run"))
+    insert(list(rows.values()), key=("order", "notification", "sync_run"), in_order=True)
     return rows
 
 
