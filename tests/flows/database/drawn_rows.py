@@ -22,6 +22,7 @@ Model: TypeAlias = type[models.Model]
 MODELS = list(apps.get_app_config("checkout_integration").get_models())
 TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 OTHERS: dict[str, SearchStrategy[Any]] = {
+    "BigIntegerField": st.integers(-(2**63), 2**63 - 1),
     "BinaryField": st.binary(max_size=300),
     "BooleanField": st.booleans(),
     "DateTimeField": st.datetimes(datetime(1001, 1, 1), datetime(9998, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
@@ -30,6 +31,7 @@ OTHERS: dict[str, SearchStrategy[Any]] = {
     "PositiveBigIntegerField": st.integers(0, 2**63 - 1),
     "PositiveIntegerField": st.integers(0, 2**31 - 1),
     "PositiveSmallIntegerField": st.integers(0, 2**15 - 1),
+    "SmallIntegerField": st.integers(-(2**15), 2**15 - 1),
 }
 
 
