@@ -20,7 +20,7 @@ class Defect:
         old: its text now; it occurs once.
         new: the text that takes its place.
         test: pytest's name of the test that must go red.
-        database: what the test runs on: sqlite or postgres.
+        database: what the test runs on: sqlite, postgres or mariadb.
 
     """
 

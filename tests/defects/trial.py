@@ -38,11 +38,13 @@ def run(words: Sequence[str]) -> int:
     with ExitStack() as stack:
         environment = {**os.environ, services.REDIS: stack.enter_context(services.redis()).url or ""}
         environment[services.POSTGRES] = stack.enter_context(services.postgres()).url or ""
-        if not environment[services.POSTGRES]:
-            chosen = [each for each in chosen if each.database != "postgres"]
-            print("LEFT OUT what needs PostgreSQL", flush=True)
-            if services.required():
-                return 1
+        environment[services.MARIADB] = stack.enter_context(services.mariadb()).url or ""
+        for database, server in (("postgres", services.POSTGRES), ("mariadb", services.MARIADB)):
+            if not environment[server]:
+                chosen = [each for each in chosen if each.database != database]
+                print(f"LEFT OUT what needs {database}", flush=True)
+                if services.required():
+                    return 1
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checkout-defects-")))
         # Compiled once for all: that takes longer than most of the tests.
         environment |= {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}

@@ -98,16 +98,19 @@ def claim(
     """
     for number in range(MOST_TRIES):
         running = with_retries(_running)
-        left = _left_behind(running.runs, lines)
-        if left and (taken := with_retries(partial(_take_over, left, worker))):
-            return taken
+        if left := _left_behind(running.runs, lines):
+            if taken := with_retries(partial(_take_over, left, worker)):
+                return taken
+            running = with_retries(_running)
         most, window = _window(running, worker, lines)
         if not window:
             return []
         # The oldest run's receiver; after a lost race any other, since somebody else works at that end of the queue.
         receiver = random.choice(window).receiver if number else window[0].receiver  # noqa: S311  # no secret
         candidates = [run for run in window if run.receiver == receiver]
-        size = 1 if receiver in running.slow else limit
+        # No run waits in one slot while another slot has nothing to do.
+        size = min(limit, max(1, len(candidates) // (worker.slots if worker else 1)))
+        size = 1 if receiver in running.slow else size
         claimed = with_retries(partial(_claim, candidates, size, worker, window))
         if claimed and worker is not None and _has_too_many(receiver, worker, most):
             give_back(claimed)

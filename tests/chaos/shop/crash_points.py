@@ -61,11 +61,17 @@ WEB: Final = (
     ),
 )
 WORKER: Final = (
-    CrashPoint(name="worker: before attempt", module=f"{_FLOWS}.claims", function="claim", before=True),
-    CrashPoint(name="worker: after counter", module=f"{_FLOWS}.message", function="attempt", before=True),
+    CrashPoint(
+        name="worker: before attempt", module=f"{_FLOWS}.outbox.running", function="claim", before=True
+    ),
+    CrashPoint(
+        name="worker: after counter", module=f"{_FLOWS}.outbox.running", function="attempt", before=True
+    ),
     RECEIVER_WROTE,
-    CrashPoint(name="worker: after ledger row before commit", module=f"{_FLOWS}.attempt", function="_finish"),
-    CrashPoint(name="worker: after commit", module=f"{_FLOWS}.message", function="attempt"),
+    CrashPoint(
+        name="worker: after ledger row before commit", module=f"{_FLOWS}.outbox.attempt", function="_finish"
+    ),
+    CrashPoint(name="worker: after commit", module=f"{_FLOWS}.outbox.running", function="attempt"),
 )
 ALL: Final = (*WEB, *WORKER)
 
@@ -104,7 +110,8 @@ def burn(point: CrashPoint, attempts: int = 0) -> None:
 def _mined(function: Callable[..., Any], point: CrashPoint) -> Callable[..., Any]:
     @functools.wraps(function)
     def walked(*arguments: Any, **named: Any) -> Any:
-        attempts = getattr(arguments[0], "attempts", 0) if arguments else 0  # a run counts them
+        first = arguments[0] if arguments else None
+        attempts = getattr(getattr(first, "run", first), "attempts", 0)  # a run counts them
         if point.before:
             burn(point, attempts)
         result = function(*arguments, **named)
