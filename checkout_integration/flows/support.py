@@ -146,7 +146,7 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
         acquire_write_lock()
         # Lock order: the run, then its grant, as an attempt locks them.
         runs = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=MARKABLE)
-        if not locked(runs) or not finish(run.pk, ReceiverRun.State.DONE, before=MARKABLE):
+        if not locked(runs) or not finish(run, ReceiverRun.State.DONE, before=MARKABLE):
             return False
         if not complete_by_staff(grant.pk, run.receiver):
             transaction.set_rollback(True, using=state_database())

@@ -179,13 +179,13 @@ class Killed(BaseException):
 
 
 def at_statement(number: int, then: Callable[[], None]) -> Any:
-    """Count this thread's statements, and do something before one of them."""
+    """Count this thread's statements, and do something before one of them and all that follow."""
     count = 0
 
     def run(execute: Any, *query: Any) -> Any:
         nonlocal count
         count += 1
-        if count == number:
+        if count >= number:
             then()
         return execute(*query)
 

@@ -96,7 +96,7 @@ def _savepoint() -> Any:
 
 
 def _finish(run: ReceiverRun, state: ReceiverRun.State, error: str = "") -> None:
-    if not finish(run.pk, state, fence=run.fence, error=error):
+    if not finish(run, state, fence=run.fence, error=error):
         raise _TakenOver
 
 

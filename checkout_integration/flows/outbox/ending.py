@@ -41,7 +41,7 @@ def fail(run: ReceiverRun, error: BaseException) -> None:
 
 def _end(run: ReceiverRun, error: str, *, given_up: bool) -> bool:
     if given_up:
-        return finish(run.pk, ReceiverRun.State.FAILED, fence=run.fence, error=error)
+        return finish(run, ReceiverRun.State.FAILED, fence=run.fence, error=error)
     return _later(run, run.attempts, error=error)
 
 

@@ -57,7 +57,7 @@ def hold_back(runs: Iterable[ReceiverRun]) -> None:
 
 
 def finish(
-    key: int,
+    run: ReceiverRun,
     state: ReceiverRun.State,
     *,
     before: Sequence[ReceiverRun.State] = (State.RUNNING,),
@@ -66,46 +66,61 @@ def finish(
 ) -> bool:
     """End a run that is in one of the states ``before``, and make the first run that waits for it due.
 
-    The caller's transaction has locked the run. One statement: it costs a receiver no more than the mark alone. With a
-    ``fence`` only a run that another process has not taken over is ended. False when nothing was ended.
+    The caller's transaction has locked the run. With a ``fence`` only a run that another process has not taken over is ended.
+    False when nothing was ended.
     """
-    connection = connections[state_database()]
+    connection, now = connections[state_database()], datetime.now(UTC)
+    if connection.vendor == "mysql":
+        return _finish_in_steps(run, state, before=before, fence=fence, error=error)
     states = ", ".join(f"'{each.value}'" for each in before)
-    is_own = f"ended.state IN ({states})" + (" AND ended.fence = %(fence)s" if fence else "")
-    statement = _FINISH_BY_JOIN if connection.vendor == "mysql" else _FINISH
     table = connection.ops.quote_name(ReceiverRun._meta.db_table)
-    values = {
-        "key": key,
-        "fence": fence,
-        "state": state.value,
-        "error": error,
-        "now": ReceiverRun._meta.get_field("due_at").get_db_prep_value(datetime.now(UTC), connection),
-    }
-    picked = _PICKED.format(table=table, is_own=is_own)
+    own = f"ended.state IN ({states})" + (" AND ended.fence = %(fence)s" if fence else "")
+    moment = ReceiverRun._meta.get_field("due_at").get_db_prep_value(now, connection)
+    values = {"key": run.pk, "fence": fence, "state": state.value, "error": error, "now": moment}
     with connection.cursor() as cursor:
-        cursor.execute(statement.format(table=table, picked=picked), values)
+        cursor.execute(_FINISH.format(table=table, own=own), values)
         return bool(cursor.rowcount)
 
 
-_PICKED: Final = """
-    SELECT ended.id FROM {table} ended WHERE ended.id = %(key)s AND {is_own}
-    UNION ALL
-    SELECT id FROM (
-        SELECT following.id FROM {table} ended JOIN {table} following
-        ON following.line = ended.line AND following.receiver = ended.receiver AND following.state = 'waiting'
-        WHERE ended.id = %(key)s AND ended.state IN ('due', 'running') AND {is_own}
-        ORDER BY following.message_id LIMIT 1
-    ) next_run
-"""
-_SET: Final = """
+_FINISH: Final = """
+    UPDATE {table} AS run SET
     state = CASE WHEN run.id = %(key)s THEN %(state)s ELSE 'due' END,
     due_at = CASE WHEN run.id = %(key)s THEN run.due_at ELSE %(now)s END,
     finished_at = CASE WHEN run.id = %(key)s THEN %(now)s ELSE run.finished_at END,
     error = CASE WHEN run.id = %(key)s THEN %(error)s ELSE run.error END,
     exclusive = NULL
+    WHERE run.id IN (
+        SELECT ended.id FROM {table} ended WHERE ended.id = %(key)s AND {own}
+        UNION ALL
+        SELECT id FROM (
+            SELECT following.id FROM {table} ended JOIN {table} following
+            ON following.line = ended.line AND following.receiver = ended.receiver AND following.state = 'waiting'
+            WHERE ended.id = %(key)s AND {own}
+            ORDER BY following.message_id LIMIT 1
+        ) next_run
+    )
 """
-_FINISH: Final = "UPDATE {table} AS run SET " + _SET + " WHERE run.id IN ({picked})"  # noqa: S608  # no value stands in it
-_FINISH_BY_JOIN: Final = "UPDATE {table} run JOIN ({picked}) picked ON picked.id = run.id SET " + "".join(  # noqa: S608
-    f"run.{line.strip()}\n" for line in _SET.strip().splitlines()
-)
-"""MariaDB and MySQL update no table that a subquery of the same statement reads, unless it is joined."""
+"""One statement, so that it costs a receiver no more than the mark alone would."""
+
+
+def _finish_in_steps(
+    run: ReceiverRun,
+    state: ReceiverRun.State,
+    *,
+    before: Sequence[ReceiverRun.State],
+    fence: str,
+    error: str,
+) -> bool:
+    """Do the same by single rows: MariaDB's update of a join may wait for rows of other lines, which are being attempted."""
+    runs, now = ReceiverRun.objects.using(state_database()), datetime.now(UTC)
+    own = runs.filter(pk=run.pk, state__in=before)
+    if fence:
+        own = own.filter(fence=fence)
+    if not own.update(state=state, finished_at=now, error=error, exclusive=None):
+        return False
+    if run.line is not None:
+        waiting = runs.filter(line=run.line, receiver=run.receiver, state=State.WAITING)
+        first = waiting.order_by("message").values_list("pk", flat=True).first()
+        if first is not None:
+            runs.filter(pk=first, state=State.WAITING).update(state=State.DUE, due_at=now)
+    return True
