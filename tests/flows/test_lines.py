@@ -253,6 +253,8 @@ def test_a_process_that_dies_at_any_statement_loses_nothing(
                     flows.run_due()
             except Killed:
                 deaths += 1
+            finally:
+                connection.connection = None  # there is nothing left that could be closed
 
         in_background(work).join(PATIENCE)
         say(checkout, 3)
