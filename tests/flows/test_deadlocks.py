@@ -1,4 +1,4 @@
-"""A deadlock in a receiver on MariaDB: it takes the whole transaction away, and the receiver is run again (A.39)."""
+"""A deadlock in a receiver takes its whole transaction away; the receiver is run again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,48 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.flows.crowd import await_waiting_locks, in_background
 from tests.flows.shop import Listening, make_due, own, owned
+
+DEADLOCK = OperationalError(1213, "Deadlock found when trying to get lock")
+"""As MariaDB says it; where the database chose the other one to end."""
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_deadlock_is_no_failure_of_the_receiver(listen: Listening) -> None:
+    """It is run again at once, and no attempt is counted; what it wrote before was rolled back."""
+    rows = [Group.objects.create(name=name) for name in ("first", "second")]
+    calls: list[int] = []
+    first_is_held, second_is_held = Event(), Event()
+
+    def hold_second_and_want_first() -> None:
+        # The database may end this one instead of the receiver's.
+        with suppress(OperationalError), transaction.atomic():
+            Group.objects.select_for_update().get(pk=rows[1].pk)
+            second_is_held.set()
+            assert first_is_held.wait(60)
+            Group.objects.select_for_update().get(pk=rows[0].pk)
+
+    def grant(order: Order, attempt: int, **arguments: object) -> None:
+        calls.append(attempt)
+        own(order)
+        if len(calls) > 1:
+            return
+        Group.objects.select_for_update().get(pk=rows[0].pk)
+        first_is_held.set()
+        await_waiting_locks()
+        Group.objects.select_for_update().get(pk=rows[1].pk)
+        raise DEADLOCK  # the other one was ended: be ended as well
+
+    listen(checkout_paid, grant)
+    OrderFactory(checkout=CheckoutFactory())
+    flows.fan_out()
+    other = in_background(hold_second_and_want_first)
+    assert second_is_held.wait(60)
+    flows.run_due()
+    other.join()
+    run = ReceiverRun.objects.get()
+    assert (calls, run.state, run.attempts, owned()) == ([1, 1], "done", 1, 1)
 
 
 @pytest.mark.mariadb
