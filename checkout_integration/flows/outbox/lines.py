@@ -82,8 +82,7 @@ def finish(
         return bool(cursor.rowcount)
 
 
-_FINISH: Final = """
-    UPDATE {table} AS run SET
+_FINISH: Final = """UPDATE {table} AS run SET
     state = CASE WHEN run.id = %(key)s THEN %(state)s ELSE 'due' END,
     due_at = CASE WHEN run.id = %(key)s THEN run.due_at ELSE %(now)s END,
     finished_at = CASE WHEN run.id = %(key)s THEN %(now)s ELSE run.finished_at END,

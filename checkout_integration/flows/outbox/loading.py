@@ -110,8 +110,7 @@ _TABLES: Final = {
     Order: "orders",
     Checkout: "checkouts",
 }
-_LOCK: Final = """
-    SELECT CASE WHEN {unchanged} THEN 1 ELSE 0 END, CASE WHEN {granting} THEN 1 ELSE 0 END
+_LOCK: Final = """SELECT CASE WHEN {unchanged} THEN 1 ELSE 0 END, CASE WHEN {granting} THEN 1 ELSE 0 END
     FROM {{runs}} WHERE id = %(run)s AND fence = %(fence)s AND state = 'running' {locking}
 """
 _GRANT: Final = (
