@@ -9,13 +9,14 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
-from django.db import connections
+from django.db import DatabaseError, connections
 from django.utils.module_loading import import_string
 
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
 from checkout_integration.flows.database.connection import keeps_old_snapshots, state_database
+from checkout_integration.flows.due import oldest_due_seconds
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
@@ -53,14 +54,14 @@ def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any
 
 
 def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E012: Celery is to run receivers, and is not installed."""
+    """E012: Celery is to apply notifications and run receivers, and is not installed."""
     raw = getattr(settings, SETTING, None)
-    if not isinstance(raw, dict) or raw.get("RECEIVERS_RUN") != "celery" or find_spec("celery"):
+    if not isinstance(raw, dict) or raw.get("RUNNER") != "celery" or find_spec("celery"):
         return []
     return [
         Error(
-            f'RECEIVERS_RUN of {SETTING} is "celery", and Celery is not installed: nobody would run receivers.',
-            hint='Install "checkout-integration[celery]", or set RECEIVERS_RUN to "worker".',
+            f'RUNNER of {SETTING} is "celery", and Celery is not installed: nobody would work.',
+            hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
             id="checkout_integration.E012",
         )
     ]
@@ -143,6 +144,57 @@ def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> li
     ]
 
 
+def check_connections(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """With ``check --deploy``. W009: each request opens a connection to the database of its own."""
+    alias = state_database()
+    options = connections[alias].settings_dict
+    pooled = bool(options.get("OPTIONS", {}).get("pool"))
+    if connections[alias].vendor == "sqlite" or pooled or options.get("CONN_MAX_AGE") != 0:
+        return []
+    return [
+        Warning(
+            f"CONN_MAX_AGE of DATABASES[{alias!r}] is 0: each notification opens a database connection of its own, which "
+            "takes longer than to accept it.",
+            hint=f'Set DATABASES[{alias!r}]["CONN_MAX_AGE"] = 60 and ["CONN_HEALTH_CHECKS"] = True; or silence this check '
+            "where a pooler beside the web processes keeps connections.",
+            id="checkout_integration.W009",
+        )
+    ]
+
+
+def check_backlog(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """With ``check --database``. W010: nobody applies notifications and runs receivers."""
+    if state_database() not in (databases or ()):
+        return []
+    try:
+        seconds = oldest_due_seconds()
+    except DatabaseError:  # the tables are not made yet, or the database is away: not for this check to say
+        return []
+    if seconds <= LONGEST_LEFT:
+        return []
+    runner = conf.app_settings().runner
+    return [
+        Warning(
+            f"Something is due for {seconds / 60:.0f} minutes, and nobody does it: payments are not applied, or receivers "
+            "not run.",
+            hint=f'RUNNER of {SETTING} is {runner!r}: {WHO_WORKS[runner]}',
+            id="checkout_integration.W010",
+        )
+    ]
+
+
+LONGEST_LEFT = 300
+"""Seconds that something may be due before a check says that nobody works."""
+WHO_WORKS = {
+    "request": 'with the next notification web processes do it; set RUNNER to "celery" or "worker", or run '
+    "manage.py checkout_work --once from cron.",
+    "celery": "start a Celery worker, and beat with checkout_integration.schedule.beat_schedule().",
+    "worker": "start manage.py checkout_work.",
+}
+
+
 def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """With ``check --deploy``. E010: a sandbox secret. W003 to W005: what is meant for development."""
     if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
@@ -168,12 +220,12 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
                     id="checkout_integration.W004",
                 )
             )
-    if app.receivers_run == "request":
+    if app.runner == "request":
         messages.append(
             Warning(
-                f'RECEIVERS_RUN of {SETTING} is "request": receivers run in web processes, and those that failed only with '
-                "the next notification.",
-                hint='Set RECEIVERS_RUN to "celery" or "worker".',
+                f'RUNNER of {SETTING} is "request": web processes apply notifications and run receivers, and what '
+                "failed is tried again only with the next notification.",
+                hint='Set RUNNER to "celery" or "worker".',
                 id="checkout_integration.W005",
             )
         )
@@ -199,4 +251,6 @@ def register_checks() -> None:
     register(check_receivers)
     register(check_undoing)
     register(check_database)
+    register(check_connections, Tags.database, deploy=True)
+    register(check_backlog, Tags.database)
     register(check_deployment, Tags.security, deploy=True)

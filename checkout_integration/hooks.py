@@ -98,3 +98,9 @@ def load_hooks(path: str) -> Hooks:
     """An instance of the class that the setting ``HOOKS`` names."""
     hooks: Hooks = import_string(path)()
     return hooks
+
+
+def overrides(path: str, *methods: str) -> bool:
+    """Return whether the class that the setting ``HOOKS`` names has one of these methods of its own."""
+    hooks = import_string(path)
+    return any(getattr(hooks, method) is not getattr(Hooks, method) for method in methods)

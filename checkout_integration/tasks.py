@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+from collections.abc import Collection
 from typing import Any
 
 from celery import current_app, shared_task
@@ -13,7 +14,7 @@ from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
 from checkout_integration.flows.outbox import Worker
-from checkout_integration.models import SyncRun
+from checkout_integration.models import Notification, SyncRun
 
 logger = logging.getLogger("checkout_integration.tasks")
 
@@ -31,13 +32,13 @@ ASKED_SECONDS = 1.0
 class _ThisProcess:
     """What this process knows of Celery: the worker that it belongs to, whom it asked, and since when the broker is away.
 
-    ``asked_for``: key of the newest message that waited when a task was last published; None if none did.
+    ``asked_for``: the notification that was stored when a task was last published; None if none was.
     """
 
     name = ""
     celery_worker: Any = None
     resting_until = 0.0
-    asked_for: int | None = None
+    asked_for: Notification | None = None
     asked_until = 0.0
 
 
@@ -57,7 +58,7 @@ def _worker() -> Worker | None:
 
 @shared_task(name="checkout_integration.run_due", ignore_result=True)
 def run_due() -> None:
-    """Runs the receivers that are due; what one task leaves of a long queue is for the next."""
+    """Apply what is stored and run the receivers that are due; what one task leaves is for the next."""
     if flows.run_due(worker=_worker()).ended_early:
         dispatch.hand_over()
 
@@ -71,24 +72,25 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> None:
     dispatch.hand_over()
 
 
-def publish() -> None:
-    """Asks a worker to run receivers, without waiting for a broker that is away: the drain finds the rows anyway.
+def publish(order_ids: Collection[int] = (), notification: Notification | None = None) -> None:
+    """Ask a worker to do what is due, without waiting for a broker that is away: the drain finds the rows anyway.
 
-    After a failure this process asks nobody for half a minute or more. Nor does it ask again while what it asked for a moment
-    ago has not begun: that will find these rows too, and a worker that is behind is not given a task for each of them.
+    After a failure this process asks nobody for half a minute or more. Nor does it ask again while the notification that it
+    asked for a moment ago is not applied: whoever applies that one will find these rows too (`flows.due`), and a worker that
+    is behind is not given a task for each of them.
     """
     now = time.monotonic()
     if now < _ThisProcess.resting_until:
         return
-    if now < _ThisProcess.asked_until and flows.awaits_fan_out(_ThisProcess.asked_for):
+    asked_for = _ThisProcess.asked_for
+    if asked_for and now < _ThisProcess.asked_until and flows.still_stored(asked_for):
         return
-    newest = flows.newest_message()
     try:
         _publish()
     except Exception:
         _ThisProcess.resting_until = time.monotonic() + random.uniform(*REST_SECONDS)  # noqa: S311  # no secret
         raise
-    _ThisProcess.asked_for, _ThisProcess.asked_until = newest, now + ASKED_SECONDS
+    _ThisProcess.asked_for, _ThisProcess.asked_until = notification, now + ASKED_SECONDS
 
 
 def _publish() -> None:

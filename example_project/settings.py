@@ -115,7 +115,7 @@ CHECKOUT_INTEGRATION = {
     "ORDER_FORM_URL": FORM,
     "CLIENT_SCRIPT_URL": SCRIPT,
     "HOOKS": "example_project.shop.hooks.ShopHooks",
-    "RECEIVERS_RUN": "celery",
+    "RUNNER": "celery",
     "DYNAMIC_URLS": True,  # buyers come back to the page of their purchase
     "ACCEPT_TEST_PAYMENTS": DEBUG,
     "ALLOW_HTTP_LOOPBACK": DEBUG,

@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
     "PROJECTS": {"default": OWN},
     "BASE_URL": "https://service.invalid",
     "CHECKOUT_URL": "https://service.invalid",
-    "RECEIVERS_RUN": "worker",
+    "RUNNER": "worker",
 }
 
 
@@ -260,9 +260,9 @@ def _without_celery(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_without_celery")
 def test_celery_that_is_not_installed_is_named_with_its_mend(check: Check) -> None:
     """The start is stopped by a check, not by a traceback."""
-    (message,) = check({**GOOD, "RECEIVERS_RUN": "celery"})
+    (message,) = check({**GOOD, "RUNNER": "celery"})
     assert message.id == "checkout_integration.E012"
-    assert message.is_serious() and "RECEIVERS_RUN" in message.msg
+    assert message.is_serious() and "RUNNER" in message.msg
     assert (message.hint or "").startswith('Install "checkout-integration[celery]"')
     assert check() == []
 
@@ -270,14 +270,14 @@ def test_celery_that_is_not_installed_is_named_with_its_mend(check: Check) -> No
 @pytest.mark.usefixtures("_without_celery")
 def test_the_app_is_ready_without_celery(settings: Any) -> None:
     """Else the checks could not say what is missing."""
-    settings.CHECKOUT_INTEGRATION = {**GOOD, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**GOOD, "RUNNER": "celery"}
     apps.get_app_config("checkout_integration").ready()
     assert "checkout_integration.tasks" not in sys.modules
 
 
 def test_celery_that_is_installed_is_no_problem(check: Check) -> None:
     """Where it is to run receivers."""
-    assert check({**GOOD, "RECEIVERS_RUN": "celery"}) == []
+    assert check({**GOOD, "RUNNER": "celery"}) == []
 
 
 def test_no_project_is_the_default_one(check: Check) -> None:
@@ -331,7 +331,7 @@ def test_mariadb_needs_read_committed(
         ),
         ({"ACCEPT_TEST_PAYMENTS": True}, "W003", "ACCEPT_TEST_PAYMENTS"),
         ({"ALLOW_HTTP_LOOPBACK": True}, "W004", "ALLOW_HTTP_LOOPBACK"),
-        ({"RECEIVERS_RUN": "request"}, "W005", "RECEIVERS_RUN"),
+        ({"RUNNER": "request"}, "W005", "RUNNER"),
     ],
 )
 def test_what_is_meant_for_development_is_named_before_deployment(

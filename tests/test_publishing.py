@@ -15,7 +15,7 @@ from celery.contrib.testing.worker import start_worker
 
 from checkout_integration import dispatch, tasks
 from checkout_integration.flows.outbox import Worker
-from checkout_integration.models import OutboxMessage, ReceiverRun
+from checkout_integration.models import Notification, ReceiverRun
 from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -34,7 +34,7 @@ __all__ = ["_not_installed", "listen"]
 @pytest.fixture
 def _by_celery(settings: Any, checkout_deliver: Deliver) -> None:
     """Receivers are run by Celery."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def test_celery_drains_when_the_broker_is_back(
         await_true(lambda: len(heard) == 1)
         server.stop()
         assert deliver(20) == [200] * 20
-        assert OutboxMessage.objects.filter(state="new", signal="payment_success").count() == 20
+        assert Notification.objects.filter(state="stored").count() == 20
         server.start()
         # As beat does it: again and again, whether or not there is anybody to take it.
         await_true(lambda: _beat() and len(heard) == 21)

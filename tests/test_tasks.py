@@ -50,7 +50,7 @@ def worker(redis_url: str, transactional_db: None, settings: Any) -> Iterator[Ce
     """A worker in a thread of this process, with a queue of its own on a real Redis."""
     app = Celery("shop", broker=redis_url, set_as_current=False)
     app.conf.task_default_queue = f"checkout-test-{uuid.uuid4()}"
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
     with as_current(app), start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=20):
         yield app
 
@@ -73,7 +73,7 @@ def test_worker_runs_the_receivers(
     """The request publishes one task; the worker finds what is due by itself."""
     rung = Rung()
     heard = listen(payment_success, rung)
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
     assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
     assert rung.event.wait(30)
     assert len(heard) == 1
@@ -84,7 +84,7 @@ def test_worker_syncs(checkout_sandbox: Sandbox, worker: Celery, listen: Listeni
     """A sync by task finds what was missed, and its receivers run after it."""
     rung = Rung()
     heard = listen(checkout_paid, rung)
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     checkout_sandbox.payments.pay(checkout.order_id)
     tasks.sync_transactions.delay("default", "recent")

@@ -40,7 +40,7 @@ def broker(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def shop(broker: str, transactional_db: None, settings: Any) -> Iterator[Celery]:
     """Publish to a queue of this test's own, which is gone after it."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
     app = Celery("shop", broker=broker, set_as_current=False)
     app.conf.task_default_queue = f"checkout-test-{uuid.uuid4()}"
     with as_current(app):

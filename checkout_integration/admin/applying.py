@@ -1,4 +1,4 @@
-"""Applying notifications that failed or are quarantined: one by a button, several by an action of the list."""
+"""Applying notifications that are not applied yet: one by a button, several by an action of the list."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def apply_selected(
     """Ask with a preview, then apply what is selected, oldest first: an action of the list."""
     rows = list(flows.waiting_notifications().filter(pk__in=selected.values("pk"))[:MOST_AT_ONCE])
     if not rows:
-        messages.warning(request, _("None of these failed or is quarantined."))
+        messages.warning(request, _("None of these waits to be applied."))
         return None
     if "confirmed" not in request.POST:
         return _ask(screen, request, rows)

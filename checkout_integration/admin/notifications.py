@@ -25,7 +25,7 @@ EVENTS = {event.value: Word(event.value) for event in Event}
 
 @admin.register(Notification)
 class NotificationScreen(ButtonScreen):
-    """Every signed notification, as it came. Refused requests are not stored."""
+    """Every distinct body of a signed notification, as it came. Refused requests are not stored."""
 
     list_display = ("told", "state_words", "about", "attempt", "late", "received", "failure_words")
     list_filter = (
@@ -34,8 +34,7 @@ class NotificationScreen(ButtonScreen):
         ProjectFilter,
         ("received_at", admin.DateFieldListFilter),
     )
-    # Their key is a hash.
-    ordering = ("-received_at", "-key")
+    ordering = ("-received_at", "-pk")
     search_fields = ("notification_id", "object_id")
     search_help_text = gettext_lazy("Notification id, or the id of the order or user that it tells of.")
     unlisted = ("body",)
@@ -76,11 +75,13 @@ class NotificationScreen(ButtonScreen):
                     ],
                 ),
                 chapter(
-                    _("ReceiverRun"),
+                    _("Delivery"),
                     [
                         (_("failure"), visible(row.failure)),
-                        (_("latest attempt"), str(row.delivery_try)),
-                        (_("how often it came"), str(row.receipts)),
+                        (_("tries that failed"), str(row.tries) if row.tries else ""),
+                        (_("is applied from"), moment(row.due_at) if row.due_at else ""),
+                        (_("attempt"), str(row.delivery_try)),
+                        (_("how often this body came"), str(row.receipts)),
                         (_("made"), moment(row.created_at)),
                         (_("first received"), moment(row.received_at)),
                         (_("under way for"), lateness(row)),
@@ -90,7 +91,7 @@ class NotificationScreen(ButtonScreen):
                     ],
                 ),
             ],
-            raws=[Raw(_("Body of the first attempt"), pretty_body(row.body))] if sees and row.body else [],
+            raws=[Raw(_("Body"), pretty_body(row.body))] if sees and row.body else [],
         )
 
     @admin.display(description=gettext_lazy("event"))
@@ -110,7 +111,7 @@ class NotificationScreen(ButtonScreen):
 
     @admin.display(description=gettext_lazy("attempt"))
     def attempt(self, row: Notification) -> str:
-        """The latest attempt, and how often it came."""
+        """The attempt, and how often its body came."""
         return f"{row.delivery_try} ({row.receipts}×)" if row.receipts > 1 else str(row.delivery_try)
 
     @admin.display(description=gettext_lazy("under way for"))

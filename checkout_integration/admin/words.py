@@ -129,9 +129,14 @@ CHECKOUT: Final[Mapping[str, Word]] = {
 }
 
 NOTIFICATION: Final[Mapping[str, Word]] = {
+    Notification.State.STORED: Word(
+        _("stored"), "calm", _("Stored and acknowledged; it is applied as soon as a process is free.")
+    ),
     Notification.State.APPLIED: Word(_("applied"), "good"),
     Notification.State.FAILED: Word(
-        _("failed"), "bad", _("Stored, but our code failed on it. It can be applied once that is mended.")
+        _("failed"),
+        "bad",
+        _("Stored, but our code or the database failed on it. It is tried again, and once that is mended it is applied."),
     ),
     Notification.State.QUARANTINED: Word(
         _("quarantined"),

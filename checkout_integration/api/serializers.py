@@ -21,8 +21,12 @@ from checkout_integration.models import Checkout, Order, OrderItem
 
 
 class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
-    """A sale of the shop. ``payment_form_url`` is null once there is nothing left to pay."""
+    """A sale of the shop. ``payment_form_url`` is null once there is nothing left to pay.
 
+    ``status`` is ``processing`` while a notification of it is stored that is not applied yet.
+    """
+
+    status = serializers.CharField(source="shown_status", read_only=True)
     expected_amount = AmountField("currency")
     virtual_currency_amount = AmountField()
     products = serializers.ListField(child=serializers.CharField(), read_only=True)

@@ -22,6 +22,7 @@ from checkout_integration.api.pagination import ListEnvelope, find_row
 from checkout_integration.api.parsing import StrictJSONParser
 from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.returning import brought_up_to_date
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -95,6 +96,17 @@ class OrderView(BuyerView[Order]):
 class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
     """GET: the buyer's checkouts. POST: a new one, whose price the shop's hook decides."""
 
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """A page, after what is stored for its checkouts was applied."""
+        page = super().paginate_queryset(queryset)
+        if not page or not flows.apply_for(page):
+            return page
+        processing = {each.pk for each in page if each.processing}
+        page = super().paginate_queryset(queryset)
+        for each in page or ():
+            each.processing = each.pk in processing
+        return page
+
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Sells what ``Hooks.build_checkout`` makes of the body; send the customer to ``payment_form_url``.
 
@@ -111,8 +123,13 @@ class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
         return Created(self.get_serializer(checkout).data, status=201)
 
 
+@method_decorator(outside_transactions, name="dispatch")
 class CheckoutDetail(CheckoutView, generics.RetrieveAPIView[Checkout]):
     """GET: one of the buyer's checkouts, by its reference."""
+
+    def get_object(self) -> Checkout:
+        """The checkout, after what is stored for it was applied. Raises ``Http404``."""
+        return brought_up_to_date(super().get_object())
 
 
 class OrderList(OrderView, generics.ListAPIView[Order]):

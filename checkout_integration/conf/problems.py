@@ -27,7 +27,7 @@ class Problem:
     hint: str
 
 
-APP_NAMES = frozenset({"PROJECTS", "RECEIVERS_RUN", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"})
+APP_NAMES = frozenset({"PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"})
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}
 OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
 """Names that only a project can set; every other name of a project may also stand beside PROJECTS, for all of them."""

@@ -94,10 +94,15 @@ class UnknownAlias(KeyError):
 
 @dataclass(frozen=True, kw_only=True)
 class AppSettings:
-    """All settings: projects by alias, who runs the receivers of signals, how long one may take, and what is logged."""
+    """All settings: projects by alias, who applies notifications and runs receivers, and what of their failures is logged.
+
+    ``request_budget``: seconds that a web process spends on others' work after an answer, where it works at all.
+    ``receiver_deadline``: seconds after which a running receiver is overdue.
+    """
 
     projects: Mapping[str, Project]
-    receivers_run: str = "request"
+    runner: str = "request"
+    request_budget: float = 0.2
     receiver_deadline: float = 300.0
     log_exception_messages: bool = False
 

@@ -54,6 +54,10 @@ def _is_deadline(value: object) -> bool:
     return _is_time_limit(value, most=24 * HOUR)
 
 
+def _is_request_budget(value: object) -> bool:
+    return value is not True and value is not False and (value == 0 or _is_budget(value))
+
+
 def _is_web_address_or_empty(value: object) -> bool:
     parts = split(value)
     return value == "" or (
@@ -73,8 +77,9 @@ _SECONDS: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
 _PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: letters, digits, _ . - [ ]")
 
 SHAPES: Final[Mapping[str, Shape]] = {
-    "RECEIVERS_RUN": _one_of("request", "celery", "worker"),
     "RECEIVER_DEADLINE": Shape(fits=_is_deadline, mend="a number of seconds, more than 0 and at most 86400"),
+    "RUNNER": _one_of("request", "celery", "worker"),
+    "REQUEST_BUDGET": Shape(fits=_is_request_budget, mend="a number of seconds from 0 to 60"),
     "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
     "UNBOUND_ORDERS": _one_of("review", "accept"),
     "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),

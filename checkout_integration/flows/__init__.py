@@ -14,17 +14,20 @@ from checkout_integration.flows.checkout import (
     create_order_from_token,
     create_token,
 )
+from checkout_integration.flows.due import DueSummary, oldest_due_seconds, run_due
 from checkout_integration.flows.erasing import Erasure, erase, survey
+from checkout_integration.flows.inbox import ApplySummary, apply_due, apply_for, apply_stored, still_stored
 from checkout_integration.flows.inbox.again import (
+    WAITING,
     Application,
     NotApplicable,
     apply_notification,
     preview_notification,
     waiting_notifications,
 )
-from checkout_integration.flows.inbox.store import WAITING
 from checkout_integration.flows.ledger.changes import OrderChange
-from checkout_integration.flows.outbox import awaits_fan_out, fan_out, newest_message, queue_state, run_due
+from checkout_integration.flows.outbox import fan_out, queue_state
+from checkout_integration.flows.outbox import run_due as run_receivers
 from checkout_integration.flows.outbox.replay import replay, retry_failed_runs
 from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.service import service_client
@@ -44,11 +47,13 @@ from checkout_integration.protocol.creation import CreationError, Customer, Cust
 __all__ = [
     "WAITING",
     "Application",
+    "ApplySummary",
     "CheckoutDescription",
     "CheckoutError",
     "CreationError",
     "Customer",
     "CustomerAddress",
+    "DueSummary",
     "Erasure",
     "IssuedToken",
     "NotApplicable",
@@ -59,8 +64,10 @@ __all__ = [
     "UnknownAlias",
     "UnknownLane",
     "accept_payment",
+    "apply_due",
+    "apply_for",
     "apply_notification",
-    "awaits_fan_out",
+    "apply_stored",
     "bind_order",
     "create_checkout",
     "create_order_from_token",
@@ -69,7 +76,7 @@ __all__ = [
     "fan_out",
     "find_persons",
     "mark_granted",
-    "newest_message",
+    "oldest_due_seconds",
     "preview_acceptance",
     "preview_notification",
     "queue_state",
@@ -81,7 +88,9 @@ __all__ = [
     "retry_failed_runs",
     "run_again",
     "run_due",
+    "run_receivers",
     "service_client",
+    "still_stored",
     "survey",
     "sync_transactions",
     "waiting_notifications",

@@ -24,6 +24,7 @@ from checkout_integration.flows.database.connection import (
     state_database,
 )
 from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.inbox import apply_due
 from checkout_integration.flows.ledger.customers import ErasedMeanwhile, any_erased
 from checkout_integration.flows.ledger.rows import columns_of, state_of
 from checkout_integration.flows.person import Person
@@ -56,8 +57,8 @@ class Erasure:
 
 def survey(person: Person) -> Erasure:
     """What erasing would take something out of."""
-    told = person.notifications.values_list("key", flat=True)
-    asked = person.questions.values_list("key", flat=True)
+    told = person.notifications.values_list("pk", flat=True)
+    asked = person.questions.values_list("pk", flat=True)
     return Erasure(
         customers=person.customers.count(),
         orders=person.orders.count(),
@@ -80,6 +81,7 @@ def erase(person: Person) -> Erasure:
     if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
         person = replace(person, users=person.users | met)  # with orders that nobody could find before
         found = survey(person)
+    _apply_stored(person)
     checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
     with_retries(lambda: _erase_sales(checkouts))
     orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
@@ -128,6 +130,16 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
     return frozenset(row.pk for row in rows)
 
 
+def _apply_stored(person: Person) -> None:
+    """Apply what is stored and names the customer. The tombstones stand, so nothing personal of it stays (`inbox.settling`).
+
+    RACE: what another process has in hand is committed before the steps after read its order; what is stored from now on is
+    applied under the tombstones. Neither loses a payment, as emptying the body of what is not applied yet would.
+    """
+    told = person.notifications.filter(state=Notification.State.STORED).values_list("pk", flat=True)
+    apply_due(among=Q(pk__in=sorted({*told, *person.unread}), state=Notification.State.STORED))
+
+
 def _erase_sales(primary_keys: Sequence[int]) -> None:
     """What the shop said of the buyer, and the form. An order that comes for such a sale from now on is kept without them."""
     alias = state_database()
@@ -164,7 +176,8 @@ def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
     alias = state_database()
     orders = Order.objects.using(alias).filter(pk__in=primary_keys)
     ids = list(orders.values_list("order_id", flat=True))
-    Notification.objects.using(state_database()).about_orders(project.alias, ids).update(body=None)
+    told = Notification.objects.using(state_database()).about_orders(project.alias, ids)
+    told.exclude(state=Notification.State.STORED).update(body=None, due_at=None)
 
 
 def _erase_personal(orders: Sequence[Order]) -> None:
@@ -182,10 +195,11 @@ def _erase_questions(person: Person) -> None:
     alias = state_database()
     with transaction.atomic(using=alias):
         acquire_write_lock()
-        asked = list(person.questions.values_list("key", flat=True))
+        asked = list(person.questions.values_list("pk", flat=True))
         notifications = Notification.objects.using(alias)
-        notifications.filter(key__in=asked).update(body=None, object_id="")
-        notifications.filter(key__in=person.unread).update(body=None)
+        notifications.filter(pk__in=asked).update(body=None, object_id="")
+        settled = notifications.exclude(state=Notification.State.STORED)
+        settled.filter(pk__in=person.unread).update(body=None, due_at=None)
         person.decisions.update(external_id="", reason="")
 
 

@@ -27,7 +27,12 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.vocabulary import Event
 
 ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
-UNREAD = (Notification.State.QUARANTINED, Notification.State.TEST, Notification.State.FAILED)
+UNREAD = (
+    Notification.State.STORED,
+    Notification.State.QUARANTINED,
+    Notification.State.TEST,
+    Notification.State.FAILED,
+)
 """States of notifications that have made no order by which their bodies could be found."""
 
 
@@ -93,21 +98,21 @@ class Person:
     def questions(self) -> QuerySet[Notification]:
         """What was asked of themselves: their user.validate."""
         asked = Q(event=Event.USER_VALIDATE, object_id__in=self.user_ids) | Q(decisions__in=self.decisions)
-        keys = Notification.objects.using(state_database()).filter(asked, project=self.project).values("key")
+        found = Notification.objects.using(state_database()).filter(asked, project=self.project)
         return Notification.objects.using(state_database()).filter(
-            key__in=list(keys.values_list("key", flat=True))
+            pk__in=list(found.values_list("pk", flat=True))
         )
 
     @property
-    def unread(self) -> list[str]:
-        """Keys of notifications that could not be read or made no order, and name the customer all the same.
+    def unread(self) -> list[int]:
+        """Primary keys of notifications that could not be read or made no order, and name the customer all the same.
 
         Read anew each time, by the words that were known at the first.
         """
         rows = Notification.objects.using(state_database()).filter(project=self.project, body__isnull=False)
         unread = rows.filter(Q(state__in=UNREAD) | Q(object_id="") | ~Q(event__in=list(Event)))
-        told = unread.only("key", "body").iterator()
-        return [row.key for row in told if self._is_named(_spelled_out(bytes(row.body or b"")))]
+        told = unread.only("pk", "body").iterator()
+        return [row.pk for row in told if self._is_named(_spelled_out(bytes(row.body or b"")))]
 
     def _is_named(self, body: str) -> bool:
         return any(word in body for word in self._words)

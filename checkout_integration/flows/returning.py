@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.inbox import apply_for
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.flows.support import refresh_checkout
 from checkout_integration.models import Checkout
@@ -34,6 +35,15 @@ def checkout_of(signed: str) -> Checkout | None:
         return None
     checkouts = Checkout.objects.using(state_database()).select_related("paid_order")
     return checkouts.filter(reference=reference).first()
+
+
+def brought_up_to_date(checkout: Checkout) -> Checkout:
+    """Return the sale after what is stored for it was applied; it says ``processing`` where that could not be done."""
+    if not checkout.is_payable or not apply_for([checkout]):
+        return checkout
+    current = Checkout.objects.using(state_database()).select_related("paid_order").get(pk=checkout.pk)
+    current.processing = checkout.processing
+    return current
 
 
 def ask_once(checkout: Checkout) -> bool:

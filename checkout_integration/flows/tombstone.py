@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from django.conf import settings
@@ -42,17 +43,26 @@ def _keyed_hashes(salt: str, text: str) -> list[str]:
     return [salted_hmac(salt, text, secret=key, algorithm="sha256").hexdigest() for key in keys]
 
 
-def names_erased(project: str, body: bytes) -> bool:
-    """Whether a body names an erased customer or order, read by its ids alone: it may be one that our rules refuse."""
-    ids = [(kind.decode(), _text(told)) for kind, told in IDS.findall(body)[:MOST_IDS]]
+def names_erased(project: str, bodies: Sequence[bytes]) -> list[bool]:
+    """Return for each body whether it names an erased customer or order, by its ids alone: our rules may refuse it.
+
+    Two statements, whatever the number of bodies.
+    """
+    ids = [[(kind.decode(), _text(told)) for kind, told in IDS.findall(body)[:MOST_IDS]] for body in bodies]
     alias = state_database()
     orders = PersonalData.objects.using(alias).filter(order__project=project, erased_at__isnull=False)
-    if orders.filter(order__order_id__in={told for _, told in ids}).exists():
-        return True
-    identities = {key_of("external" if kind == "external_id" else "user", told) for kind, told in ids}
-    tombstones = [each for identity in sorted(identities) for each in tombstones_of(identity)]
-    erased = CheckoutUser.objects.using(alias).filter(erased_at__isnull=False)
-    return erased.filter(project=project, identity__in=tombstones).exists()
+    order_ids = {told for each in ids for _, told in each}
+    erased = set(orders.filter(order__order_id__in=order_ids).values_list("order__order_id", flat=True))
+    tombstones = {
+        (kind, told): tombstones_of(key_of("external" if kind == "external_id" else "user", told))
+        for each in ids
+        for kind, told in each
+    }
+    customers = CheckoutUser.objects.using(alias).filter(project=project, erased_at__isnull=False)
+    wanted = {tombstone for hashes in tombstones.values() for tombstone in hashes}
+    standing = set(customers.filter(identity__in=wanted).values_list("identity", flat=True))
+    gone = {named for named, hashes in tombstones.items() if not standing.isdisjoint(hashes)}
+    return [any(named in gone or named[1] in erased for named in each) for each in ids]
 
 
 def _text(quoted: bytes) -> str:

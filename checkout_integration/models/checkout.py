@@ -143,10 +143,18 @@ class Checkout(Row):
             test=self.test,
         )
 
+    processing = False
+    """Whether a notification of it is stored and not applied yet: what it says may be a payment (`flows.apply_for`)."""
+
     @property
     def is_payable(self) -> bool:
         """Whether the customer may still be sent to the hosted form."""
-        return self.status in self.PAYABLE
+        return self.status in self.PAYABLE and not self.processing
+
+    @property
+    def shown_status(self) -> str:
+        """The status for the customer: ``processing`` while something is to be applied that may change it."""
+        return "processing" if self.processing and self.status in self.PAYABLE else self.status
 
     @property
     def latest_order(self) -> Order | None:

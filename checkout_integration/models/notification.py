@@ -22,38 +22,52 @@ class NotificationQuerySet(NearQuerySet["Notification"]):
 
 
 class Notification(Row):
-    """A notification whose signature matched (WHK-01 to WHK-08).
+    """One attempt to deliver a notification whose signature matched (WHK-01 to WHK-08): one row per distinct body.
 
-    One row per ``key``: SHA-256 over project, notification id, event and object id; never over the body, which changes with
-    every delivery attempt. ``body`` holds the bytes of the first attempt; erasing a customer empties it.
+    ``key`` is a SHA-256 over project, notification id, event and object id: it groups the attempts of one notification, whose
+    bodies differ in their times. Its content never changes: an exact repetition counts one more receipt. Erasing a customer
+    empties ``body``.
     """
 
     class State(models.TextChoices):
-        """Processing state. Failed and quarantined ones wait for staff: see docs/ways-back.md."""
+        """Stored ones wait to be applied, failed ones are tried again, quarantined ones wait for staff."""
 
+        STORED = "stored", _("stored")
         APPLIED = "applied", _("applied")
         FAILED = "failed", _("failed")
         QUARANTINED = "quarantined", _("quarantined")
         TEST = "test", _("test")
 
-    key = models.CharField(max_length=64, primary_key=True, editable=False)
+    key = models.CharField(max_length=64, editable=False)
+    body_hash = models.CharField(
+        max_length=64,
+        editable=False,
+        help_text=_("Keyed: it does not tell what an erased body may have been."),
+    )
     project = IdentifierField(max_length=64)
     notification_id = IdentifierField(blank=True, default="")
     event = models.CharField(max_length=64, blank=True, default="")
     object_id = IdentifierField(
         blank=True, default="", help_text=_("Id of the order or user that it tells of.")
     )
+    reference = IdentifierField(
+        blank=True, default="", help_text=_("Our reference of the checkout, from the order's metadata.")
+    )
     live = models.BooleanField(null=True, blank=True)
-    created_at = InstantField(null=True, blank=True, help_text=_("As the first attempt said."))
+    created_at = InstantField(null=True, blank=True)
     expires_at = InstantField(null=True, blank=True)
-    delivery_try = models.IntegerField(default=0, help_text=_("Of the latest attempt."))
-    state = models.CharField(max_length=16, choices=State.choices, default=State.APPLIED)
+    delivery_try = models.IntegerField(default=0)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.STORED)
+    due_at = InstantField(
+        null=True, blank=True, help_text=_("When it is to be applied; empty where nobody is to.")
+    )
+    tries = models.PositiveIntegerField(default=0, help_text=_("How often applying it has failed."))
     failure = models.TextField(blank=True, default="")
     secret_position = models.PositiveSmallIntegerField(
         default=0, help_text=_("Which secret of the project matched: 0 is the current one.")
     )
     body = models.BinaryField(null=True, blank=True)
-    receipts = models.PositiveIntegerField(default=1, help_text=_("How often it came."))
+    receipts = models.PositiveIntegerField(default=1, help_text=_("How often this body came."))
     received_at = InstantField()
     last_received_at = InstantField()
 
@@ -62,11 +76,16 @@ class Notification(Row):
     class Meta:
         verbose_name = _("notification")
         verbose_name_plural = _("notifications")
+        constraints = [models.UniqueConstraint(fields=["key", "body_hash"], name="ci_notification_body")]
         indexes = [
             models.Index(fields=["project", "object_id"], name="ci_notification_object"),
+            models.Index(fields=["reference"], name="ci_notification_reference"),
             models.Index(fields=["notification_id"], name="ci_notification_id"),
-            models.Index(fields=["state", "-received_at"], name="ci_notification_state"),
+            models.Index(fields=["state", "received_at"], name="ci_notification_state"),
             models.Index(fields=["-received_at"], name="ci_notification_received"),
+            # Of the claim, and of nothing else: ascending, and with no other column before it, since MariaDB locks each row
+            # that it reads or sorts. Applied rows have no time in it.
+            models.Index(fields=["due_at"], name="ci_notification_due"),
         ]
         permissions = [("apply_notification", _("Can apply notifications that failed or are quarantined"))]
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 import factory
+from django.db.models import Q
 from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import ledger
+from checkout_integration.flows import apply_due, ledger
 from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.webhook.receive import Delivered, receive
 from checkout_integration.models import Checkout, Notification, Order
@@ -107,7 +108,7 @@ class OrderFactory(DjangoModelFactory):
 
 
 class NotificationFactory(DjangoModelFactory):
-    """A notification that was received: signed, kept and applied by the app itself (default: a payment.success).
+    """A notification that was received: signed, stored and applied by the app itself (default: a payment.success).
 
     ``document`` is the whole notification; keywords of its object are given as ``document__object__…``.
     """
@@ -124,8 +125,10 @@ class NotificationFactory(DjangoModelFactory):
     ) -> Notification:
         configured = app_settings().project(project)
         answer = receive(configured, _delivered(configured, document))
-        assert answer.stored, f"the notification was answered {answer.status} and not kept"
-        return model_class.objects.get(project=project, notification_id=document["id"])
+        assert answer.stored, f"the notification was answered {answer.status} and not stored"
+        if answer.notification:
+            apply_due(among=Q(key=answer.notification.key, body_hash=answer.notification.body_hash))
+        return model_class.objects.filter(project=project, notification_id=document["id"]).latest("pk")
 
 
 def _record(project: Project, document: Mapping[str, Any], event: Event | None) -> None:

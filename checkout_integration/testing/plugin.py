@@ -22,8 +22,8 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
 
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
     address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. ``pay``, ``decline``, ``cancel``,
-    ``refund``, ``chargeback`` and ``renew`` return when the shop was notified; receivers run when the test calls
-    ``flows.run_due()``.
+    ``refund``, ``chargeback`` and ``renew`` return when the shop was notified and the notification is applied; receivers run
+    when the test calls ``flows.run_due()``.
     """
     from checkout_integration.testing.service import running_sandbox
 
@@ -36,11 +36,15 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
 def checkout_deliver(settings: Any) -> Deliver:
     """Signs a notification as the service does and posts it to the project's webhook: see `run.Deliver`.
 
-    Receivers run before it returns, whatever RECEIVERS_RUN says.
+    It is applied, and receivers run, before it returns, whatever RUNNER says.
     """
     from checkout_integration.testing.delivery import Deliver
 
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "RUNNER": "request",
+        "REQUEST_BUDGET": 10,
+    }
     return Deliver()
 
 

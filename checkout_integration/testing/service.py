@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from django.urls import reverse
 
+from checkout_integration.flows import apply_due
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
 from checkout_integration.sandbox.methods import PaymentMethod
@@ -20,9 +21,11 @@ ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_S
 class CheckoutSandbox(Sandbox):
     """The value of the fixture ``checkout_sandbox``: a sandbox with the acts of customers, banks and operators.
 
-    Each act returns when its notification was delivered, or was refused once: receivers run when the test calls
-    ``flows.run_due()``.
+    Each act returns when its notification was delivered and applied, or was refused once: receivers run when the test calls
+    ``flows.run_due()``. ``notifies``: whether notifications go to the shop of this test.
     """
+
+    notifies = False
 
     def pay(
         self, order_id: str, method: PaymentMethod | None = None, **details: Unpack[PaymentDetails]
@@ -88,6 +91,8 @@ class CheckoutSandbox(Sandbox):
     def _settle(self) -> None:
         if not self.wait_idle():
             raise TimeoutError("the sandbox is still delivering after ten seconds")
+        if self.notifies:
+            apply_due()
 
 
 @contextmanager
@@ -107,6 +112,7 @@ def running_sandbox(
     projects = {alias: _with_sandbox_secret(alias, own) for alias, own in written["PROJECTS"].items()}
     known = [_known_to_the_service(alias, own, shop) for alias, own in projects.items()]
     with CheckoutSandbox(known, profile=profile, clock=clock) as sandbox, SandboxServer(sandbox) as server:
+        sandbox.notifies = bool(shop)
         settings.CHECKOUT_INTEGRATION = {
             **written,
             "PROJECTS": projects,
@@ -116,7 +122,7 @@ def running_sandbox(
             "ACCEPT_TEST_PAYMENTS": True,
             "ALLOW_HTTP_LOOPBACK": True,
             # Not in the server's thread: it would still be at work when the test looks.
-            "RECEIVERS_RUN": "worker",
+            "RUNNER": "worker",
         }
         yield sandbox
 

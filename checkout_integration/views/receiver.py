@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 
+from checkout_integration import dispatch
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.webhook.receive import LARGEST_BODY, Delivered, receive
 from checkout_integration.flows.webhook.response import (
@@ -54,7 +55,12 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
         content_encoding=request.META.get("HTTP_CONTENT_ENCODING", ""),
         arrived_at=arrived_at,
     )
-    return respond(receive(configured, delivered), packed=packed)
+    answer = receive(configured, delivered)
+    response = respond(answer, packed=packed)
+    if answer.notification is not None and isinstance(response, HandingOver):
+        response.notification = answer.notification
+        response.order_ids = dispatch.apply_now(answer.notification)
+    return response
 
 
 class _Source(Protocol):

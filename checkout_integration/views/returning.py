@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from checkout_integration.conf import app_settings
 from checkout_integration.display import amount_text, csp_nonce
-from checkout_integration.flows.returning import ask_once, checkout_of
+from checkout_integration.flows.returning import ask_once, brought_up_to_date, checkout_of
 from checkout_integration.models import Checkout
 from checkout_integration.views.handing_over import JsonHandingOver
 from checkout_integration.views.transactions import outside_transactions
@@ -25,6 +25,7 @@ from checkout_integration.views.transactions import outside_transactions
 @never_cache
 @login_not_required  # inside the form's frame the session cookie is not sent; the signed reference says whose page it is
 @xframe_options_exempt  # the form redirects inside its own frame
+@outside_transactions  # what is stored for the sale is applied first
 def return_page(request: HttpRequest, signed: str) -> HttpResponse:
     """Says paid, or that the payment is awaited; 404 for a reference that was made up or has expired.
 
@@ -41,14 +42,15 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 def status(request: HttpRequest, signed: str) -> JsonResponse:
     """How the sale stands, for the return page to ask; asks the service once for an open sale.
 
-    ``{"status": "open", "order_status": "created"}``: the sale's own status, and that of its latest order.
+    ``{"status": "open", "order_status": "created"}``: the sale's own status, and that of its latest order. The status is
+    ``processing`` while a notification of it is stored that could not be applied yet.
     """
     checkout = _checkout(signed)
-    asked = ask_once(checkout)
+    asked = not checkout.processing and ask_once(checkout)
     if asked:
         checkout = _checkout(signed)
     order = checkout.latest_order
-    told = {"status": checkout.status, "order_status": order.status if order else ""}
+    told = {"status": checkout.shown_status, "order_status": order.status if order else ""}
     return JsonHandingOver(told) if asked else JsonResponse(told)
 
 
@@ -56,7 +58,7 @@ def _checkout(signed: str) -> Checkout:
     checkout = checkout_of(signed)
     if checkout is None:
         raise Http404("There is no such purchase, or its address has expired.")
-    return checkout
+    return brought_up_to_date(checkout)
 
 
 def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str, Any]:
@@ -68,7 +70,8 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "heading": heading,
         "message": message,
         "price": _price(checkout),
-        "is_pending": checkout.is_payable,
+        "status": checkout.shown_status,
+        "is_pending": checkout.status in Checkout.PAYABLE,
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": _continue_url(checkout),
         "csp_nonce": csp_nonce(request),
@@ -89,6 +92,8 @@ def _continue_url(checkout: Checkout) -> str:
 
 
 def _words(checkout: Checkout) -> tuple[str, str]:
+    if checkout.status in Checkout.PAYABLE:
+        return _words_of_open(checkout)
     if checkout.status == Checkout.Status.PAID:
         return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
     if checkout.status == Checkout.Status.REVERSED:
@@ -97,8 +102,14 @@ def _words(checkout: Checkout) -> tuple[str, str]:
         return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
     if checkout.status == Checkout.Status.REVIEW:
         return gettext("Received"), gettext("Your payment has arrived. The shop is checking it.")
-    if checkout.status == Checkout.Status.CANCELLED:
-        return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
+    return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
+
+
+def _words_of_open(checkout: Checkout) -> tuple[str, str]:
+    if checkout.processing:
+        return gettext("Processing"), gettext(
+            "The shop is processing news of your payment. This page looks again by itself."
+        )
     return gettext("Waiting for the payment"), gettext(
         "The payment is not known yet. This page looks again by itself."
     )

@@ -139,6 +139,7 @@ def make_notification(object_id: str, event: str = "payment.success", **columns:
     number = next(_numbers)
     given = {
         "key": f"{number:064}",
+        "state": "applied",
         "project": "default",
         "notification_id": f"notification-{number:04}",
         "created_at": NOON,

@@ -50,7 +50,7 @@ def test_the_button_does_what_its_page_said(
     assert LogEntry.objects.get().user == staff
 
 
-@pytest.mark.parametrize("state", ["failed", "quarantined"])
+@pytest.mark.parametrize("state", ["stored", "failed", "quarantined"])
 def test_only_what_waits_is_offered(client: Client, state: str) -> None:
     """And only with the permission."""
     waiting, applied = rows.make_waiting_notification(state), rows.make_notification("order-2")
@@ -108,4 +108,4 @@ def test_nothing_that_waits_is_said(client: Client) -> None:
     row = rows.make_notification("order-1")
     client.force_login(rows.make_staff(*HELD))
     page = client.post(LIST, {"action": "apply_selected", "_selected_action": [row.pk]}, follow=True)
-    assert "None of these failed or is quarantined." in page.content.decode()
+    assert "None of these waits to be applied." in page.content.decode()

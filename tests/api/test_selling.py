@@ -76,7 +76,7 @@ def test_what_is_due_is_handed_over(
     api: APIClient, buyer: User, shop: Any, checkout_sandbox: Sandbox, settings: Any
 ) -> None:
     """A notification that comes before the service's answer is bound only once the sale has its order."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "request"}
     heard: list[str] = []
 
     def listen(**kwargs: Any) -> None:

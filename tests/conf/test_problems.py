@@ -71,7 +71,7 @@ def test_the_project_id_is_text(value: object) -> None:
         (with_own(PREVIOUS_SECRETS=[]), "PREVIOUS_SECRETS", "Did you mean PREVIOUS_SECRET_KEYS?"),
         (with_shared(SECRET_KEY=CANARY), "SECRET_KEY", "Set SECRET_KEY in each project of PROJECTS"),
         (with_shared(PROJECT_ID="p"), "PROJECT_ID", "Set PROJECT_ID in each project of PROJECTS"),
-        (with_own(RECEIVERS_RUN="celery"), "RECEIVERS_RUN", "Set RECEIVERS_RUN beside PROJECTS"),
+        (with_own(RUNNER="celery"), "RUNNER", "Set RUNNER beside PROJECTS"),
         (with_shared(ALIAS="x"), "ALIAS", "Remove it. Known are: ACCEPT_TEST_PAYMENTS, "),
         (dict[Any, Any](GOOD) | {5: "x"}, "5", "Remove it."),
     ],

@@ -40,7 +40,7 @@ def test_a_project_has_the_defaults(settings: Any) -> None:
     assert (told.accept_test_payments, told.allow_http_loopback, told.dynamic_urls) == (False, False, False)
     assert (told.retry_delta, told.list_delta) == (timedelta(minutes=10), timedelta(minutes=15))
     assert told.list_url == told.base_url == "https://service.invalid"
-    assert app_settings().receivers_run == "request"
+    assert app_settings().runner == "request"
 
 
 def test_a_project_overrides_what_stands_beside_it(settings: Any) -> None:

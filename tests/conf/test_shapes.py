@@ -9,7 +9,7 @@ from checkout_integration.conf.shapes import SHAPES
 from tests.conf.written import found, with_own, with_shared
 
 WRONG: list[tuple[str, list[object]]] = [
-    ("RECEIVERS_RUN", ["thread", "", None, ["celery"], True]),
+    ("RUNNER", ["thread", "", None, ["celery"], True]),
     ("RECEIVER_DEADLINE", ["300", 0, -1, None, True, float("nan"), 86401]),
     ("LOG_EXCEPTION_MESSAGES", ["no", 0, 1, None]),
     ("UNBOUND_ORDERS", ["reject", "Accept", None, {"accept"}, True]),
@@ -63,7 +63,7 @@ def test_a_value_of_the_wrong_shape_is_named(name: str, value: object) -> None:
 
 
 RIGHT: dict[str, list[object]] = {
-    "RECEIVERS_RUN": ["request", "celery", "worker"],
+    "RUNNER": ["request", "celery", "worker"],
     "RECEIVER_DEADLINE": [0.5, 300, 86400],
     "UNBOUND_ORDERS": ["review", "accept"],
     "LIST_ARRAY_STYLE": ["brackets", "plain"],

@@ -177,7 +177,7 @@ def test_celery_4296_a_broker_that_is_away_fails_what_was_committed(
     with broker_at("redis://127.0.0.1:9//"):
         with pytest.raises(BrokerAway):
             tasks.run_due.apply_async(retry=False)
-        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "celery"}
+        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "celery"}
         assert checkout_deliver().status_code == 200
 
 

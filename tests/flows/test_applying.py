@@ -192,7 +192,7 @@ def test_quarantine_is_judged_by_the_present_clock(
 ) -> None:
     """It came while the host's clock was behind; now that the clock is right, it is not from the future."""
     with monkeypatch.context() as wrong:
-        wrong.setattr("checkout_integration.views.receiver.datetime", Behind)
+        wrong.setattr("checkout_integration.flows.inbox.applying.datetime", Behind)
         checkout_deliver(notification())
     waiting = Notification.objects.get(state="quarantined")
     expected = flows.preview_notification(waiting)

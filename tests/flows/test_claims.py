@@ -124,7 +124,7 @@ def test_run_that_belongs_to_no_order_is_claimed_once(
     listen: Listening, checkout_deliver: Deliver, settings: Any
 ) -> None:
     """Such as a decision about a customer."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()
@@ -136,7 +136,7 @@ def test_run_that_ended_meanwhile_is_not_claimed(
     listen: Listening, checkout_deliver: Deliver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process ended it after the queue was read: it is not run once more."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     heard = listen(user_validated)
     checkout_deliver(event="user.validate")
     fan_out()

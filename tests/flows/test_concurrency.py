@@ -46,7 +46,7 @@ LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
     """Run receivers when the test says so."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
 
 
 def levels() -> list[Any]:

@@ -75,7 +75,7 @@ def deliver_all(process: int) -> Counter[int]:
 @pytest.mark.django_db(transaction=True)
 def test_processes_that_meet_at_the_same_orders(settings: Any) -> None:
     """Every answer is 200, and each order ends as the merge of what was told of it: rows, facts and history once each."""
-    accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False, "RECEIVERS_RUN": "worker"}
+    accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False, "RUNNER": "worker"}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted}
     before = deadlocks()
     answers = in_processes(deliver_all, range(PROCESSES))
@@ -113,7 +113,7 @@ def test_sqlite_takes_every_one_of_many_writers(checkout_deliver: Deliver, setti
     """Sixteen threads, each with its own connection and its own orders: none is told that the database is locked."""
     if connection.vendor != "sqlite":
         pytest.skip("looks at SQLite only")
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     threads, each = 16, times(8, 40)
 
     def deliver() -> int:

@@ -40,7 +40,7 @@ def cases() -> Iterator[Case]:
 @pytest.mark.parametrize("receivers", [AT_ONCE, LATE, FAILING])
 def test_every_order_of_arrival_ends_alike(checkout_deliver: Deliver, settings: Any, receivers: str) -> None:
     """Status of order and checkout, and what the customer owns, are a function of the set of what arrived."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     source = random.Random(SEED)  # repeatable on purpose
     for case in cases():
         story = Story(CheckoutFactory(order_id=f"order-{source.random()}"))
@@ -131,7 +131,7 @@ def test_the_end_of_a_story(
     way: Callable[[Story, str], Arrival],
 ) -> None:
     """In every order of arrival, by notification and by the list, which also shows what was lost."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     story = Story(CheckoutFactory())
     arrivals = [way(story, event) for event in events]
     for order in orderings_of(len(arrivals), limit=6, seed=SEED):

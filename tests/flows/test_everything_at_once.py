@@ -113,7 +113,7 @@ class Sales:
 
 def test_everything_at_once(checkout_deliver: Deliver, listen: Listening, settings: Any) -> None:
     """Each order ends as it was told last, goods are owned for what stayed paid, and who was erased stays so."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     listen(checkout_paid, own)
     listen(checkout_reversed, disown)
     before = deadlocks()

@@ -60,7 +60,7 @@ def test_long_queue_does_not_hold_a_run_up(listen: Listening, monkeypatch: pytes
 @pytest.mark.postgres
 @pytest.mark.mariadb
 @pytest.mark.django_db(transaction=True)
-def test_receivers_run_though_the_connection_was_lost(listen: Listening) -> None:
+def test_runner_though_the_connection_was_lost(listen: Listening) -> None:
     """Nobody looks after a worker's connection where Celery is told to keep it (CELERY_DB_REUSE_MAX)."""
     heard = listen(payment_success)
     OrderFactory(checkout=CheckoutFactory())
@@ -77,7 +77,7 @@ def test_it_meets_a_page_of_the_list(checkout_deliver: Deliver, listen: Listenin
 
     MariaDB checks what a row refers to at once, in the order of the rows: there one of the two may be repeated.
     """
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     orders = [order_document_for(CheckoutFactory()) for _ in range(2)]
     for told in orders:
         canceled = {**told, "status": "canceled"}

@@ -72,7 +72,7 @@ def test_attempt_without_an_order_is_left_alone_too(
     listen: Listening, checkout_deliver: Deliver, settings: Any
 ) -> None:
     """A decision about a customer belongs to no order."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     gate = Gate()
     heard = listen(user_validated, gate)
     checkout_deliver(event="user.validate")

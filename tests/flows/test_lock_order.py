@@ -48,7 +48,7 @@ WAYS: dict[str, Callable[[Deliver, Document], object]] = {
 @pytest.fixture(autouse=True)
 def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
     """Run receivers when the test says so."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_a_grant_that_was_closed_is_superseded(
 ) -> None:
     """Goods must not be granted on money that went back meanwhile; the service's facts are sent all the same."""
     heard, facts = listen(checkout_paid), listen(payment_success)
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     checkout = CheckoutFactory()
     paid(checkout)
     refund(checkout_deliver, checkout)
@@ -210,7 +210,7 @@ def test_partial_refund_supersedes_nothing(
 ) -> None:
     """The sale stands; staff look at it."""
     heard = listen(checkout_paid)
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     checkout = CheckoutFactory()
     paid(checkout)
     told = order_document_for(checkout, status="refunded", refund__amount=1)
@@ -306,7 +306,7 @@ def test_failing_receiver_does_not_change_the_answer(listen: Listening, checkout
 
 
 @in_threads
-def test_receivers_run_after_the_answer_was_handed_over(listen: Listening) -> None:
+def test_runner_after_the_answer_was_handed_over(listen: Listening) -> None:
     """In request mode the server closes the response when its bytes are sent; only then do receivers run."""
     heard = listen(payment_success)
     body = body_of()

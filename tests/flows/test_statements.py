@@ -28,7 +28,7 @@ NOT_COUNTED = re.compile(
 @pytest.fixture(autouse=True)
 def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
     """Leave receivers to a worker; let the process have seen its project installed."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     checkout_deliver()
 
 

@@ -167,7 +167,7 @@ def staff() -> User:
 @pytest.fixture
 def trial(checkout_deliver: Deliver, listen: Listening, settings: Any) -> Any:
     """Give a function that makes the trial of a cell; a worker runs the receivers."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     made: list[Trial] = []
 
     def make(cell: Cell) -> Trial:
@@ -205,7 +205,7 @@ def test_what_was_never_begun_is_not_undone(
     checkout_deliver: Deliver, listen: Listening, settings: Any
 ) -> None:
     """Also with ``when="attempted"``: the refund came before the receiver's first attempt."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     sent, called_back = listen(checkout_paid, name="send"), []
     checkout_reversed.connect(
         lambda **arguments: called_back.append(arguments),

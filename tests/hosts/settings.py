@@ -25,6 +25,6 @@ CHECKOUT_INTEGRATION = {
     **CHANGES.pop("CHECKOUT_INTEGRATION", {}),
     **dict.fromkeys(["BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL"], SERVICE),
     "HOOKS": "tests.hosts.shop.HostHooks",
-    "RECEIVERS_RUN": "request",
+    "RUNNER": "request",
 }
 globals().update(CHANGES)

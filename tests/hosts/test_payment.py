@@ -75,7 +75,7 @@ def logged_in(host: Running) -> requests.Session:
     return session
 
 
-def test_receivers_run_after_the_bytes_of_the_answer(host: Running, tmp_path: Path) -> None:
+def test_runner_after_the_bytes_of_the_answer(host: Running, tmp_path: Path) -> None:
     """The service has its empty 200 while a receiver is still at work."""
     gate = tmp_path / "gate"
     order = OrderDocumentFactory(metadata={"gate": str(gate)})

@@ -44,7 +44,7 @@ def test_sync_reads_the_list(checkout_sandbox: Sandbox, listen: Listening, setti
     """One line for people; the receivers of what it found run after it."""
     heard = listen(checkout_paid)
     sold(checkout_sandbox)
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "request"}
     code, printed = run("checkout_sync")
     assert code == 0
     assert "default recent: complete" in printed

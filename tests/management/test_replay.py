@@ -148,10 +148,10 @@ def test_an_empty_value_is_a_mistake(listen: Listening, option: str, said: str) 
     assert caught.value.returncode == 2
 
 
-def test_receivers_run_at_once_in_request_mode(listen: Listening, settings: Any) -> None:
+def test_runner_at_once_in_request_mode(listen: Listening, settings: Any) -> None:
     """The command hands over, as every door does."""
     sold(1)
     heard = listen(checkout_paid, name="late")
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": "request"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "request"}
     run("checkout_replay", "--receiver", "late")
     assert len(heard) == 1

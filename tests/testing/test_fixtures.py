@@ -71,11 +71,9 @@ class TestDeliver:
         assert_granted(checkout)
         assert granting == [checkout.reference]
 
-    def test_receivers_run_here_whatever_the_settings_say(
-        self, settings: Any, checkout_deliver: Deliver
-    ) -> None:
+    def test_runner_here_whatever_the_settings_say(self, settings: Any, checkout_deliver: Deliver) -> None:
         """A shop's tests need neither broker nor worker."""
-        assert settings.CHECKOUT_INTEGRATION["RECEIVERS_RUN"] == "request"
+        assert settings.CHECKOUT_INTEGRATION["RUNNER"] == "request"
 
     @pytest.mark.parametrize("more", [{}, {"gzip": True}, {"delivery_try": 7}])
     def test_it_signs_what_it_sends(self, checkout_deliver: Deliver, more: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def test_slow_receiver_delays_nobody(
 ) -> None:
     """Twenty sales keep the slow receiver busy; for a minute strangers' payments come in, which only the quick one hears."""
     runner = "celery" if kind == "celery" else "worker"
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVERS_RUN": runner}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
     half = SLOTS // 2 * count
     slow = ReceiverRun.objects.filter(receiver="slow", state=ReceiverRun.State.RUNNING)
     others, at_once = [], []

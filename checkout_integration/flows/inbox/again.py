@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from checkout_integration.conf import Project, app_settings
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.database.connection import (
     acquire_write_lock,
     locked,
@@ -19,26 +19,20 @@ from checkout_integration.flows.database.connection import (
     state_database,
 )
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
-from checkout_integration.flows.inbox import store as inbox
-from checkout_integration.flows.inbox.reading import (
-    PAYMENT_EVENTS,
-    observation_of,
-    quarantine_reason,
-    read_notification,
-)
-from checkout_integration.flows.inbox.store import WAITING
-from checkout_integration.flows.ledger import Cause, Step, consult_hooks, recording
+from checkout_integration.flows.inbox.reading import Reading, read
+from checkout_integration.flows.inbox.settling import settle, settled
+from checkout_integration.flows.inbox.store import envelope_columns
+from checkout_integration.flows.ledger import NO_ADVICE, Advice, consult_hooks, recording
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.models import Notification
-from checkout_integration.policy.observation import Source
-from checkout_integration.protocol import notification as documents
-from checkout_integration.protocol.strict_json import StrictJsonError
-from checkout_integration.protocol.vocabulary import Event
 
 logger = logging.getLogger("checkout_integration.applying")
 
 State = Notification.State
+WAITING = (State.STORED, State.FAILED, State.QUARANTINED)
+"""States of notifications that staff can apply."""
 
 
 class NotApplicable(ValueError):
@@ -76,7 +70,7 @@ class Application:
 def waiting_notifications() -> QuerySet[Notification]:
     """Return the notifications that can be applied again, in the order in which they came."""
     rows = Notification.objects.using(state_database())
-    return rows.filter(state__in=WAITING, body__isnull=False).order_by("received_at", "key")
+    return rows.filter(state__in=WAITING, body__isnull=False).order_by("received_at", "pk")
 
 
 def preview_notification(notification: Notification) -> Application:
@@ -88,19 +82,21 @@ def preview_notification(notification: Notification) -> Application:
         NotApplicable: it is applied already, or its body was erased.
 
     """
-    project = _project_of(notification)
 
     def preview() -> Application:
+        advice = _advice(notification)
         with transaction.atomic(using=state_database()):
             read_committed()
-            row = _waiting(notification.key)
-            return _applied(project, row, staff=None, writes=False)
+            reading = _read(notification, None)
+            batch = _compute(reading, advice)
+            return _application(reading, changes_of(batch) if batch else ())
 
+    _check_project(notification)
     return _or_failure(notification, preview)
 
 
 def apply_notification(notification: Notification, *, staff: AbstractBaseUser | None = None) -> Application:
-    """Apply a notification that failed or is quarantined, judged by the clock as it is now.
+    """Apply a notification that is stored, failed or quarantined, judged by the clock as it is now.
 
     Its incidents are resolved by it. Where our code fails on it again, it stays failed, with the place.
 
@@ -108,37 +104,76 @@ def apply_notification(notification: Notification, *, staff: AbstractBaseUser | 
         NotApplicable: it is applied already, or its body was erased.
 
     """
-    project = _project_of(notification)
 
     def apply() -> Application:
+        advice = _advice(notification)
         with transaction.atomic(using=state_database()):
             acquire_write_lock()
-            row = _waiting(notification.key)
-            application = _applied(project, row, staff=staff, writes=True)
-            _store(row, application, staff)
-            return application
+            reading = _read(notification, staff)
+            _complete(reading)
+            changes: tuple[OrderChange, ...] = ()
+            outcome = None
+            if batch := _compute(reading, advice):
+                changes = changes_of(batch)
+                recording.store(batch, advice)
+                (outcome,) = batch.outcomes(1)
+            settle([settled(reading, outcome)], staff.pk if staff else None)
+            return _application(reading, changes)
 
+    _check_project(notification)
     application = _or_failure(notification, apply)
     if application.state == State.FAILED:
         with_retries(lambda: _store_failure(notification, application.reason))
     return application
 
 
-def _project_of(notification: Notification) -> Project:
-    project = app_settings().projects.get(notification.project)
-    if project is None:
+def _check_project(notification: Notification) -> None:
+    if notification.project not in app_settings().projects:
         raise NotApplicable(f"The project {notification.project!r} is not in the settings.")
-    return project
 
 
-def _waiting(key: str) -> Notification:
-    rows = Notification.objects.using(state_database()).filter(pk=key, state__in=WAITING)
+def _advice(notification: Notification) -> Advice:
+    """Return what the shop's hooks say of it, read without a lock."""
+    row = Notification.objects.using(state_database()).get(pk=notification.pk)
+    step = read(row, datetime.now(UTC)).step if row.body else None
+    return consult_hooks(app_settings().project(row.project), [step]) if step else NO_ADVICE
+
+
+def _read(notification: Notification, staff: AbstractBaseUser | None) -> Reading:
+    """Read the row, locked. Raises what our own code raises on it."""
+    rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=WAITING)
     row = locked(rows).first()
     if row is None:
         raise NotApplicable("It is applied already.")
     if not row.body:
         raise NotApplicable("Its body was erased, so there is nothing to apply.")
-    return row
+    reading = read(row, datetime.now(UTC), staff)
+    if reading.error:
+        raise reading.error
+    return reading
+
+
+def _complete(reading: Reading) -> None:
+    """Fill in the columns of a notification that could not be read when it came."""
+    if reading.document and not reading.row.event:
+        key = app_settings().project(reading.row.project).reference_key
+        row = Notification.objects.using(state_database()).filter(pk=reading.row.pk)
+        row.update(**envelope_columns(reading.document, key))
+
+
+def _compute(reading: Reading, advice: Advice) -> Batch | None:
+    """Return what its step comes to, if it has one. Raises what our rules, or the shop's hooks, raised on it."""
+    if reading.step is None:
+        return None
+    batch = recording.compute(app_settings().project(reading.row.project), [reading.step], advice)
+    (outcome,) = batch.outcomes(1)
+    if outcome.error is not None:
+        raise outcome.error
+    return batch
+
+
+def _application(reading: Reading, changes: tuple[OrderChange, ...]) -> Application:
+    return Application(state=reading.state, reason=reading.reason, changes=changes)
 
 
 def _or_failure(notification: Notification, work: Callable[[], Application]) -> Application:
@@ -164,53 +199,11 @@ def _failed(notification: Notification, error: BaseException) -> Application:
     return Application(state=State.FAILED, reason=place)
 
 
-def _applied(
-    project: Project, row: Notification, *, staff: AbstractBaseUser | None, writes: bool
-) -> Application:
-    try:
-        document = read_notification(bytes(row.body or b""))
-    except (StrictJsonError, documents.MalformedNotification) as error:
-        return Application(
-            state=State.QUARANTINED, reason=str(error)
-        )  # ours: it names the rule, never the content
-    if writes and not row.event:  # it could not be read when it came
-        Notification.objects.using(state_database()).filter(key=row.key).update(
-            **inbox.envelope_columns(document)
-        )
-    order = document.order()
-    if reason := quarantine_reason(document, order, datetime.now(UTC)):
-        return Application(state=State.QUARANTINED, reason=reason)
-    if document.event == Event.USER_VALIDATE:
-        return Application(state=State.QUARANTINED, reason="user.validate is answered in the request only")
-    if order.testing_case:
-        return Application(state=State.TEST)
-    if document.event not in PAYMENT_EVENTS:
-        return Application(state=State.APPLIED)
-    cause = Cause(source=Source.NOTIFICATION, notification=row, staff=staff)
-    steps = [Step(observations=(observation_of(document, order),), cause=cause)]
-    advice = consult_hooks(project, steps)
-    batch = recording.compute(project, steps, advice)
-    (outcome,) = batch.outcomes(1)
-    if outcome.error is not None:
-        raise outcome.error
-    changes = changes_of(batch)
-    if writes:
-        recording.store(batch, advice)
-        if batch.outcomes(1)[0].erased:
-            inbox.drop_body(row)
-    return Application(state=State.APPLIED, changes=changes)
-
-
-def _store(row: Notification, application: Application, staff: AbstractBaseUser | None) -> None:
-    rows = Notification.objects.using(state_database()).filter(key=row.key)
-    rows.update(state=application.state, failure=application.reason)
-    if application.applied:
-        inbox.resolve_incidents(row, staff.pk if staff else None)
-
-
 def _store_failure(notification: Notification, place: str) -> None:
+    """A transaction of its own, since the one that applied it was rolled back."""
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
-        row = Notification.objects.using(state_database()).get(key=notification.key)
-        if row.state in WAITING:
-            inbox.mark_failed(row, place)
+        rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=WAITING)
+        if (row := locked(rows).first()) is not None:
+            failed = Reading(row=row, state=State.FAILED, reason=place)
+            settle([settled(failed, None)])

@@ -58,14 +58,17 @@ def _drop_bodies(project: Project, order_ids: Sequence[str]) -> None:
     """What was told of orders before it turned out that they are an erased customer's.
 
     Against the lock order, hence without waiting where the database can: whoever has locked such a row, or is just inserting
-    it, takes the same order up next and then drops its body, or drops it at the next delivery (`intake`).
+    it, takes the same order up next and then drops its body.
     """
     if not order_ids:
         return
     notifications = Notification.objects.using(state_database()).about_orders(project.alias, order_ids)
     free = connections[notifications.db].features.has_select_for_update_skip_locked
-    keys = [row.key for row in locked(notifications.only("key"), wait=not free).order_by("pk")]
-    notifications.filter(key__in=keys).update(body=None)
+    settled = notifications.exclude(
+        state=Notification.State.STORED
+    )  # whoever applies those drops their bodies
+    keys = [row.pk for row in locked(settled.only("pk"), wait=not free).order_by("pk")]
+    notifications.filter(pk__in=keys).update(body=None, due_at=None)
 
 
 def _write_orders(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -> None:

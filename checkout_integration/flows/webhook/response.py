@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checkout_integration.models import Notification
 from checkout_integration.protocol.vocabulary import INVALID_SIGNATURE_CODE
 
 
@@ -11,13 +12,14 @@ from checkout_integration.protocol.vocabulary import INVALID_SIGNATURE_CODE
 class Answer:
     """A status, and outside of 200 the error object's code and message (ERR-01, ERR-02).
 
-    ``stored`` says that something was committed, so that receivers may be due.
+    ``stored`` says that something was committed, so that receivers may be due; ``notification`` is what is to be applied.
     """
 
     status: int = 200
     code: str = ""
     message: str = ""
     stored: bool = False
+    notification: Notification | None = None
 
 
 ACKNOWLEDGED = Answer(stored=True)

@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
+from checkout_integration.flows import inbox
 from checkout_integration.flows.database.connection import acquire_write_lock, state_database
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.inbox import store as inbox
-from checkout_integration.flows.inbox.store import Verified
+from checkout_integration.flows.inbox import Verified
 from checkout_integration.flows.ledger.customers import (
     account_before_order,
     find_or_create,
@@ -50,7 +50,7 @@ def answer(
 
     """
     row = inbox.row_of(verified, told)
-    row.state = state
+    row.state, row.due_at = state, None
     hashes = request_hashes(row.key, verified.body)
     decision = with_retries(lambda: _repeat(row, hashes))
     if decision is None:
@@ -62,7 +62,7 @@ def _repeat(row: Notification, hashes: Sequence[str]) -> ValidationDecision | No
     """The decision that was recorded for this body, if there is one; the repetition is counted."""
     decision = _recorded(hashes).first()
     if decision is not None:
-        inbox.count_repetition(row)
+        inbox.store(row)
     return decision
 
 
@@ -78,7 +78,6 @@ def _decide(
     latency = _seconds_since(verified.arrived_at)
     decision = ValidationDecision(
         request_hash=hashes[0],
-        notification=row,
         project=project.alias,
         external_id=as_column_text(user.external_id),
         approved=outcome.refusal is None,
@@ -122,12 +121,12 @@ def _store(
     if customer is not None and customer.erased_at is not None:
         row.body, row.object_id = None, ""
         decision.external_id = decision.reason = ""
-    inbox.keep(row)
+    inbox.store(row)
     # Whoever lost the race for this body has waited for the winner's row, and answers with the winner's decision.
     recorded = _recorded(hashes).first()
     if recorded is not None:
         return recorded
-    decision.user = customer
+    decision.notification, decision.user = inbox.stored_row(row), customer
     # A try that was rolled back has left a key behind.
     decision.pk = None
     decision.save(using=state_database(), force_insert=True)

@@ -1,4 +1,4 @@
-"""``manage.py checkout_apply``: apply notifications that failed or are quarantined, or say what that would change."""
+"""``manage.py checkout_apply``: apply notifications that are not applied yet, or say what that would change."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class Command(BaseCommand):
     """Exit codes: 0 every one is applied, 1 some are not, 2 usage, such as an id that no waiting notification has."""
 
     help = (
-        "Applies notifications that are stored and not applied: those that our code or a hook failed on, once that is "
-        "mended, and quarantined ones, judged by the clock as it is now. Say which: --state, --notification, or both."
+        "Applies notifications that are stored and not applied yet: those that nobody has come to, those that our code or a "
+        "hook failed on, once that is mended, and quarantined ones, judged by the clock as it is now. Say which: --state, "
+        "--notification, or both."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -18,7 +18,8 @@ from django.db import close_old_connections, connections
 from checkout_integration import flows
 from checkout_integration.flows.database.connection import state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable
-from checkout_integration.flows.outbox import RunSummary, Worker
+from checkout_integration.flows.due import DueSummary
+from checkout_integration.flows.outbox import Worker
 from checkout_integration.management.options import between
 
 SLOTS = 4
@@ -84,19 +85,19 @@ class Command(BaseCommand):
         else:
             self.stdout.write(detail)
 
-    def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> RunSummary:
+    def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> DueSummary:
         """One slot's work: until it is stopped or, without an interval, until nothing is due."""
-        total = RunSummary()
+        total = DueSummary()
         while not stopped.is_set():
             if interval is not None:
                 close_old_connections()
             ran = self._run(worker, stopped, once=interval is None)
             total += ran
-            if ran.run == 0 and (interval is None or stopped.wait(interval)):
+            if not ran.did_anything and (interval is None or stopped.wait(interval)):
                 break
         return total
 
-    def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> RunSummary:
+    def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> DueSummary:
         """Runs what is due; a worker outlives a restart of its database, and looks again."""
         try:
             return flows.run_due(worker=worker, stopping=stopped.is_set)
@@ -104,7 +105,7 @@ class Command(BaseCommand):
             if once:
                 raise
             self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
-            return RunSummary()
+            return DueSummary()
 
     def _status(self, max_age: float, *, as_json: bool) -> None:
         started, queue = time.monotonic(), flows.queue_state()
@@ -132,10 +133,10 @@ def _slots(asked: int | None, *, once: bool) -> int:
     return asked or SLOTS
 
 
-def _in_threads(work: partial[RunSummary], slots: int) -> RunSummary:
+def _in_threads(work: partial[DueSummary], slots: int) -> DueSummary:
     """The work in as many threads, each with a connection of its own; an exception of one is raised at the end."""
 
-    def in_one() -> RunSummary:
+    def in_one() -> DueSummary:
         try:
             return work()
         finally:
@@ -143,4 +144,4 @@ def _in_threads(work: partial[RunSummary], slots: int) -> RunSummary:
 
     with ThreadPoolExecutor(slots, thread_name_prefix="checkout-slot") as threads:
         each = [threads.submit(in_one) for _ in range(slots)]
-        return sum((one.result() for one in each), RunSummary())
+        return sum((one.result() for one in each), DueSummary())

@@ -56,6 +56,6 @@ CHECKOUT_INTEGRATION = {
     "BASE_URL": _SERVICE,
     "CHECKOUT_URL": _SERVICE,
     "ORDER_FORM_URL": f"{_SERVICE}/form",
-    "RECEIVERS_RUN": "celery",
+    "RUNNER": "celery",
     "ALLOW_HTTP_LOOPBACK": True,
 }
