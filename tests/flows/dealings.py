@@ -199,6 +199,7 @@ class Dealings(RuleBasedStateMachine):
             "/checkout/webhook/", letter.body, content_type="application/json", headers=signed
         )
         assert (answer.status_code, answer.content) == (200, b"")
+        flows.apply_due()
         return letter if keep else multiple()
 
     @rule(letter=consumes(letters))

@@ -73,6 +73,7 @@ def test_buyer_travels_as_external_id(checkout_sandbox: Sandbox, live_server: Li
     checkout = flows.create_checkout(user=ada, **PRICE)
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
+    flows.apply_due()
     order = Order.objects.get()
     assert order.user is not None
     assert (order.user.external_id, order.user.account) == (str(ada.pk), ada)

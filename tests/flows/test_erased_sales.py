@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
+from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.creation import Customer
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
@@ -127,8 +129,10 @@ def test_what_was_told_first_of_a_new_order_of_theirs_goes_too(checkout_deliver:
     checkout_deliver(strange)
     checkout_deliver(order=again)
     assert columns_with(CANARIES) == set()
-    Notification.objects.filter(event="payment.strange").update(body=b"kept by a delivery on its way")
-    checkout_deliver(strange)
+    body = strict_json.dumps(strange).encode()
+    on_its_way = {"body": body, "state": "stored", "due_at": timezone.now()}
+    Notification.objects.filter(event="payment.strange").update(**on_its_way)
+    flows.apply_due()
     assert Notification.objects.get(event="payment.strange").body is None
 
 

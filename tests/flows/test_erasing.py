@@ -315,6 +315,7 @@ def test_the_sync_brings_nobody_back(
     assert columns_with(CANARIES) == set()
     checkout_sandbox.payments.resend(sale.order_id)
     assert checkout_sandbox.wait_idle()
+    flows.apply_due()
     for lane in ("recent", "all"):
         assert flows.sync_transactions("default", lane).state == "complete"
     assert flows.refresh_order(Order.objects.get())

@@ -51,6 +51,7 @@ def assert_all_is_well(sandbox: Sandbox, begun_before: Checkout) -> None:
     for sale in sales:
         sandbox.payments.pay(sale.order_id)
     sandbox.wait_idle()
+    flows.apply_due()
     paid = Order.objects.filter(order_id__in=[sale.order_id for sale in sales])
     assert {(order.status, order.verdict) for order in paid} == {("processed", "verified")}
     assert flows.sync_transactions().state == "complete"
@@ -77,4 +78,5 @@ def test_nothing_stops_at_any_moment_of_a_rotation(
     sandbox.payments.pay(first.order_id)
     sandbox.payments.refund(first.order_id)
     sandbox.wait_idle()
+    flows.apply_due()
     assert Order.objects.get(order_id=first.order_id).status == "refunded"

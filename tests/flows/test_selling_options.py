@@ -108,6 +108,7 @@ def test_an_order_may_be_paid_with_virtual_currency(sandbox: Sandbox) -> None:
     )
     pay(issued.checkout)
     assert sandbox.wait_idle()
+    flows.apply_due()
     order = Order.objects.get()
     assert (order.is_buy_for_virtual_currency, order.verdict) == (True, "verified")
     assert sandbox.ledger.newest(1)[1][0].button_caption == "Back to the game"

@@ -106,11 +106,13 @@ class Trial:
     def pay(self) -> None:
         """The payment comes; its receivers are not run yet."""
         assert self._deliver(order=order_document_for(self.checkout)).status_code == 200
+        flows.apply_due()
 
     def refund(self) -> None:
         """The refund comes."""
         document = order_document_for(self.checkout, status="refunded")
         assert self._deliver(notification("payment.refund", document)).status_code == 200
+        flows.apply_due()
 
     def run(self, rounds: int = 1) -> None:
         """Run what is due, and what waits for another attempt."""

@@ -43,7 +43,8 @@ OURS: Final = frozenset(
     Refund.key Refund.project Refund.status
     Transition.from_status Transition.to_status Transition.source
     Incident.key Incident.kind Incident.project Incident.detail
-    Notification.key Notification.body_hash Notification.reference Notification.project Notification.event Notification.state Notification.failure
+    Notification.key Notification.body_hash Notification.reference Notification.project Notification.event
+    Notification.state Notification.failure
     ValidationDecision.project ValidationDecision.code ValidationDecision.request_hash
     ValidationDecision.decided_by ValidationDecision.failure
     OutboxMessage.idempotency_key OutboxMessage.signal OutboxMessage.project OutboxMessage.arguments OutboxMessage.state

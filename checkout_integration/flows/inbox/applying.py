@@ -95,7 +95,7 @@ def apply_due(
         looked_at = list(rows[:size]) if _hooks_are_asked() else None
         if looked_at == []:
             break
-        way = _Way(fan_out=fan_out, advice=with_retries(lambda: _advice(looked_at or [])))
+        way = _Way(fan_out=fan_out, advice=_advice(looked_at or []))
         found = _apply(_these(rows, looked_at), size, way)
         results += found
         if not found and looked_at is None:
@@ -132,10 +132,13 @@ def _these(rows: QuerySet[Notification], looked_at: Sequence[Notification] | Non
 def _advice(rows: Sequence[Notification]) -> dict[str, Advice]:
     """Return what the shop's hooks say of these, which were read without a lock and outside any transaction."""
     now = datetime.now(UTC)
-    return {
-        alias: consult_hooks(app_settings().projects[alias], [step for _, step in steps])
-        for alias, steps in _steps([read(row, now) for row in rows]).items()
-    }
+    steps = _steps([read(row, now) for row in rows])
+
+    def consulted() -> dict[str, Advice]:
+        projects = app_settings().projects
+        return {alias: consult_hooks(projects[alias], [step for _, step in own]) for alias, own in steps.items()}
+
+    return with_retries(consulted) if steps else {}
 
 
 def _apply(rows: QuerySet[Notification], size: int, way: _Way) -> list[Settled]:
