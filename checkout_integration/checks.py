@@ -179,7 +179,7 @@ def check_backlog(
         Warning(
             f"Something is due for {seconds / 60:.0f} minutes, and nobody does it: payments are not applied, or receivers "
             "not run.",
-            hint=f'RUNNER of {SETTING} is {runner!r}: {WHO_WORKS[runner]}',
+            hint=f"RUNNER of {SETTING} is {runner!r}: {WHO_WORKS[runner]}",
             id="checkout_integration.W010",
         )
     ]

@@ -136,7 +136,9 @@ NOTIFICATION: Final[Mapping[str, Word]] = {
     Notification.State.FAILED: Word(
         _("failed"),
         "bad",
-        _("Stored, but our code or the database failed on it. It is tried again, and once that is mended it is applied."),
+        _(
+            "Stored, but our code or the database failed on it. It is tried again, and once that is mended it is applied."
+        ),
     ),
     Notification.State.QUARANTINED: Word(
         _("quarantined"),

@@ -13,10 +13,10 @@ import pytest
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows import erasing, inbox, ledger
+from checkout_integration.flows import erasing, inbox
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.inbox import applying
-from checkout_integration.flows.ledger import customers, writing
+from checkout_integration.flows.ledger import customers, record, writing
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
 from checkout_integration.protocol.creation import Customer
@@ -251,21 +251,21 @@ def test_sale_in_the_middle_is_found(
 def test_erasing_and_a_repetition_do_not_block_each_other(
     checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """News holds its own row and wants the order's; erasing takes them in the same order (A.11)."""
+    """Erasing leaves a notification that is being applied to whoever applies it, who then drops its body."""
     order = order_of(None, id="order-1")
     checkout_deliver(notification(order=order))
-    kept, before = Event(), deadlocks()
+    claimed, erased, before = Event(), Event(), deadlocks()
 
     def record_later(*arguments: Any, **named: Any) -> Any:
-        kept.set()
-        await_waiting_locks()
+        claimed.set()
+        assert erased.wait(PATIENCE)
         return record(*arguments, **named)
 
-    record = applying.record
     monkeypatch.setattr(applying, "record", record_later)
     threads = [in_background(lambda: checkout_deliver(notification(order=order, delivery_try=1)))]
-    assert kept.wait(PATIENCE)
-    threads.append(in_background(lambda: erase(order_id="order-1")))
+    assert claimed.wait(PATIENCE)
+    erase(order_id="order-1")
+    erased.set()
     for thread in threads:
         thread.join()
     assert deadlocks() == before

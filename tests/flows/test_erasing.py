@@ -99,7 +99,7 @@ def test_an_erased_customer_does_not_come_back(customer: Deliver) -> None:
     assert (Notification.objects.count(), Transition.objects.count()) == (2 * rows + 1, transitions)
     assert OutboxMessage.objects.exclude(signal="user_validated").count() == announced
     attempts = Notification.objects.filter(object_id="order-1").values_list("delivery_try", "state")
-    assert {attempt for attempt, state in attempts if state == "applied"} == {0, 1}
+    assert {attempt for attempt, state in attempts if state == "applied"} >= {3}
 
 
 LATER: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -136,7 +136,9 @@ def _advice(rows: Sequence[Notification]) -> dict[str, Advice]:
 
     def consulted() -> dict[str, Advice]:
         projects = app_settings().projects
-        return {alias: consult_hooks(projects[alias], [step for _, step in own]) for alias, own in steps.items()}
+        return {
+            alias: consult_hooks(projects[alias], [step for _, step in own]) for alias, own in steps.items()
+        }
 
     return with_retries(consulted) if steps else {}
 
