@@ -57,7 +57,7 @@ def hand_over(order_ids: Collection[int] = (), notification: Notification | None
 def _work_here(order_ids: Collection[int], notification: Notification | None) -> None:
     """First the receivers of its own orders, then others' notifications and receivers while REQUEST_BUDGET lasts."""
     if order_ids:
-        flows.run_receivers(OWN_RUNS, OWN_SECONDS, order_ids=order_ids)
+        flows.run_due(OWN_RUNS, OWN_SECONDS, order_ids=order_ids)
     if budget := app_settings().request_budget:
         flows.run_due(MOST_RUNS, budget)
 

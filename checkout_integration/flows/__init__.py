@@ -27,7 +27,6 @@ from checkout_integration.flows.inbox.again import (
 )
 from checkout_integration.flows.ledger.changes import OrderChange
 from checkout_integration.flows.outbox import fan_out, queue_state
-from checkout_integration.flows.outbox import run_due as run_receivers
 from checkout_integration.flows.outbox.replay import replay, retry_failed_runs
 from checkout_integration.flows.person import Person, find_persons
 from checkout_integration.flows.service import service_client
@@ -88,7 +87,6 @@ __all__ = [
     "retry_failed_runs",
     "run_again",
     "run_due",
-    "run_receivers",
     "service_client",
     "still_stored",
     "survey",

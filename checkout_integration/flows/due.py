@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -54,17 +54,25 @@ def run_due(
     limit: int = 200,
     seconds: float = 30.0,
     *,
+    order_ids: Collection[int] | None = None,
     worker: Worker | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> DueSummary:
     """Apply what is stored and run the receivers that are due, until nothing is.
 
-    It ends early after ``limit`` receivers, or after ``seconds``. With a ``worker`` a receiver holds at most half of its
-    slots. ``stopping`` is asked after each batch and each receiver.
+    Args:
+        limit: how many receivers at most.
+        seconds: after so many nothing further is begun.
+        order_ids: primary keys of orders: only receivers of these and their checkouts, and nothing is applied.
+        worker: whose slots this is one of; a receiver has at most half of them while others wait.
+        stopping: called after each batch and each receiver; True ends the work.
 
     RACE: what was stored while a batch was applied is seen by the next look, which comes after the batch's commit. So whoever
     finds that what it asked for is not applied yet need not ask again (`tasks.publish`).
     """
+    if order_ids is not None:
+        own = outbox.run_due(limit, seconds, order_ids=order_ids, worker=worker, stopping=stopping)
+        return _summary(ApplySummary(), own)
     ends_at, total = time.monotonic() + seconds, DueSummary()
     while True:
         applied = inbox.apply_due(APPLIED_AT_ONCE, fan_out=True, seconds=_left(ends_at), stopping=stopping)
