@@ -19,11 +19,11 @@ from django.db.models import Q
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database.connection import (
     acquire_write_lock,
-    insert_once,
     locked,
     state_database,
 )
 from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.database.statements import insert_or_lock, upsert
 from checkout_integration.flows.inbox import apply_due
 from checkout_integration.flows.ledger.customers import ErasedMeanwhile, any_erased
 from checkout_integration.flows.ledger.rows import columns_of, state_of
@@ -108,7 +108,7 @@ def _make_rows(project: Project, person: Person) -> None:
             for identity in person.identities
             if not rows.filter(identity__in=tombstones_of(identity)).exists()
         ]
-        insert_once(missing, "project", "identity")
+        insert_or_lock(missing, "project", "identity")
         # An erasing that was waited for has freed the identity, and left its tombstone beside the new row.
         if any_erased(project, [each for row in missing for each in tombstones_of(row.identity)]):
             raise ErasedMeanwhile
@@ -187,7 +187,7 @@ def _erase_personal(orders: Sequence[Order]) -> None:
         for order in orders
         if (known := held[order.pk]) is None or known.erased_at is None
     ]
-    insert_once(rows, "order", update_fields=("document", "email", "last4", "erased_at"))
+    upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
 
 
 def _erase_questions(person: Person) -> None:

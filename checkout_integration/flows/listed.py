@@ -12,11 +12,11 @@ from checkout_integration.conf import Project
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database.connection import (
     acquire_write_lock,
-    insert_once,
     key_of,
     state_database,
 )
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
+from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.flows.ledger import Cause, Outcome, Step
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.models import Incident
@@ -90,4 +90,4 @@ def _open_incident(project: Project, step: Step, error: Exception) -> None:
         project=project.alias,
         detail=f"{type(error).__name__} at order {order_id}",
     )
-    insert_once([incident], "key")
+    insert_missing([incident], "key")

@@ -1,9 +1,8 @@
-"""Which database state lives in, and how rows are inserted once."""
+"""Which database state lives in, how its transactions read, and how rows are locked."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from django.db import connections, models, router
@@ -63,23 +62,6 @@ def read_committed() -> None:
     if connection.isolation_level.name != "READ_COMMITTED":  # type: ignore[attr-defined]  # PostgreSQL's own
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-
-
-def insert_once(rows: Sequence[Row], *key: str, update_fields: Iterable[str] = ()) -> None:
-    """Inserts rows; of one whose unique ``key`` fields exist already, ``update_fields`` are written and the rest stays.
-
-    Without fields it is an upsert that changes nothing, not ``ignore_conflicts``: on MariaDB that would hide truncation too.
-    """
-    if not rows:
-        return
-    alias = state_database()
-    names_target = connections[alias].features.supports_update_conflicts_with_target
-    type(rows[0])._default_manager.using(alias).bulk_create(
-        rows,
-        update_conflicts=True,
-        update_fields=list(update_fields) or key[:1],
-        unique_fields=key if names_target else None,
-    )
 
 
 def digest_of(*parts: object) -> str:

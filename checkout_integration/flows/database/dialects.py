@@ -10,13 +10,16 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple, TypeAlias
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 
 AnyField: TypeAlias = "models.Field[Any, Any]"
+Returned: TypeAlias = "Sequence[tuple[Any, ...]]"
 Convert: TypeAlias = Callable[[Any, BaseDatabaseWrapper], Any]
 
 
@@ -27,10 +30,10 @@ class Insert:
     Attributes:
         fields: the columns to insert.
         key: the columns by which the rows differ.
-        update: columns that the stored row takes over.
+        update: columns that the stored row takes over. One of the key itself changes nothing: the stored row is locked.
         add: columns whose new value is added to the stored one.
         ignore: the stored row stays as it is. Without any of these three the database refuses the new row.
-        returning: columns to return of each inserted row.
+        returning: columns to return of each row that was inserted or updated, first the automatic primary key.
 
     """
 
@@ -56,7 +59,7 @@ class Executed(NamedTuple):
     """What a statement did: how many rows it made or found, and what it returned of each."""
 
     rowcount: int
-    returned: Sequence[tuple[Any, ...]]
+    returned: Returned
 
 
 class Statement(ABC):
@@ -128,6 +131,29 @@ class Statement(ABC):
     def returning(self, task: Insert) -> str:
         """Compose what PostgreSQL and MariaDB return of each row."""
         return f" RETURNING {self.names(task.returning)}" if task.returning else ""
+
+    def read_back(self, cursor: CursorWrapper, values: Sequence[Sequence[Any]]) -> Returned:
+        """Read what should be returned, after an INSERT of these values that has not returned it."""
+        task = self.task
+        if not isinstance(task, Insert) or not task.returning:
+            return []
+        if task.update:
+            places = [task.fields.index(field) for field in task.key]
+            condition = f"WHERE ({self.names(task.key)}) IN ({self.table_of(len(values), len(places))})"
+            parameters = [row[place] for row in values for place in places]
+        else:
+            condition, parameters = self.latest(cursor, self.name(task.returning[0]), len(values))
+        cursor.execute(f"SELECT {self.names(task.returning)} FROM {self.table} {condition}", parameters)
+        returned: Returned = cursor.fetchall()
+        return returned
+
+    def table_of(self, rows: int, columns: int) -> str:
+        """Compose the places of so many rows of parameters."""
+        return ", ".join([f"({', '.join(['%s'] * columns)})"] * rows)
+
+    def latest(self, cursor: CursorWrapper, key: str, count: int) -> tuple[str, list[Any]]:
+        """Compose the condition by which the rows are found that were just inserted, and its parameters."""
+        raise NotImplementedError
 
 
 class PostgreSQLStatement(Statement):
@@ -209,27 +235,19 @@ class MySQLStatement(Statement):
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows in one statement. MySQL returns nothing: there a second one reads what was inserted."""
-        parameters = [value for values in self.values(connection, rows) for value in values]
+        values = self.values(connection, rows)
+        table = self.table_of(len(rows), len(self.task.fields))
+        if isinstance(self.task, Update) and connection.display_name != "MariaDB":
+            table = table.replace("(%s", "ROW(%s")  # MySQL's word where VALUES stand for a table
         before, _, after = self.sql.partition(self.rows)
         with connection.cursor() as cursor:
-            cursor.execute(before + self._places(connection, len(rows)) + after, parameters)
+            cursor.execute(before + table + after, list(chain.from_iterable(values)))
             rowcount, returned = cursor.rowcount, cursor.fetchall() if cursor.description else ()
-            if isinstance(self.task, Insert) and self.task.returning and not returned:
-                # InnoDB numbers the rows of one INSERT without a gap, from this id on.
-                key = self.name(self.task.returning[0])
-                cursor.execute(
-                    f"SELECT {self.names(self.task.returning)} FROM {self.table} "
-                    f"WHERE {key} >= %s ORDER BY {key} LIMIT %s",
-                    [cursor.lastrowid, len(rows)],
-                )
-                returned = cursor.fetchall()
-        return Executed(rowcount, returned)
+            return Executed(rowcount, returned or self.read_back(cursor, values))
 
-    def _places(self, connection: BaseDatabaseWrapper, count: int) -> str:
-        row = f"({', '.join(['%s'] * len(self.task.fields))})"
-        if isinstance(self.task, Update) and connection.display_name != "MariaDB":
-            row = f"ROW{row}"  # MySQL's word where VALUES stand for a table
-        return ", ".join([row] * count)
+    def latest(self, cursor: CursorWrapper, key: str, count: int) -> tuple[str, list[Any]]:
+        """Compose it: InnoDB numbers the rows of one INSERT without a gap, from the id that it reports."""
+        return f"WHERE {key} >= %s ORDER BY {key} LIMIT %s", [cursor.lastrowid, count]
 
 
 class SQLiteStatement(Statement):
@@ -249,19 +267,18 @@ class SQLiteStatement(Statement):
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows by one call. It returns nothing: a second one reads what was inserted."""
+        values = self.values(connection, rows)
         with connection.cursor() as cursor:
-            cursor.executemany(self.sql, self.values(connection, rows))
-            rowcount, returned = cursor.rowcount, []
-            if isinstance(self.task, Insert) and self.task.returning:
-                # Nobody else writes before this transaction ends, and ids only grow: the last ones are these rows'.
-                key = self.name(self.task.returning[0])
-                cursor.execute(
-                    f"SELECT {self.names(self.task.returning)} FROM {self.table} "
-                    f"ORDER BY {key} DESC LIMIT %s",
-                    [len(rows)],
-                )
-                returned = cursor.fetchall()
-        return Executed(rowcount, returned)
+            cursor.executemany(self.sql, values)
+            return Executed(cursor.rowcount, self.read_back(cursor, values))
+
+    def table_of(self, rows: int, columns: int) -> str:
+        """Compose the places of so many rows of parameters."""
+        return f"VALUES {super().table_of(rows, columns)}"
+
+    def latest(self, cursor: CursorWrapper, key: str, count: int) -> tuple[str, list[Any]]:
+        """Compose it: nobody else writes before this transaction ends, and ids only grow."""
+        return f"ORDER BY {key} DESC LIMIT %s", [count]
 
 
 STATEMENTS: dict[str, type[Statement]] = {

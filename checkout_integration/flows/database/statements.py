@@ -39,24 +39,35 @@ def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
     if not rows:
         return
     alias = state_database()
-    statement = _insert_statement(alias, connections[alias].vendor, type(rows[0]), key)
+    statement = _insert_statement(alias, connections[alias].vendor, type(rows[0]), key, returns=bool(key))
     returned = _execute(alias, statement, rows, distinct=True, in_order=in_order).returned
-    for row in rows:
-        row._state.adding, row._state.db = False, alias
-    if returned:
-        _set_primary_keys(rows, statement.task.key, returned)
+    _mark_stored(alias, rows, statement.task.key, returned)
 
 
 def insert_missing(rows: Rows, *key: str, in_order: bool = False) -> None:
     """Insert the rows whose unique ``key`` does not exist yet; of several that have one key, the first.
 
-    Stored rows stay as they are; MariaDB and MySQL lock them. Primary keys are not set: read the rows by their key. MariaDB
-    and MySQL pass over a row for any other unique key of the table as well. See `insert` about ``in_order``.
+    Stored rows stay as they are. Whoever needs primary keys uses `insert_or_lock`, or reads the rows. MariaDB and MySQL pass
+    over a row for any other unique key of the table as well. See `insert` about ``in_order``.
     """
     if rows:
         alias = state_database()
         statement = _insert_statement(alias, connections[alias].vendor, type(rows[0]), key, ignore=True)
         _execute(alias, statement, rows, in_order=in_order)
+
+
+def insert_or_lock(rows: Rows, *key: str) -> None:
+    """Insert the rows whose unique ``key`` does not exist yet, and lock those that are stored: nobody changes any of them.
+
+    The primary keys of all are set; what else is stored is not read. Raises `ValueError` where two rows have one key.
+    """
+    if rows:
+        alias = state_database()
+        statement = _insert_statement(
+            alias, connections[alias].vendor, type(rows[0]), key, key[:1], returns=True
+        )
+        returned = _execute(alias, statement, rows, distinct=True).returned
+        _mark_stored(alias, rows, statement.task.key, returned)
 
 
 def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> None:
@@ -99,6 +110,7 @@ def _insert_statement(
     add: Names = (),
     *,
     ignore: bool = False,
+    returns: bool = False,
 ) -> Statement:
     primary = model._meta.pk
     automatic = isinstance(primary, models.AutoField)
@@ -110,7 +122,7 @@ def _insert_statement(
         update=_named(model, update),
         add=_named(model, add),
         ignore=ignore,
-        returning=[primary, *keys] if automatic and key and not (update or add or ignore) else (),
+        returning=[primary, *keys] if automatic and returns else (),
     )
     return STATEMENTS[vendor](connections[alias], task)
 
@@ -167,7 +179,10 @@ def _identities(rows: Rows, key: Sequence[AnyField]) -> list[tuple[str, ...]]:
     return [_identity([getattr(row, field.attname) for field in key]) for row in rows]
 
 
-def _set_primary_keys(rows: Rows, key: Sequence[AnyField], returned: Sequence[Sequence[Any]]) -> None:
-    primary_keys = {_identity(values): primary for primary, *values in returned}
-    for row, identity in zip(rows, _identities(rows, key), strict=True):
-        row.pk = primary_keys[identity]
+def _mark_stored(alias: str, rows: Rows, key: Sequence[AnyField], returned: Sequence[Sequence[Any]]) -> None:
+    for row in rows:
+        row._state.adding, row._state.db = False, alias
+    if returned:
+        primary_keys = {_identity(values): primary for primary, *values in returned}
+        for row, identity in zip(rows, _identities(rows, key), strict=True):
+            row.pk = primary_keys[identity]

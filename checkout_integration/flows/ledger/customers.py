@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import insert_once, key_of, locked, state_database
+from checkout_integration.flows.database.connection import key_of, locked, state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS
+from checkout_integration.flows.database.statements import insert_or_lock
 from checkout_integration.flows.ledger.entry import LockedOrder
 from checkout_integration.flows.ledger.steps import Advice
 from checkout_integration.flows.ledger.taking import Batch
@@ -66,7 +67,7 @@ def find_or_create(project: Project, identity: str, user: User, account_id: Any)
     if known is not None:
         return known
     row = _row_of(project, identity, user, account_id)
-    insert_once([row], "project", "identity")
+    insert_or_lock([row], "project", "identity")
     if any_erased(project, tombstones_of(identity)):
         raise ErasedMeanwhile
     return _locked_users(project, [identity])[identity]  # it may be one that another transaction has inserted
@@ -127,7 +128,7 @@ def find_users(batch: Batch, advice: Advice) -> None:
         if identity not in users
     }
     if missing:
-        insert_once(list(missing.values()), "project", "identity")
+        insert_or_lock(list(missing.values()), "project", "identity")
         # RACE: a customer may have been erased since the look-up. Whoever erases one from now on waits for the new row.
         if any_erased(project, [each for identity in missing for each in tombstones_of(identity)]):
             raise ErasedMeanwhile

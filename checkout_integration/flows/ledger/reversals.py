@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import insert_once, key_of, state_database
+from checkout_integration.flows.database.connection import key_of, state_database
+from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.flows.ledger.assigned import Assigned
 from checkout_integration.flows.ledger.batch import LockedRows
 from checkout_integration.flows.ledger.entry import Entry
@@ -57,7 +58,7 @@ def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
     for each in reversals:
         row = _waiting_row(project, each)
         rows.setdefault(row.key, row)
-    insert_once([rows[key] for key in sorted(rows)], "key")
+    insert_missing(list(rows.values()), "key")
 
 
 def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> None:

@@ -17,12 +17,12 @@ from django.db.models import Q, QuerySet
 
 from checkout_integration.flows.database.connection import (
     acquire_write_lock,
-    insert_once,
     key_of,
     locked,
     state_database,
 )
 from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.database.statements import insert, insert_missing
 from checkout_integration.flows.outbox.lines import lock_heads
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
@@ -43,7 +43,7 @@ def write_messages(messages: Sequence[OutboxMessage], *, fan_out: bool) -> None:
     processes that run receivers: a message whose signal has no receiver here becomes ``no_receivers``.
     """
     if not fan_out or not messages:
-        insert_once(messages, "idempotency_key")
+        insert_missing(messages, "idempotency_key", in_order=True)
         return
     table = OutboxMessage.objects.using(state_database())
     keys = [message.idempotency_key for message in messages]
@@ -53,7 +53,7 @@ def write_messages(messages: Sequence[OutboxMessage], *, fan_out: bool) -> None:
     for message in new.values():
         if message.line is None or message.line not in behind:
             message.state = _state_of(message)
-    table.bulk_create(new.values())
+    insert(list(new.values()), key=("idempotency_key",), in_order=True)
     _add_runs([message for message in new.values() if message.state == State.FANNED_OUT])
 
 
@@ -141,4 +141,4 @@ def _add_runs(messages: Sequence[OutboxMessage]) -> None:
             if run.line is not None:
                 places.add(place)
             runs.append(run)
-    insert_once(runs, "message", "receiver")
+    insert_missing(runs, "message", "receiver", in_order=True)

@@ -14,8 +14,9 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from checkout_integration.flows.database.connection import acquire_write_lock, insert_once, state_database
+from checkout_integration.flows.database.connection import acquire_write_lock, state_database
 from checkout_integration.flows.database.retry import with_retries
+from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
@@ -102,7 +103,7 @@ def _give(keys: Sequence[int], receiver: str) -> int:
         given = set(had.values_list("message", flat=True))
         missing = outbox_messages.exclude(pk__in=given).order_by("pk")
         runs = [ReceiverRun(message=each, line=each.line, receiver=receiver, due_at=now) for each in missing]
-        insert_once(runs, "message", "receiver")
+        insert_missing(runs, "message", "receiver")
         outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(
             state=OutboxMessage.State.FANNED_OUT
         )

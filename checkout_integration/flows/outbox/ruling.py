@@ -9,11 +9,11 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from checkout_integration.flows.database.connection import (
-    insert_once,
     key_of,
     locked,
     state_database,
 )
+from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.flows.outbox.messages import message_key, write_messages
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
@@ -89,4 +89,4 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
         detail=run.receiver,
     )
     write_messages([review], fan_out=False)
-    insert_once([incident], "key")
+    insert_missing([incident], "key")

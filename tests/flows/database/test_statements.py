@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from threading import Thread
 from typing import Any
 
 import pytest
-from django.db import DataError, IntegrityError, connection, models, transaction
+from django.db import DataError, IntegrityError, connection, connections, models, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
@@ -46,6 +47,7 @@ def test_one_statement_whatever_the_number(count: int) -> None:
         (1 if RETURNS else 2, lambda: statements.insert(rows, key=("order_id",))),
         (1, lambda: statements.insert(orders("another"))),
         (1, lambda: statements.insert_missing(again, "project", "order_id")),
+        (1 if RETURNS else 2, lambda: statements.insert_or_lock(again, "project", "order_id")),
         (1, lambda: statements.upsert(again, "project", "order_id", update=("status",))),
         (1, lambda: statements.update(rows, ["status", "amount"])),
     ]
@@ -186,6 +188,37 @@ def test_insert_missing_passes_over_its_own_key_only() -> None:
         statements.insert_missing(runs, "message", "receiver")
 
 
+def test_insert_or_lock_finds_the_stored_rows() -> None:
+    """And inserts the others; all primary keys are set, and nothing else is changed."""
+    statements.insert(orders("b", status="done"))
+    rows = orders("c", "b", "a")
+    statements.insert_or_lock(rows, "project", "order_id")
+    assert {row.order_id: row.pk for row in rows} == stored("pk")
+    assert stored("status") == {"a": "created", "b": "done", "c": "created"}
+    assert all(row._state.db == "default" and not row._state.adding for row in rows)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no locks of rows")
+def test_insert_or_lock_locks_the_stored_rows() -> None:
+    """Nobody else can lock them until the transaction ends."""
+    statements.insert(orders("a", "b"))
+    with transaction.atomic():
+        statements.insert_or_lock(orders("b"), "project", "order_id")
+        free: list[str] = []
+
+        def look() -> None:
+            with transaction.atomic():
+                unlocked = Order.objects.select_for_update(skip_locked=True)
+                free.extend(unlocked.values_list("order_id", flat=True))
+            connections.close_all()
+
+        thread = Thread(target=look)
+        thread.start()
+        thread.join()
+    assert free == ["a"]
+
+
 def test_upsert_replaces_and_adds() -> None:
     """Fields that are not named stay, and other rows are inserted."""
     statements.insert(notifications("a", "b", receipts=2, delivery_try=1, event="first"))
@@ -281,5 +314,7 @@ def test_primary_keys_where_an_insert_returns_nothing(monkeypatch: pytest.Monkey
     statements._insert_statement.cache_clear()
     rows = orders("c", "a", "b")
     statements.insert(rows, key=("order_id",))
+    more = orders("d", "first", "b")
+    statements.insert_or_lock(more, "project", "order_id")
     statements._insert_statement.cache_clear()
-    assert {row.order_id: row.pk for row in rows}.items() < stored("pk").items()
+    assert {row.order_id: row.pk for row in [*rows, *more]} == stored("pk")
