@@ -256,9 +256,12 @@ class SQLiteStatement(Statement):
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose the INSERT of one row."""
         places = ", ".join(["%s"] * len(task.fields))
-        return (
+        sql = (
             f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES ({places}){self.on_conflict(task)}"
         )
+        returns = connection.features.can_return_rows_from_bulk_insert
+        self._sql_of_one = sql + self.returning(task) if returns else sql
+        return sql
 
     def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
         """Compose the UPDATE of one row."""
@@ -266,11 +269,15 @@ class SQLiteStatement(Statement):
         return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
-        """Write the rows by one call. It returns nothing: a second one reads what was inserted."""
+        """Write the rows by one call. It returns nothing of several: a second one reads what was inserted."""
         values = self.values(connection, rows)
         with connection.cursor() as cursor:
-            cursor.executemany(self.sql, values)
-            return Executed(cursor.rowcount, self.read_back(cursor, values))
+            if len(values) == 1 and isinstance(self.task, Insert):
+                cursor.execute(self._sql_of_one, values[0])
+            else:
+                cursor.executemany(self.sql, values)
+            rowcount, returned = cursor.rowcount, cursor.fetchall() if cursor.description else ()
+            return Executed(rowcount, returned or self.read_back(cursor, values))
 
     def table_of(self, rows: int, columns: int) -> str:
         """Compose the places of so many rows of parameters."""
