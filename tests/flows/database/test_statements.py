@@ -9,6 +9,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import DataError, IntegrityError, connection, connections, models, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -27,8 +28,10 @@ def orders(*order_ids: str, **values: Any) -> list[Order]:
 
 
 def notifications(*keys: str, **values: Any) -> list[Notification]:
-    """Return rows whose primary key is not automatic."""
-    return [Notification(key=key, received_at=NOW, last_received_at=NOW, **values) for key in keys]
+    """Return rows that are not stored, of one body each."""
+    return [
+        Notification(key=key, body_hash="b", received_at=NOW, last_received_at=NOW, **values) for key in keys
+    ]
 
 
 def stored(field: str) -> dict[str, Any]:
@@ -222,7 +225,7 @@ def test_upsert_replaces_and_adds() -> None:
     """Fields that are not named stay, and other rows are inserted."""
     statements.insert(notifications("a", "b", receipts=2, delivery_try=1, event="first"))
     rows = notifications("b", "c", receipts=3, delivery_try=7, event="second", body=b"\0\xff")
-    statements.upsert(rows, "key", update=("delivery_try", "body"), add=("receipts",))
+    statements.upsert(rows, "key", "body_hash", update=("delivery_try", "body"), add=("receipts",))
     names = ("key", "receipts", "delivery_try", "event", "body")
     assert [
         (*rest, bytes(body or b""))
@@ -267,12 +270,12 @@ def test_update_counts_the_rows_that_are_there() -> None:
 
 def test_update_by_a_primary_key_of_text() -> None:
     """It is compared as the column is, whatever the connection's collation."""
-    rows = notifications(*(f"key {place}" for place in range(200)))
+    rows = [Session(session_key=f"key {place}", expire_date=NOW) for place in range(200)]
     statements.insert(rows)
     for row in rows:
-        row.failure = row.key
-    assert statements.update(rows, ["failure"]) == 200
-    assert not Notification.objects.exclude(failure=F("key")).exists()
+        row.session_data = row.session_key
+    assert statements.update(rows, ["session_data"]) == 200
+    assert not Session.objects.exclude(session_data=F("session_key")).exists()
 
 
 def test_update_sets_the_time_of_change() -> None:
