@@ -251,6 +251,6 @@ def register_checks() -> None:
     register(check_receivers)
     register(check_undoing)
     register(check_database)
-    register(check_connections, Tags.database, deploy=True)
+    register(check_connections, deploy=True)
     register(check_backlog, Tags.database)
     register(check_deployment, Tags.security, deploy=True)

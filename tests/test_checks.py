@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,14 @@ from django.apps import apps
 from django.core.checks import CheckMessage, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
+from django.db import connection
+from django.utils import timezone
 
 from checkout_integration.hooks import Hooks
+from checkout_integration.models import Notification
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.payloads import OrderDocumentFactory
 
 CANARY = "canary-secret-key-0123456789"
 OWN: dict[str, Any] = {"PROJECT_ID": "p", "SECRET_KEY": CANARY}
@@ -47,12 +53,13 @@ def _granting() -> Iterator[None]:
 
 
 @pytest.fixture
-def check(settings: Any) -> Callable[..., list[CheckMessage]]:
+def check(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[CheckMessage]]:
     """Runs all checks of Django with this setting, and gives the messages of this app."""
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 60)
 
-    def run(raw: object = GOOD, *, deploy: bool = False) -> list[CheckMessage]:
+    def run(raw: object = GOOD, *, deploy: bool = False, databases: Any = None) -> list[CheckMessage]:
         settings.CHECKOUT_INTEGRATION = raw
-        messages = run_checks(include_deployment_checks=deploy)
+        messages = run_checks(include_deployment_checks=deploy, databases=databases)
         return [each for each in messages if (each.id or "").startswith("checkout_integration.")]
 
     return run
@@ -293,8 +300,6 @@ def test_no_project_is_the_default_one(check: Check) -> None:
 
 def test_sqlite_needs_immediate_transactions(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else concurrent notifications fail with "database is locked"."""
-    from django.db import connection
-
     if connection.vendor != "sqlite":
         pytest.skip("looks at SQLite only")
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", {})
@@ -312,8 +317,6 @@ def test_mariadb_needs_read_committed(
     check: Check, monkeypatch: pytest.MonkeyPatch, level: str | None, ids: list[str]
 ) -> None:
     """Else two transactions that were opened outside can both take one sale; None leaves it to the server."""
-    from django.db import connection
-
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", {"isolation_level": level})
     messages = check()
     assert [message.id for message in messages] == [f"checkout_integration.{each}" for each in ids]
@@ -344,3 +347,30 @@ def test_what_is_meant_for_development_is_named_before_deployment(
     assert message.id == f"checkout_integration.{id_}"
     assert name in message.msg and name in (message.hint or "")
     assert "canary" not in str(message)
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+def test_a_connection_for_each_request_is_named_before_deployment(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it takes longer than accepting a notification."""
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
+    (message,) = check(deploy=True)
+    assert (message.id, check()) == ("checkout_integration.W009", [])
+    assert "CONN_MAX_AGE" in message.msg and "CONN_MAX_AGE" in (message.hint or "")
+
+
+@pytest.mark.parametrize("runner", ["request", "celery", "worker"])
+def test_work_that_nobody_does_is_named(
+    check: Check, checkout_deliver: Deliver, settings: Any, runner: str
+) -> None:
+    """By ``check --database`` only, since it asks the database; with who should do it."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
+    checkout_deliver(order=OrderDocumentFactory())
+    raw = {**GOOD, "RUNNER": runner}
+    assert check(raw, databases=["default"]) == []
+    Notification.objects.update(due_at=timezone.now() - timedelta(minutes=6))
+    (message,) = check(raw, databases=["default"])
+    assert (message.id, check(raw)) == ("checkout_integration.W010", [])
+    assert "6 minutes" in message.msg and repr(runner) in (message.hint or "")

@@ -14,7 +14,7 @@ def read() -> Found:
     """Read everything that the audit compares."""
     incidents = Incident.objects.filter(order__isnull=False).values_list("order__order_id", flat=True)
     return Found(
-        notifications=dict(Notification.objects.values_list("key", "state")),
+        notifications=_states_of_notifications(),
         # An order that was only made, and of which no news came, may lack its buyer: the answer to him was lost.
         orders=dict(Order.objects.exclude(status="created").values_list("order_id", "status")),
         checkouts=dict(Checkout.objects.values_list("reference", "status")),
@@ -36,8 +36,14 @@ def read() -> Found:
     )
 
 
+def _states_of_notifications() -> dict[str, str]:
+    """Return the state of each notification: of its attempts, each a row, one that is not applied counts."""
+    rows = Notification.objects.values_list("key", "state")
+    return dict(sorted(rows, key=lambda row: row[1] != "applied"))
+
+
 def left_undone() -> int:
-    """Return how many outbox_messages and runs wait to be worked on."""
+    """Return how many notifications, messages and runs wait to be worked on."""
     return sum(each.count() for each in _undone())
 
 
@@ -46,9 +52,13 @@ def all_done() -> bool:
     return not any(each.exists() for each in _undone())
 
 
-def _undone() -> tuple[QuerySet[OutboxMessage], QuerySet[ReceiverRun]]:
+def _undone() -> tuple[QuerySet[Notification], QuerySet[OutboxMessage], QuerySet[ReceiverRun]]:
     waiting = Q(state=ReceiverRun.State.DUE) | Q(state=ReceiverRun.State.RUNNING)
-    return OutboxMessage.objects.filter(state=OutboxMessage.State.NEW), ReceiverRun.objects.filter(waiting)
+    return (
+        Notification.objects.filter(due_at__isnull=False),
+        OutboxMessage.objects.filter(state=OutboxMessage.State.NEW),
+        ReceiverRun.objects.filter(waiting),
+    )
 
 
 def _effects() -> list[tuple[str, str, str]]:

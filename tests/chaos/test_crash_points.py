@@ -26,9 +26,9 @@ def test_wrapped_function_exists(point: CrashPoint) -> None:
 
 def test_surrounding_function_exists() -> None:
     """A point that counts only within another function names one that there is."""
-    intake = import_module("checkout_integration.flows.webhook.receive")
-    assert {point.within for point in LAID} == {"", "_store_and_apply"}
-    assert callable(intake._store_and_apply)
+    applying = import_module("checkout_integration.flows.inbox.applying")
+    assert {point.within for point in LAID} == {"", "_apply_once"}
+    assert callable(applying._apply_once)
 
 
 @pytest.mark.parametrize("place", [waits.GRACE, waits.BACK_OFF], ids=lambda place: place[1])
@@ -39,7 +39,7 @@ def test_shortened_wait_exists(place: tuple[str, str]) -> None:
 
 def test_points_are_told_apart() -> None:
     """Two points with one fuse would burn each other's."""
-    assert len({point.fuse for point in crash_points.ALL}) == len(crash_points.ALL) == 14
+    assert len({point.fuse for point in crash_points.ALL}) == len(crash_points.ALL) == 17
 
 
 BURN = """

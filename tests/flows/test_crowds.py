@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from checkout_integration import flows
 from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import Incident, Notification, Order, OutboxMessage, Transition
 from checkout_integration.policy.observation import Observation, Source
@@ -120,4 +121,5 @@ def test_sqlite_takes_every_one_of_many_writers(checkout_deliver: Deliver, setti
         return max(checkout_deliver(order=OrderDocumentFactory()).status_code for _ in range(each))
 
     assert at_once([deliver] * threads) == [200] * threads
+    flows.apply_due()
     assert Order.objects.filter(status="processed").count() == threads * each

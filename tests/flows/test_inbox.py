@@ -181,9 +181,7 @@ def test_a_project_that_is_gone_fails_and_says_so(checkout_deliver: Deliver) -> 
     assert Notification.objects.get().failure == "its project is not in the settings"
 
 
-def test_request_mode_applies_its_own_first(
-    checkout_deliver: Deliver, settings: Any
-) -> None:
+def test_request_mode_applies_its_own_first(checkout_deliver: Deliver, settings: Any) -> None:
     """A process that died between accepting and applying loses nothing: the next request finds it, within its budget."""
     checkout_deliver(order=OrderDocumentFactory(id="left behind"))
     written = settings.CHECKOUT_INTEGRATION

@@ -28,7 +28,7 @@ def test_a_client_that_leaves_does_no_harm(host: Running) -> None:
     send_and_leave(host, request[:-100])
     send_and_leave(host, request)
     assert host.deliver(told).status == 200
-    stored = host.await_stored(lambda stored: set(stored["deliveries"]) == {"done"})
+    stored = host.await_stored(lambda stored: set(stored["runs"]) == {"done"})
     kept = [each["state"] for each in stored["notifications"] if each["object_id"] == order["id"]]
     assert kept == ["applied"]
 

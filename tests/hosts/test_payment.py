@@ -28,9 +28,7 @@ def paid_order(host: Running, sale: dict[str, Any]) -> dict[str, Any]:
     )
     assert host.deliver(notification(order=told, live=False)).status == 200
     stored = host.await_stored(
-        lambda stored: (
-            f"{GOODS}{sale['order_id']}" in stored["goods"] and set(stored["deliveries"]) == {"done"}
-        )
+        lambda stored: f"{GOODS}{sale['order_id']}" in stored["goods"] and set(stored["runs"]) == {"done"}
     )
     (order,) = [
         each
@@ -98,4 +96,4 @@ def test_runner_after_the_bytes_of_the_answer(host: Running, tmp_path: Path) -> 
         gate.touch()
     assert answer.startswith(b"HTTP/1.1 200")
     assert b"content-length: 0" in answer.lower()
-    host.await_stored(lambda stored: set(stored["deliveries"]) == {"done"})
+    host.await_stored(lambda stored: set(stored["runs"]) == {"done"})

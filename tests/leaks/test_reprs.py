@@ -9,7 +9,7 @@ from django.apps import apps
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.inbox.store import Verified
+from checkout_integration.flows.inbox.storing import Verified
 from checkout_integration.flows.ledger import Cause
 from checkout_integration.flows.service import client_for
 from checkout_integration.flows.webhook.receive import Delivered

@@ -52,6 +52,7 @@ def test_every_fault_has_its_end(
     asked = [each for each in log if each.note.startswith("user.validate")]
     assert " ".join(str(each.status) for each in asked if each.status) == row.answers
     assert row.words in said
+    flows.apply_due()
     found = checkout_sandbox.ledger.find(order_id)
     assert found is not None
     refused = "canceled" if checkout_sandbox.profile.refusal_cancels else "created"
@@ -61,4 +62,5 @@ def test_every_fault_has_its_end(
         assert Order.objects.get(order_id=order_id).status == "canceled"
         order_id = flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id
     assert "Payment successful" in pay(checkout_sandbox, order_id)
+    flows.apply_due()
     assert Order.objects.get(order_id=order_id).status == "processed"

@@ -1,7 +1,7 @@
 """Stored notifications, and applying them: what other rooms call."""
 
 from checkout_integration.flows.inbox.applying import ApplySummary, apply_due
-from checkout_integration.flows.inbox.store import (
+from checkout_integration.flows.inbox.storing import (
     Verified,
     row_of,
     store,

@@ -21,7 +21,7 @@ from checkout_integration.flows.database.connection import (
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable, with_retries
 from checkout_integration.flows.inbox.reading import Reading, read
 from checkout_integration.flows.inbox.settling import settle, settled
-from checkout_integration.flows.inbox.store import envelope_columns
+from checkout_integration.flows.inbox.storing import envelope_columns
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, consult_hooks, recording
 from checkout_integration.flows.ledger.changes import OrderChange, changes_of
 from checkout_integration.flows.ledger.taking import Batch

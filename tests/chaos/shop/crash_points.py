@@ -42,24 +42,32 @@ _FLOWS: Final = "checkout_integration.flows"
 RECEIVER_WROTE: Final = CrashPoint(name="worker: receiver's write before commit")
 """Laid by the shop's own receiver."""
 WEB: Final = (
-    CrashPoint(name="web: before verify", module=f"{_FLOWS}.intake", function="_verified", before=True),
-    CrashPoint(name="web: after verify", module=f"{_FLOWS}.intake", function="_verified"),
-    CrashPoint(name="web: after notification insert", module=f"{_FLOWS}.inbox", function="keep"),
-    CrashPoint(name="web: after order lock", module=f"{_FLOWS}.ledger", function="lock"),
-    CrashPoint(name="web: after merge", module=f"{_FLOWS}.ledger", function="write", before=True),
-    CrashPoint(name="web: after outbox insert", module=f"{_FLOWS}.ledger", function="write"),
     CrashPoint(
-        name="web: before commit",
-        module="django.db.backends.base.base",
-        function="BaseDatabaseWrapper.commit",
-        before=True,
-        within="_store_and_apply",
+        name="web: before verify", module=f"{_FLOWS}.webhook.receive", function="_verified", before=True
     ),
-    CrashPoint(name="web: after commit, before answer", module=f"{_FLOWS}.intake", function="_take"),
+    CrashPoint(name="web: after verify", module=f"{_FLOWS}.webhook.receive", function="_verified"),
+    CrashPoint(name="web: after notification insert", module=f"{_FLOWS}.inbox", function="store"),
+    CrashPoint(name="web: before answer", module=f"{_FLOWS}.webhook.receive", function="_take"),
     CrashPoint(
         name="web: after answer", module="checkout_integration.dispatch", function="hand_over", before=True
     ),
 )
+APPLY: Final = (
+    CrashPoint(name="apply: after claim", module=f"{_FLOWS}.inbox.applying", function="claim"),
+    CrashPoint(name="apply: after order lock", module=f"{_FLOWS}.ledger.recording", function="lock"),
+    CrashPoint(name="apply: after merge", module=f"{_FLOWS}.ledger.recording", function="write", before=True),
+    CrashPoint(name="apply: after outbox insert", module=f"{_FLOWS}.ledger.recording", function="write"),
+    CrashPoint(name="apply: after settling", module=f"{_FLOWS}.inbox.applying", function="settle"),
+    CrashPoint(
+        name="apply: before commit",
+        module="django.db.backends.base.base",
+        function="BaseDatabaseWrapper.commit",
+        before=True,
+        within="_apply_once",
+    ),
+    CrashPoint(name="apply: after commit", module=f"{_FLOWS}.inbox.applying", function="_apply_once"),
+)
+"""In whichever process applies."""
 WORKER: Final = (
     CrashPoint(
         name="worker: before attempt", module=f"{_FLOWS}.outbox.running", function="claim", before=True
@@ -73,7 +81,7 @@ WORKER: Final = (
     ),
     CrashPoint(name="worker: after commit", module=f"{_FLOWS}.outbox.running", function="attempt"),
 )
-ALL: Final = (*WEB, *WORKER)
+ALL: Final = (*WEB, *APPLY, *WORKER)
 
 
 def arm(folder: Path) -> None:
