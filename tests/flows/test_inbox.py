@@ -14,6 +14,7 @@ from django.db import DataError, connection
 from checkout_integration import flows
 from checkout_integration.flows.ledger import taking
 from checkout_integration.models import Incident, Notification, Order, OutboxMessage
+from checkout_integration.policy.verdict import judge
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -48,8 +49,6 @@ def deliver_batch(deliver: Deliver, size: int, poisonous: int) -> None:
 @contextmanager
 def our_rule_fails() -> Iterator[None]:
     """A bug in the policy, planted: it has no seam."""
-    judge = taking.judge
-
     def fail(state: Any, *arguments: Any, **named: Any) -> Any:
         if state.order.id == POISON:
             raise LookupError("canary-words")
@@ -125,9 +124,9 @@ def test_an_exact_repetition_changes_nothing_but_its_count(checkout_deliver: Del
     for state in ("stored", "applied", "failed", "quarantined"):
         due_at = datetime.now(UTC) + timedelta(hours=1) if state == "failed" else None
         Notification.objects.update(state=state, due_at=due_at, tries=3, failure="a place")
-        before = Notification.objects.values().get()
+        before = dict[str, Any](Notification.objects.values().get())
         checkout_deliver(document)
-        after = Notification.objects.values().get()
+        after = dict[str, Any](Notification.objects.values().get())
         assert after.pop("receipts") == before.pop("receipts") + 1
         assert after.pop("last_received_at") > before.pop("last_received_at")
         assert after == before
