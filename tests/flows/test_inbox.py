@@ -49,6 +49,7 @@ def deliver_batch(deliver: Deliver, size: int, poisonous: int) -> None:
 @contextmanager
 def our_rule_fails() -> Iterator[None]:
     """A bug in the policy, planted: it has no seam."""
+
     def fail(state: Any, *arguments: Any, **named: Any) -> Any:
         if state.order.id == POISON:
             raise LookupError("canary-words")
