@@ -30,10 +30,11 @@ class Insert:
     Attributes:
         fields: the columns to insert.
         key: the columns by which the rows differ.
-        update: columns that the stored row takes over. One of the key itself changes nothing: the stored row is locked.
+        update: columns that the stored row takes over.
         add: columns whose new value is added to the stored one.
-        ignore: the stored row stays as it is. Without any of these three the database refuses the new row.
-        returning: columns to return of each row that was inserted or updated, first the automatic primary key.
+        ignore: the stored row stays as it is.
+        lock: the stored row stays as it is, and is locked. Without any of these four the database refuses the new row.
+        returning: columns to return of each row that was inserted or locked, first the automatic primary key.
 
     """
 
@@ -43,6 +44,7 @@ class Insert:
     update: Sequence[AnyField] = ()
     add: Sequence[AnyField] = ()
     ignore: bool = False
+    lock: bool = False
     returning: Sequence[AnyField] = ()
 
 
@@ -121,7 +123,7 @@ class Statement(ABC):
 
     def on_conflict(self, task: Insert) -> str:
         """Compose what PostgreSQL and SQLite do with a row whose key exists."""
-        changes = self.each(task.update, "{0} = excluded.{0}")
+        changes = self.each(task.key[:1] if task.lock else task.update, "{0} = excluded.{0}")
         changes += self.each(task.add, f"{{0}} = {self.table}.{{0}} + excluded.{{0}}")
         if not (changes or task.ignore):
             return ""
@@ -132,12 +134,17 @@ class Statement(ABC):
         """Compose what PostgreSQL and MariaDB return of each row."""
         return f" RETURNING {self.names(task.returning)}" if task.returning else ""
 
+    def update_one(self, task: Update) -> str:
+        """Compose the UPDATE of one row, in which each value is a parameter."""
+        *changes, key = self.each(task.fields, "{0} = %s")
+        return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
+
     def read_back(self, cursor: CursorWrapper, values: Sequence[Sequence[Any]]) -> Returned:
         """Read what should be returned, after an INSERT of these values that has not returned it."""
         task = self.task
         if not isinstance(task, Insert) or not task.returning:
             return []
-        if task.update:
+        if task.lock:
             places = [task.fields.index(field) for field in task.key]
             condition = f"WHERE ({self.names(task.key)}) IN ({self.table_of(len(values), len(places))})"
             parameters = [row[place] for row in values for place in places]
@@ -215,7 +222,7 @@ class MySQLStatement(Statement):
         """Compose an INSERT. Never ``INSERT IGNORE``: it cuts off what is too long, and says nothing."""
         changes = self.each(task.update, "{0} = VALUES({0})")
         changes += self.each(task.add, "{0} = {0} + VALUES({0})")
-        changes += self.each(task.key[:1] if task.ignore else (), "{0} = {0}")
+        changes += self.each(task.key[:1] if task.ignore or task.lock else (), "{0} = {0}")
         conflict = f" ON DUPLICATE KEY UPDATE {', '.join(changes)}" if changes else ""
         returning = self.returning(task) if connection.features.can_return_rows_from_bulk_insert else ""
         return f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES {self.rows}{conflict}{returning}"
@@ -236,14 +243,18 @@ class MySQLStatement(Statement):
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows in one statement. MySQL returns nothing: there a second one reads what was inserted."""
         values = self.values(connection, rows)
-        table = self.table_of(len(rows), len(self.task.fields))
-        if isinstance(self.task, Update) and connection.display_name != "MariaDB":
-            table = table.replace("(%s", "ROW(%s")  # MySQL's word where VALUES stand for a table
-        before, _, after = self.sql.partition(self.rows)
         with connection.cursor() as cursor:
-            cursor.execute(before + table + after, list(chain.from_iterable(values)))
+            cursor.execute(self._sql_for(connection, len(rows)), list(chain.from_iterable(values)))
             rowcount, returned = cursor.rowcount, cursor.fetchall() if cursor.description else ()
             return Executed(rowcount, returned or self.read_back(cursor, values))
+
+    def _sql_for(self, connection: BaseDatabaseWrapper, count: int) -> str:
+        if count == 1 and isinstance(self.task, Update):
+            return self.update_one(self.task)  # a table of one row takes the database twice as long
+        table = self.table_of(count, len(self.task.fields))
+        if isinstance(self.task, Update) and connection.display_name != "MariaDB":
+            table = table.replace("(%s", "ROW(%s")  # MySQL's word where VALUES stand for a table
+        return self.sql.replace(self.rows, table)
 
     def latest(self, cursor: CursorWrapper, key: str, count: int) -> tuple[str, list[Any]]:
         """Compose it: InnoDB numbers the rows of one INSERT without a gap, from the id that it reports."""
@@ -253,27 +264,27 @@ class MySQLStatement(Statement):
 class SQLiteStatement(Statement):
     """One row, written again and again: the values of all rows may be more than a statement takes."""
 
+    def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
+        super().__init__(connection, task)
+        self._returning = self.returning(task) if isinstance(task, Insert) else ""
+
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
-        """Compose the INSERT of one row."""
+        """Compose the INSERT of one row, which cannot return anything where it is one of many."""
         places = ", ".join(["%s"] * len(task.fields))
-        sql = (
+        return (
             f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES ({places}){self.on_conflict(task)}"
         )
-        returns = connection.features.can_return_rows_from_bulk_insert
-        self._sql_of_one = sql + self.returning(task) if returns else sql
-        return sql
 
     def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
         """Compose the UPDATE of one row."""
-        *changes, key = self.each(task.fields, "{0} = %s")
-        return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
+        return self.update_one(task)
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows by one call. It returns nothing of several: a second one reads what was inserted."""
         values = self.values(connection, rows)
         with connection.cursor() as cursor:
-            if len(values) == 1 and isinstance(self.task, Insert):
-                cursor.execute(self._sql_of_one, values[0])
+            if len(values) == 1 and connection.features.can_return_rows_from_bulk_insert:
+                cursor.execute(self.sql + self._returning, values[0])
             else:
                 cursor.executemany(self.sql, values)
             rowcount, returned = cursor.rowcount, cursor.fetchall() if cursor.description else ()
@@ -303,4 +314,4 @@ def _plain(value: Any) -> Any:
 
 
 def _json_text(value: Any) -> str:
-    return encode_basestring(value) if isinstance(value, str) else f'"{value}"'
+    return encode_basestring(value if isinstance(value, str) else str(value))

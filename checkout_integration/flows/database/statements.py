@@ -64,7 +64,7 @@ def insert_or_lock(rows: Rows, *key: str) -> None:
     if rows:
         alias = state_database()
         statement = _insert_statement(
-            alias, connections[alias].vendor, type(rows[0]), key, key[:1], returns=True
+            alias, connections[alias].vendor, type(rows[0]), key, lock=True, returns=True
         )
         returned = _execute(alias, statement, rows, distinct=True).returned
         _mark_stored(alias, rows, statement.task.key, returned)
@@ -110,6 +110,7 @@ def _insert_statement(
     add: Names = (),
     *,
     ignore: bool = False,
+    lock: bool = False,
     returns: bool = False,
 ) -> Statement:
     primary = model._meta.pk
@@ -122,6 +123,7 @@ def _insert_statement(
         update=_named(model, update),
         add=_named(model, add),
         ignore=ignore,
+        lock=lock,
         returning=[primary, *keys] if automatic and returns else (),
     )
     return STATEMENTS[vendor](connections[alias], task)
