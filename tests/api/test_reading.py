@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from rest_framework.test import APIClient
 
-from checkout_integration.models import Checkout, Order
-from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.models import Checkout, Notification, Order
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 
 pytestmark = pytest.mark.django_db
 LISTS = ["/api/checkouts/", "/api/orders/"]
@@ -259,3 +262,22 @@ def test_a_page_in_the_shops_middleware_does_not_redirect(settings: Any, buyer: 
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
     answer = APIClient().get("/api/orders/")
     assert answer.status_code in (401, 403) and json.loads(answer.content)["code"] == "not_authenticated"
+
+
+@pytest.mark.parametrize("address", ["/api/checkouts/", "/api/checkouts/{}/"])
+def test_what_is_stored_is_applied_first(
+    api: APIClient, buyer: User, checkout_deliver: Deliver, settings: Any, address: str
+) -> None:
+    """A payment that no worker has come to; one that cannot be applied now is processing, without a form."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
+    paid, failed = CheckoutFactory(user=buyer), CheckoutFactory(user=buyer)
+    for checkout in (paid, failed):
+        checkout_deliver(order=order_document_for(checkout))
+    later = timezone.now() + timedelta(minutes=5)
+    Notification.objects.filter(reference=failed.reference).update(state="failed", due_at=later)
+    found = {}
+    for checkout in (paid, failed):
+        told = api.get(address.format(checkout.reference)).json()
+        found |= {each["reference"]: each for each in told.get("data", [told])}
+    assert (found[paid.reference]["status"], found[failed.reference]["status"]) == ("paid", "processing")
+    assert found[failed.reference]["payment_form_url"] is None

@@ -13,10 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from checkout_integration import flows
+from checkout_integration.display import form_link
 from checkout_integration.flows.returning import signed_reference
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, Notification
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +131,32 @@ def test_continue_leads_where_the_shop_says(client: Client, settings: Any, addre
         }
     page = client.get(page_of(CheckoutFactory())).content.decode()
     assert f'<a href="{address}" target="_top">Continue</a>' in page
+
+
+@pytest.fixture
+def stored(checkout_deliver: Deliver, settings: Any) -> Checkout:
+    """A sale whose payment is stored, and not applied: it names the sale by our reference alone."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
+    checkout = CheckoutFactory(asked_at=timezone.now())
+    checkout_deliver(order=order_document_for(checkout, id="tried-again"))
+    return checkout
+
+
+def test_what_is_stored_is_applied_first(client: Client, stored: Checkout) -> None:
+    """The customer is back before a worker has come to the payment."""
+    assert "<h1>Paid</h1>" in client.get(page_of(stored)).content.decode()
+
+
+def test_the_status_applies_what_is_stored(client: Client, stored: Checkout) -> None:
+    """So does what the page asks for."""
+    assert client.get(status_of(stored)).json() == {"status": "paid", "order_status": "processed"}
+
+
+def test_what_cannot_be_applied_now_is_processing(client: Client, stored: Checkout) -> None:
+    """It failed, and is due again later: it may be a payment, so no form is offered."""
+    Notification.objects.update(state="failed", due_at=timezone.now() + timedelta(minutes=5))
+    assert client.get(status_of(stored)).json()["status"] == "processing"
+    page = client.get(page_of(stored)).content.decode()
+    assert "<h1>Processing</h1>" in page and 'data-status="processing"' in page
+    stored.processing = True
+    assert form_link(stored) == ""
