@@ -275,7 +275,7 @@ def test_what_is_stored_is_applied_first(
         checkout_deliver(order=order_document_for(checkout))
     later = timezone.now() + timedelta(minutes=5)
     Notification.objects.filter(reference=failed.reference).update(state="failed", due_at=later)
-    found = {}
+    found: dict[str, Any] = {}
     for checkout in (paid, failed):
         told = api.get(address.format(checkout.reference)).json()
         found |= {each["reference"]: each for each in told.get("data", [told])}
