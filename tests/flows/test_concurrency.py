@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Event
@@ -16,7 +16,6 @@ from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import _commit
 from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.ledger import recording, reversals
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -34,6 +33,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.crowd import at_once, await_waiting_locks, deadlocks, in_background
+from tests.flows.meeting import meeting_at_the_order
 from tests.flows.shop import Listening, ShopHooks, disown, notification, own, owned, record_listed, sell_more
 from tests.scale import times
 
@@ -199,39 +199,6 @@ def test_one_sale_is_paid_once(checkout_deliver: Deliver) -> None:
         others = Order.objects.filter(checkout=checkout).exclude(paid_checkouts=checkout)
         assert others.filter(incidents__kind="review:paid_twice").count() == others.count() == THREADS - 1
         assert OutboxMessage.objects.filter(signal="checkout_paid", checkout=checkout).count() == 1
-
-
-def meeting_at_the_order(
-    first: Callable[[], object],
-    second: Callable[[], object],
-    hooks: type[ShopHooks],
-    checkout: Checkout | None,
-) -> None:
-    """The first, for whom the shop names a checkout, stands under its locks until the second waits for them.
-
-    By monkeypatch, since nothing of the shop's runs under the locks.
-    """
-    entered, leave = Event(), Event()
-    hooks.resolve = staticmethod(lambda order: None if entered.is_set() else checkout)
-
-    def attach_waiting(*arguments: Any) -> None:
-        attach(*arguments)
-        if not entered.is_set():
-            entered.set()
-            assert leave.wait(20)
-
-    attach = reversals.attach_waiting
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "attach_waiting", attach_waiting)
-        threads = [in_background(first)]
-        assert entered.wait(20)
-        try:
-            threads.append(in_background(second))
-            await_waiting_locks()
-        finally:
-            leave.set()
-            for thread in threads:
-                thread.join()
 
 
 @pytest.mark.usefixtures("isolation")
