@@ -10,6 +10,7 @@ from typing import Final
 from checkout_integration.conf import Project
 from checkout_integration.flows.ledger.cause import Cause
 from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.hints import look_up
 from checkout_integration.flows.ledger.locking import lock
 from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice
 from checkout_integration.flows.ledger.taking import Batch, follow
@@ -74,5 +75,6 @@ def restored(order: Order, project: Project, cause: Cause) -> Batch:
 
 def _locked(order: Order, project: Project, cause: Cause, advice: Advice = NO_ADVICE) -> tuple[Batch, Entry]:
     """Return a batch with the order alone, locked, and an entry in which nothing has changed yet."""
-    rows = lock(project, [Observation(source=Source.STAFF, order=order.snapshot)], advice)
+    known = [Observation(source=Source.STAFF, order=order.snapshot)]
+    rows = lock(project, known, look_up(project, known), advice)
     return Batch(rows=rows), rows.order(order.order_id).begin([], cause)

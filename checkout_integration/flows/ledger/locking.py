@@ -11,7 +11,7 @@ So a row is joined only where it is locked too; everything else is read by state
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import connections
 from django.db.models import Q, QuerySet
@@ -19,19 +19,20 @@ from django.db.models import Q, QuerySet
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import locked, state_database
 from checkout_integration.flows.ledger.batch import LockedRows
+from checkout_integration.flows.ledger.hints import Hints
 from checkout_integration.flows.ledger.steps import Advice
 from checkout_integration.models import Checkout, Grant, Order
 from checkout_integration.policy.binding import reference_of
 from checkout_integration.policy.observation import Observation
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 
-def lock(project: Project, observations: Sequence[Observation], advice: Advice) -> LockedRows:
+def lock(project: Project, observations: Sequence[Observation], hints: Hints, advice: Advice) -> LockedRows:
     """Lock the orders and checkouts that these observations may be about, and read what belongs to them."""
     ids = sorted({each.order.id or "" for each in observations})
     orders = {order.order_id: order for order in locked_orders(project, ids)}
     bound = {order.checkout_id for order in orders.values() if order.checkout_id is not None}
-    named = {checkout.pk for checkout in find_checkouts(project, observations)}
-    keys = bound | named | set(advice.checkouts.values())
+    keys = bound | hints.checkouts | set(advice.checkouts.values())
     checkouts = _locked_checkouts(project, keys)
     siblings = _orders_of(checkouts, orders)
     missed = [order.order_id for order in siblings if order.order_id in set(ids)]
@@ -43,8 +44,11 @@ def lock(project: Project, observations: Sequence[Observation], advice: Advice) 
         checkouts=checkouts,
         orders=orders,
         siblings=siblings,
-        grants=_grants_of(checkouts, orders.values()),
+        grants=_grants_of(checkouts, [*orders.values(), *siblings]),
     )
+
+
+UNPAID: Final = (OrderStatus.CREATED, OrderStatus.PENDING)
 
 
 class CheckoutName(NamedTuple):
@@ -119,9 +123,14 @@ def _inserted_meanwhile(project: Project, ids: Sequence[str]) -> dict[str, Order
 
 
 def _grants_of(checkouts: Sequence[Checkout], orders: Iterable[Order]) -> list[Grant]:
-    """Return all grants that were ever opened for these checkouts and orders, oldest first."""
-    keys, order_keys = [each.pk for each in checkouts], [order.pk for order in orders]
-    if not keys and not order_keys:
+    """Return all grants that were ever opened for these checkouts and orders, oldest first.
+
+    There can be none while no money has come for any of them.
+    """
+    paid = [order for order in orders if order.status not in UNPAID]
+    if not paid:
         return []
-    grants = Grant.objects.using(state_database()).filter(Q(checkout__in=keys) | Q(order__in=order_keys))
+    keys = {each.pk for each in checkouts} & {order.checkout_id for order in paid}
+    condition = Q(checkout__in=keys) | Q(order__in=[order.pk for order in paid])
+    grants = Grant.objects.using(state_database()).filter(condition)
     return list(grants.order_by("pk"))

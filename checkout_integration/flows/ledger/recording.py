@@ -12,6 +12,7 @@ from django.db import transaction
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import read_committed, state_database
+from checkout_integration.flows.ledger.hints import look_up
 from checkout_integration.flows.ledger.locking import lock
 from checkout_integration.flows.ledger.reversals import assign, attach_waiting, store_unmatched
 from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, Outcome, Step
@@ -43,8 +44,10 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
     """Return what steps come to: lock, load, and take one after the other. Inside a transaction; nothing is written."""
     assigned, unmatched = assign(project, steps)
     observations = [observation for each in assigned for observation in each.observations]
-    rows = lock(project, observations, advice)
-    attach_waiting(rows, observations)
+    hints = look_up(project, observations)
+    rows = lock(project, observations, hints, advice)
+    if hints.reversals_wait:
+        attach_waiting(rows, observations)
     batch = Batch(rows=rows, advice=advice, unmatched=unmatched)
     batch.take_all(assigned)
     return batch
