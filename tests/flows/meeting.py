@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.flows.ledger import recording, reversals
+from checkout_integration.flows.ledger import locking, recording
 from checkout_integration.models import Checkout
 from tests.flows.crowd import await_waiting_locks, in_background
 from tests.flows.shop import ShopHooks
@@ -27,15 +27,15 @@ def meeting_at_the_order(
     entered, leave = Event(), Event()
     hooks.resolve = staticmethod(lambda order: None if entered.is_set() else checkout)
 
-    def attach_waiting(*arguments: Any) -> None:
-        attach(*arguments)
+    def stop(*arguments: Any) -> Any:
+        rows = locking.lock(*arguments)
         if not entered.is_set():
             entered.set()
             assert leave.wait(20)
+        return rows
 
-    attach = reversals.attach_waiting
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "attach_waiting", attach_waiting)
+        patch.setattr(recording, "lock", stop)
         threads = [in_background(first)]
         assert entered.wait(20)
         try:

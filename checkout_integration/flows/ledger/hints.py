@@ -30,6 +30,8 @@ class Hints:
 
 def look_up(project: Project, observations: Sequence[Observation]) -> Hints:
     """Return what these observations may be about."""
+    if not observations:
+        return Hints(checkouts=frozenset(), reversals_wait=False)
     orders = [observation.order for observation in observations]
     ids = {order.id or "" for order in orders}
     questions = (
