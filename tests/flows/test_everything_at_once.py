@@ -111,9 +111,8 @@ class Sales:
         assert at_once(works) == [200] * len(works)
 
 
-def test_everything_at_once(checkout_deliver: Deliver, listen: Listening, settings: Any) -> None:
+def test_everything_at_once(checkout_deliver: Deliver, listen: Listening) -> None:
     """Each order ends as it was told last, goods are owned for what stayed paid, and who was erased stays so."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     listen(checkout_paid, own)
     listen(checkout_reversed, disown)
     before = deadlocks()

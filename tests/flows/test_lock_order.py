@@ -45,12 +45,6 @@ WAYS: dict[str, Callable[[Deliver, Document], object]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _left_to_a_worker(checkout_deliver: Deliver, settings: Any) -> None:
-    """Run receivers when the test says so."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
-
-
 @pytest.fixture
 def order(checkout_deliver: Deliver) -> Document:
     """Give the order of a sale: known here by a cancellation, and paid since then."""
@@ -132,9 +126,8 @@ def test_reversal_that_waits_for_its_order_comes_after_the_sale(
 def test_pages_with_the_same_waiting_reversals_in_another_order() -> None:
     """Each page takes them in the same order, whatever its own."""
     page = [reversal(number) for number in range(3)]
-    record_listed(page)
     with meeting() as others:
-        Refund.objects.select_for_update().get(document_id=page[1]["id"])
+        record_listed(page[1:2])
         others.comes(lambda: record_listed(page))
         others.comes(lambda: record_listed(page[::-1]))
     assert Refund.objects.filter(order=None).count() == len(page)
