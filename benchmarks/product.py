@@ -10,7 +10,7 @@ from django.db import connection
 
 WEBHOOK: Final = "/checkout/webhook/"
 SECRET: Final = "benchmarks_secret_of_a_shop"
-RUNNER: Final = "RECEIVERS_RUN"
+RUNNER: Final = "RUNNER"
 WORKER: Final = ["django", "checkout_work"]
 
 

@@ -62,8 +62,8 @@ class KnowsAda(Hooks):
 
 def order_status(request: HttpRequest, order_id: str) -> JsonResponse:
     """Tell a scenario what the shop has made of an order."""
-    order = Order.objects.get(order_id=order_id)
     flows.run_due()
+    order = Order.objects.get(order_id=order_id)
     granted = OutboxMessage.objects.filter(order=order, signal="checkout_paid").exists()
     return JsonResponse({"status": order.status, "goods": "granted" if granted else "none"})
 
