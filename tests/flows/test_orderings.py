@@ -42,7 +42,7 @@ OF_THE_ROW: Final = {"id", "order_id", "order", "recorded_at", "changed_at", "ob
 def test_rows_end_alike_in_every_order_of_arrival(checkout_deliver: Deliver, settings: Any) -> None:
     """Histories with the field's timing, each in ten orders: one end, the truth or an incident, and no word said twice."""
     accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False}
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted, "RUNNER": "worker"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted}
     Installation.objects.create(project="default", installed_at=BEGIN)
     for told, orders in islice(trial(SEED), COUNT // ORDERS):
         ends = [end_of(checkout_deliver, arrivals) for arrivals in orders if arrivals]
