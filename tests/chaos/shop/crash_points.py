@@ -47,11 +47,7 @@ WEB: Final = (
     ),
     CrashPoint(name="web: after verify", module=f"{_FLOWS}.webhook.receive", function="_verified"),
     CrashPoint(name="web: after notification insert", module=f"{_FLOWS}.inbox", function="store"),
-<<<<<<< HEAD
     CrashPoint(name="web: before answer", module=f"{_FLOWS}.webhook.receive", function="_take"),
-=======
-    CrashPoint(name="web: after commit, before apply", module=f"{_FLOWS}.webhook.receive", function="_take"),
->>>>>>> e9caae8 (Lay crash points in and between the three steps)
     CrashPoint(
         name="web: after answer", module="checkout_integration.dispatch", function="hand_over", before=True
     ),
@@ -61,7 +57,6 @@ APPLY: Final = (
     CrashPoint(name="apply: after order lock", module=f"{_FLOWS}.ledger.recording", function="lock"),
     CrashPoint(name="apply: after merge", module=f"{_FLOWS}.ledger.recording", function="write", before=True),
     CrashPoint(name="apply: after outbox insert", module=f"{_FLOWS}.ledger.recording", function="write"),
-<<<<<<< HEAD
     CrashPoint(name="apply: after settling", module=f"{_FLOWS}.inbox.applying", function="settle"),
     CrashPoint(
         name="apply: before commit",
@@ -74,27 +69,16 @@ APPLY: Final = (
 )
 """In whichever process applies."""
 WORKER: Final = (
-=======
-    CrashPoint(name="apply: after notifications", module=f"{_FLOWS}.inbox.applying", function="settle"),
->>>>>>> e9caae8 (Lay crash points in and between the three steps)
     CrashPoint(
-        name="apply: before commit",
-        module="django.db.backends.base.base",
-        function="BaseDatabaseWrapper.commit",
-        before=True,
-        within="_apply_once",
+        name="worker: before attempt", module=f"{_FLOWS}.outbox.running", function="claim", before=True
     ),
-    CrashPoint(name="apply: after commit", module=f"{_FLOWS}.inbox.applying", function="_apply_once"),
-)
-WORKER: Final = (
-    CrashPoint(name="worker: after fan-out", module=f"{_FLOWS}.outbox.running", function="fan_out"),
-    CrashPoint(name="worker: before claim", module=f"{_FLOWS}.outbox.running", function="claim", before=True),
-    CrashPoint(name="worker: after claim", module=f"{_FLOWS}.outbox.running", function="claim"),
     CrashPoint(
-        name="worker: before attempt", module=f"{_FLOWS}.outbox.running", function="attempt", before=True
+        name="worker: after counter", module=f"{_FLOWS}.outbox.running", function="attempt", before=True
     ),
     RECEIVER_WROTE,
-    CrashPoint(name="worker: done before commit", module=f"{_FLOWS}.outbox.attempt", function="_finish"),
+    CrashPoint(
+        name="worker: after ledger row before commit", module=f"{_FLOWS}.outbox.attempt", function="_finish"
+    ),
     CrashPoint(name="worker: after commit", module=f"{_FLOWS}.outbox.running", function="attempt"),
 )
 ALL: Final = (*WEB, *APPLY, *WORKER)
