@@ -25,7 +25,7 @@ from checkout_integration.flows.inbox.again import (
     preview_notification,
     waiting_notifications,
 )
-from checkout_integration.flows.ledger.changes import OrderChange
+from checkout_integration.flows.ledger.preview import ChangePreview
 from checkout_integration.flows.outbox import fan_out, queue_state
 from checkout_integration.flows.outbox.replay import replay, retry_failed_runs
 from checkout_integration.flows.person import Person, find_persons
@@ -47,6 +47,7 @@ __all__ = [
     "WAITING",
     "Application",
     "ApplySummary",
+    "ChangePreview",
     "CheckoutDescription",
     "CheckoutError",
     "CreationError",
@@ -57,7 +58,6 @@ __all__ = [
     "IssuedToken",
     "NotApplicable",
     "NotRecorded",
-    "OrderChange",
     "Person",
     "TransactionOpen",
     "UnknownAlias",

@@ -16,8 +16,8 @@ from checkout_integration.flows.database.connection import acquire_write_lock, s
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.ledger import deciding, recording
 from checkout_integration.flows.ledger.cause import Cause
-from checkout_integration.flows.ledger.changes import OrderChange, changes_of
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.order_change import OrderChange
+from checkout_integration.flows.ledger.preview import ChangePreview, changes_of
 from checkout_integration.models import Checkout, Incident, Order
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.vocabulary import OrderType
@@ -48,7 +48,7 @@ class CheckoutDescription:
 
 def bind_order(
     order: Order, *, to: Checkout | CheckoutDescription, staff: AbstractBaseUser | None, reason: str
-) -> OrderChange:
+) -> ChangePreview:
     """Bind an order to a checkout of its project, or to a new one, and judge its payment by it.
 
     A payment that pays for exactly this checkout is verified by that, and its goods are granted; any other is in review and
@@ -84,7 +84,7 @@ def _bind(
     to: Checkout | CheckoutDescription,
     staff: AbstractBaseUser | None,
     reason: str,
-) -> OrderChange:
+) -> ChangePreview:
     cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
@@ -101,9 +101,9 @@ def _bind(
         return change
 
 
-def _described_checkout(project: Project, to: CheckoutDescription, entry: Entry) -> Checkout:
+def _described_checkout(project: Project, to: CheckoutDescription, change: OrderChange) -> Checkout:
     """Insert the checkout that staff describe; it is locked by that."""
-    document = entry.after.order
+    document = change.after.order
     return Checkout.objects.using(state_database()).create(
         project=project.alias,
         type=to.type,
@@ -115,6 +115,6 @@ def _described_checkout(project: Project, to: CheckoutDescription, entry: Entry)
         ),
         description=to.description,
         test=project.accept_test_payments,
-        user_id=entry.row.user.account_id if entry.row.user else None,
-        order_id=entry.order_id,
+        user_id=change.row.user.account_id if change.row.user else None,
+        order_id=change.order_id,
     )

@@ -19,7 +19,7 @@ from checkout_integration.flows.database.connection import (
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.ledger import deciding, recording
 from checkout_integration.flows.ledger.cause import Cause
-from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.preview import ChangePreview, changes_of
 from checkout_integration.flows.listed import record_rows, steps_of
 from checkout_integration.flows.outbox.grants import complete_by_staff
 from checkout_integration.flows.outbox.lines import finish
@@ -44,7 +44,7 @@ MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.WAITING, ReceiverRun.State.
 """States of a run whose goods staff may grant by hand."""
 
 
-def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
+def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
     """Accept a payment that is in review or historic, so that its goods are granted, and return what changed.
 
     ``reason`` is kept in the order's history, with who did it (None for a command). The incidents that asked for this review
@@ -54,11 +54,11 @@ def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str)
     return with_retries(lambda: _accept(order, project, staff, reason))
 
 
-def preview_acceptance(order: Order) -> OrderChange:
+def preview_acceptance(order: Order) -> ChangePreview:
     """Return what `accept_payment` would change now, without writing anything. Raises ``ValueError`` as it does."""
     project = app_settings().project(order.project)
 
-    def preview() -> OrderChange:
+    def preview() -> ChangePreview:
         with transaction.atomic(using=state_database()):
             read_committed()
             (change,) = changes_of(deciding.accepted(order, project, Cause(source=Source.STAFF)))
@@ -120,7 +120,7 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
     return _resolve(Q(pk=incident.pk), staff)
 
 
-def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> OrderChange:
+def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
     with transaction.atomic(using=state_database()):
         acquire_write_lock()
         cause = Cause(source=Source.STAFF, staff=staff, reason=reason)

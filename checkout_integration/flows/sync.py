@@ -138,10 +138,10 @@ def _start(project: Project, lane: Lane, cursor: SyncCursor) -> SyncRun:
 
 def _record_page(project: Project, page: TransactionPage, run: SyncRun) -> None:
     outcomes = record_rows(project, steps_of(page, Cause(source=Source.LIST, sync_run=run)))
-    entries = {outcome.entry.order_id: outcome.entry for outcome in outcomes if outcome.entry is not None}
+    changes = {outcome.change.order_id: outcome.change for outcome in outcomes if outcome.change is not None}
     run.pages += 1
     run.rows += len(page.items)
-    run.changed += sum(entry.moved or entry.verdict != entry.verdict_before for entry in entries.values())
+    run.changed += sum(change.moved or change.verdict != change.verdict_before for change in changes.values())
     run.save(using=state_database(), update_fields=["pages", "rows", "changed"])
 
 

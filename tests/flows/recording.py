@@ -8,11 +8,11 @@ from checkout_integration.conf import Project
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database.retry import with_retries
 from checkout_integration.flows.ledger import Cause, Step
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.order_change import OrderChange
 from checkout_integration.policy.observation import Observation
 
 
-def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[Entry]:
+def record(project: Project, observations: Sequence[Observation], cause: Cause) -> list[OrderChange]:
     """Record observations as one page or one notification; return an entry for each order, and raise what failed."""
     steps = [Step(observations=(observation,), cause=cause) for observation in observations]
     advice = ledger.consult_hooks(project, steps)
@@ -20,4 +20,4 @@ def record(project: Project, observations: Sequence[Observation], cause: Cause) 
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-    return list({outcome.entry.order_id: outcome.entry for outcome in outcomes if outcome.entry}.values())
+    return list({outcome.change.order_id: outcome.change for outcome in outcomes if outcome.change}.values())

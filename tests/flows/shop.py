@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.order_change import OrderChange
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
@@ -169,7 +169,7 @@ def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def record_listed(
     rows: Sequence[Mapping[str, Any]], *, at: datetime | None = None, project: str = "default"
-) -> list[Entry]:
+) -> list[OrderChange]:
     """Records rows of the transaction list as one page that was answered ``at`` (now)."""
     observations = [
         Observation(

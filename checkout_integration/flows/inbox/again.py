@@ -23,7 +23,7 @@ from checkout_integration.flows.inbox.reading import Reading, read
 from checkout_integration.flows.inbox.settling import settle, settled
 from checkout_integration.flows.inbox.storing import envelope_columns
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, consult_hooks, recording
-from checkout_integration.flows.ledger.changes import OrderChange, changes_of
+from checkout_integration.flows.ledger.preview import ChangePreview, changes_of
 from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.flows.log_safety import error_location
 from checkout_integration.models import Notification
@@ -52,7 +52,7 @@ class Application:
 
     state: str
     reason: str = ""
-    changes: tuple[OrderChange, ...] = ()
+    changes: tuple[ChangePreview, ...] = ()
 
     @property
     def applied(self) -> bool:
@@ -111,7 +111,7 @@ def apply_notification(notification: Notification, *, staff: AbstractBaseUser | 
             acquire_write_lock()
             reading = _read(notification, staff)
             _complete(reading)
-            changes: tuple[OrderChange, ...] = ()
+            changes: tuple[ChangePreview, ...] = ()
             outcome = None
             if batch := _compute(reading, advice):
                 changes = changes_of(batch)
@@ -172,7 +172,7 @@ def _compute(reading: Reading, advice: Advice) -> Batch | None:
     return batch
 
 
-def _application(reading: Reading, changes: tuple[OrderChange, ...]) -> Application:
+def _application(reading: Reading, changes: tuple[ChangePreview, ...]) -> Application:
     return Application(state=reading.state, reason=reading.reason, changes=changes)
 
 

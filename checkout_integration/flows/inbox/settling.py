@@ -59,13 +59,13 @@ def settled(reading: Reading, outcome: Outcome | None) -> Settled:
         place = error_location(error)
         logger.error("Notification %s could not be applied: %s", reading.row.key, place)
         return Settled(reading=reading, state=State.FAILED, reason=place)
-    entry = outcome.entry if outcome else None
+    change = outcome.change if outcome else None
     return Settled(
         reading=reading,
         state=reading.state,
         reason=reading.reason,
         erased=bool(outcome and outcome.erased),
-        order_id=entry.row.pk if entry else None,
+        order_id=change.row.pk if change else None,
     )
 
 

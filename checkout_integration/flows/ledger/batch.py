@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.ledger.entry import Entry, LockedOrder, verdict_of
+from checkout_integration.flows.ledger.order_change import LockedOrder, OrderChange, verdict_of
 from checkout_integration.flows.ledger.rows import public_state_of, state_of
 from checkout_integration.models import Checkout, Grant, Order
 from checkout_integration.policy.binding import bind
@@ -36,7 +36,7 @@ class Settlement:
         grants: all that were ever opened for it, oldest first.
         before: the checkout's status and the key of its payer, in the database.
         after: status and payer now; None where no money moved.
-        entries: the steps of the batch that were taken of its orders.
+        changes: the steps of the batch that were taken of its orders.
 
     """
 
@@ -46,7 +46,7 @@ class Settlement:
     grants: list[LockedGrant] = field(default_factory=list)
     before: tuple[str, int | None] = ("", None)
     after: tuple[str, Order | None] | None = None
-    entries: list[Entry] = field(default_factory=list)
+    changes: list[OrderChange] = field(default_factory=list)
 
 
 class LockedRows:
@@ -116,22 +116,22 @@ class LockedRows:
                 return candidates[sale.primary_key]
         return None
 
-    def settlement_of(self, entry: Entry) -> Settlement:
-        """Return the settlement of the entry's checkout, else of its order, with all that belongs to it."""
-        key = entry.checkout.pk if entry.checkout else entry.order_id
+    def settlement_of(self, change: OrderChange) -> Settlement:
+        """Return the settlement of the change's checkout, else of its order, with all that belongs to it."""
+        key = change.checkout.pk if change.checkout else change.order_id
         if key not in self._settlements:
-            self._settlements[key] = self._new_settlement(entry)
+            self._settlements[key] = self._new_settlement(change)
         settlement = self._settlements[key]
-        if entry.order_id not in settlement.orders:
-            self._add_order(settlement, entry.row)
+        if change.order_id not in settlement.orders:
+            self._add_order(settlement, change.row)
         return settlement
 
     def _add_order(self, settlement: Settlement, row: Order) -> None:
         settlement.orders[row.order_id] = row
         settlement.grants += self._grants_by_payer.get(row.order_id, [])
 
-    def _new_settlement(self, entry: Entry) -> Settlement:
-        checkout = entry.checkout
+    def _new_settlement(self, change: OrderChange) -> Settlement:
+        checkout = change.checkout
         if checkout is None:
             return Settlement(checkout=None)
         settlement = Settlement(checkout=checkout, before=(str(checkout.status), checkout.paid_order_id))

@@ -13,7 +13,7 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import key_of, locked, state_database
 from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS
 from checkout_integration.flows.database.statements import insert_or_lock
-from checkout_integration.flows.ledger.entry import LockedOrder
+from checkout_integration.flows.ledger.order_change import LockedOrder
 from checkout_integration.flows.ledger.steps import Advice
 from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.flows.log_safety import error_location

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import key_of
 from checkout_integration.flows.ledger.batch import LockedGrant, LockedRows, Settlement
-from checkout_integration.flows.ledger.entry import Entry, Notice
+from checkout_integration.flows.ledger.order_change import OrderChange, PendingSignal
 from checkout_integration.models import Checkout, Grant
 from checkout_integration.policy.fulfilment import (
     Fulfilment,
@@ -29,23 +29,25 @@ from checkout_integration.policy.verdict import Reason
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What entries of one checkout come to; nothing is changed by making it, so a rule that fails leaves no trace."""
+    """What changes of one checkout come to; nothing is changed by making it, so a rule that fails leaves no trace."""
 
     settlement: Settlement
-    entries: Sequence[Entry]
+    changes: Sequence[OrderChange]
     payments: dict[str, Payment]
     fulfilment: Fulfilment | None = None
-    changes: GrantChanges | None = None
+    grant_changes: GrantChanges | None = None
 
 
-def plan(rows: LockedRows, entries: Sequence[Entry]) -> Plan:
-    """Return what entries of one checkout, or of one order without a checkout, come to."""
-    settlement = rows.settlement_of(entries[0])
-    for entry in entries[1:]:
-        rows.settlement_of(entry)
-    payments = {entry.order_id: payment_of(entry.order_id, entry.after, entry.verdict) for entry in entries}
-    if not any(_moves_money(entry, payments[entry.order_id]) for entry in entries):
-        return Plan(settlement=settlement, entries=entries, payments=payments)
+def plan(rows: LockedRows, changes: Sequence[OrderChange]) -> Plan:
+    """Return what changes of one checkout, or of one order without a checkout, come to."""
+    settlement = rows.settlement_of(changes[0])
+    for change in changes[1:]:
+        rows.settlement_of(change)
+    payments = {
+        change.order_id: payment_of(change.order_id, change.after, change.verdict) for change in changes
+    }
+    if not any(_moves_money(change, payments[change.order_id]) for change in changes):
+        return Plan(settlement=settlement, changes=changes, payments=payments)
     every = list((settlement.payments | payments).values())
     fulfilment = fulfilment_of(every)
     open_grants = [
@@ -55,39 +57,39 @@ def plan(rows: LockedRows, entries: Sequence[Entry]) -> Plan:
     ]
     return Plan(
         settlement=settlement,
-        entries=entries,
+        changes=changes,
         payments=payments,
         fulfilment=fulfilment,
-        changes=grant_changes(fulfilment, every, open_grants),
+        grant_changes=grant_changes(fulfilment, every, open_grants),
     )
 
 
 def carry_out(rows: LockedRows, plan: Plan) -> None:
-    """Take the entries of a plan, and change grants and checkout as it says."""
+    """Take the changes of a plan, and change grants and checkout as it says."""
     settlement = plan.settlement
-    for entry in plan.entries:
-        entry.order.take(entry)
+    for change in plan.changes:
+        change.order.take(change)
     settlement.payments |= plan.payments
-    settlement.entries += plan.entries
-    if plan.fulfilment is None or plan.changes is None:
+    settlement.changes += plan.changes
+    if plan.fulfilment is None or plan.grant_changes is None:
         return
-    for position, order_id in plan.changes.payers.items():
+    for position, order_id in plan.grant_changes.payers.items():
         _hand_over(settlement, settlement.grants[position], order_id)
-    for position in plan.changes.closed:
+    for position in plan.grant_changes.closed:
         _close(settlement.grants[position], plan)
-    for line in plan.changes.opened:
+    for line in plan.grant_changes.opened:
         _open(rows, plan, line)
     if settlement.checkout is not None:
         _move_checkout(settlement, settlement.checkout, plan.fulfilment)
         _review_second_payments(plan, plan.fulfilment)
 
 
-def _moves_money(entry: Entry, payment: Payment) -> bool:
+def _moves_money(change: OrderChange, payment: Payment) -> bool:
     """Whether an order became another payment than before, or came to its checkout."""
     return (
-        entry.is_new
-        or entry.newly_bound
-        or payment_of(entry.order_id, entry.before, entry.verdict_before) != payment
+        change.is_new
+        or change.newly_bound
+        or payment_of(change.order_id, change.before, change.verdict_before) != payment
     )
 
 
@@ -102,7 +104,7 @@ def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> Non
 
 def _close(grant: LockedGrant, plan: Plan) -> None:
     grant.row.state, grant.row.closed_at, grant.changed = Grant.State.CLOSED, datetime.now(UTC), True
-    _notify(plan, grant, "checkout_reversed")
+    _send(plan, grant, "checkout_reversed")
 
 
 def _open(rows: LockedRows, plan: Plan, line: Line) -> None:
@@ -119,19 +121,19 @@ def _open(rows: LockedRows, plan: Plan, line: Line) -> None:
     )
     grant = LockedGrant(row=row, payer=payer, is_new=True)
     rows.open_grant(settlement, grant)
-    _notify(plan, grant, "checkout_paid")
+    _send(plan, grant, "checkout_paid")
 
 
 def _grant_key(project: Project, scope: tuple[str, str], number: int) -> str:
     return key_of("grant", project.alias, *scope, number)
 
 
-def _notify(plan: Plan, grant: LockedGrant, signal: str) -> None:
-    """Add the signal to the entry of the grant's order, else to the one that caused it."""
-    own = [entry for entry in plan.entries if entry.row is grant.payer]
+def _send(plan: Plan, grant: LockedGrant, name: str) -> None:
+    """Add the signal to the change of the grant's order, else to the one that caused it."""
+    own = [change for change in plan.changes if change.row is grant.payer]
     row = grant.row
-    notice = Notice(signal, (signal, row.key), {"renewal": row.renewal}, grant=row, order=grant.payer)
-    (own or plan.entries)[0].notices.append(notice)
+    signal = PendingSignal(name, (name, row.key), {"renewal": row.renewal}, grant=row, order=grant.payer)
+    (own or plan.changes)[0].signals.append(signal)
 
 
 def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
@@ -144,5 +146,5 @@ def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfi
 def _review_second_payments(plan: Plan, fulfilment: Fulfilment) -> None:
     """Ask staff to look at payments beside the one that pays: once for each, whichever of them came first."""
     for order_id in fulfilment.paid_twice:
-        own = [entry for entry in plan.entries if entry.order_id == order_id]
-        (own or plan.entries)[0].ask_for_review(Reason.PAID_TWICE, plan.settlement.orders[order_id])
+        own = [change for change in plan.changes if change.order_id == order_id]
+        (own or plan.changes)[0].ask_for_review(Reason.PAID_TWICE, plan.settlement.orders[order_id])

@@ -9,7 +9,7 @@ from django.db.models import Q
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import key_of, state_database
 from checkout_integration.flows.database.statements import upsert
-from checkout_integration.flows.ledger.entry import LockedOrder
+from checkout_integration.flows.ledger.order_change import LockedOrder
 from checkout_integration.models import Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation
@@ -50,7 +50,7 @@ def _is_reversed(order: LockedOrder) -> bool:
 
 def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
     reversal = observation.reversal
-    assert reversal is not None  # `Entry.reversals` has no others
+    assert reversal is not None  # `OrderChange.reversals` has no others
     refund = reversal.refund
     stated = refunded_by(reversal)
     shown = lasting(project.reference_key)["refund"] if order.erased else REFUND

@@ -11,7 +11,7 @@ from checkout_integration.flows.database.connection import key_of, state_databas
 from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.flows.ledger.assigned import Assigned
 from checkout_integration.flows.ledger.batch import LockedRows
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.order_change import OrderChange
 from checkout_integration.flows.ledger.steps import Step
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
@@ -84,11 +84,11 @@ def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> Non
             rows.order(owner).waiting.append((refund, observation))
 
 
-def absorb(entry: Entry) -> None:
-    """Add to an entry the reversals that waited for its order, once it says the transaction that they share."""
-    transactions = {each.order.transaction for each in entry.observations}
-    entry.absorbed = [each for each in entry.order.waiting if each[0].transaction in transactions]
-    entry.observations += [observation for _, observation in entry.absorbed]
+def absorb(change: OrderChange) -> None:
+    """Add to a change the reversals that waited for its order, once it says the transaction that they share."""
+    transactions = {each.order.transaction for each in change.observations}
+    change.absorbed = [each for each in change.order.waiting if each[0].transaction in transactions]
+    change.observations += [observation for _, observation in change.absorbed]
 
 
 def _waiting_for(project: Project, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkout_integration.flows.ledger.cause import Cause
-from checkout_integration.flows.ledger.entry import Entry
+from checkout_integration.flows.ledger.order_change import OrderChange
 from checkout_integration.policy.observation import Observation
 
 
@@ -28,13 +28,13 @@ class Outcome:
     """What became of a step.
 
     Attributes:
-        entry: what changed; None for a reversal whose order is not known, and where our rules failed.
+        change: what changed; None for a reversal whose order is not known, and where our rules failed.
         erased: nothing personal of it may be stored.
         error: our rules, or the shop's hook, failed on it, and nothing of it was written.
 
     """
 
-    entry: Entry | None = None
+    change: OrderChange | None = None
     erased: bool = False
     error: Exception | None = None
 

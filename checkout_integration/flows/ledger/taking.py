@@ -14,8 +14,8 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.installation import installed_at
 from checkout_integration.flows.ledger.assigned import Assigned
 from checkout_integration.flows.ledger.batch import LockedRows, Settlement
-from checkout_integration.flows.ledger.entry import Entry, LockedOrder, Notice
 from checkout_integration.flows.ledger.fulfilment import carry_out, plan
+from checkout_integration.flows.ledger.order_change import LockedOrder, OrderChange, PendingSignal
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, Outcome
 from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events
@@ -33,8 +33,8 @@ class Batch:
     rows: LockedRows
     advice: Advice = NO_ADVICE
     unmatched: Sequence[Observation] = ()
-    entries: list[Entry] = field(default_factory=list)
-    _entry_of: dict[int, Entry] = field(default_factory=dict)
+    changes: list[OrderChange] = field(default_factory=list)
+    _change_of: dict[int, OrderChange] = field(default_factory=dict)
     _errors: dict[int, Exception] = field(default_factory=dict)
 
     @property
@@ -50,7 +50,7 @@ class Batch:
     @property
     def orders(self) -> list[LockedOrder]:
         """The orders that steps were taken of, in the order of their ids."""
-        return [order for _, order in sorted(self.rows.orders.items()) if order.entries]
+        return [order for _, order in sorted(self.rows.orders.items()) if order.changes]
 
     def outcomes(self, count: int) -> list[Outcome]:
         """Return what became of each of so many steps."""
@@ -59,8 +59,8 @@ class Batch:
     def _outcome(self, position: int) -> Outcome:
         if position in self._errors:
             return Outcome(error=self._errors[position])
-        entry = self._entry_of.get(position)
-        return Outcome(entry=entry, erased=entry is not None and entry.order.erased)
+        change = self._change_of.get(position)
+        return Outcome(change=change, erased=change is not None and change.order.erased)
 
     def take_all(self, steps: Iterable[Assigned]) -> None:
         """Take the steps in their order; those that follow each other with one cause are taken together."""
@@ -69,62 +69,62 @@ class Batch:
 
     def _take(self, act: Sequence[Assigned]) -> None:
         positions: dict[int, list[int]] = {}
-        groups: dict[object, list[Entry]] = {}
+        groups: dict[object, list[OrderChange]] = {}
         for order_id, steps in _by_order(act):
             own = [step.position for step in steps]
             try:
-                entry = self._prepared(order_id, steps)
+                change = self._prepared(order_id, steps)
             except DatabaseError:
                 raise
             except Exception as error:  # noqa: BLE001  # one order's failure must not stop the others
                 self._errors |= dict.fromkeys(own, error)
                 continue
-            positions[id(entry)] = own
-            groups.setdefault(entry.checkout.pk if entry.checkout else entry.order_id, []).append(entry)
-        for entries in groups.values():
+            positions[id(change)] = own
+            groups.setdefault(change.checkout.pk if change.checkout else change.order_id, []).append(change)
+        for changes in groups.values():
             try:
-                self.settle(entries)
+                self.settle(changes)
             except DatabaseError:
                 raise
             except Exception as error:  # noqa: BLE001  # one checkout's failure must not stop the others
-                for entry in entries:
-                    self._errors |= dict.fromkeys(positions[id(entry)], error)
+                for change in changes:
+                    self._errors |= dict.fromkeys(positions[id(change)], error)
                 continue
-            for entry in entries:
-                self._entry_of |= dict.fromkeys(positions[id(entry)], entry)
+            for change in changes:
+                self._change_of |= dict.fromkeys(positions[id(change)], change)
 
-    def settle(self, entries: Sequence[Entry]) -> None:
-        """Settle entries of one checkout, or of one order without one, and take them. All of it, or nothing."""
-        carry_out(self.rows, plan(self.rows, entries))
-        self.entries += entries
+    def settle(self, changes: Sequence[OrderChange]) -> None:
+        """Settle changes of one checkout, or of one order without one, and take them. All of it, or nothing."""
+        carry_out(self.rows, plan(self.rows, changes))
+        self.changes += changes
 
-    def _prepared(self, order_id: str, steps: Sequence[Assigned]) -> Entry:
-        """Return a step's entry, moved, bound and judged; the order itself stays as it is."""
+    def _prepared(self, order_id: str, steps: Sequence[Assigned]) -> OrderChange:
+        """Return a step's change, moved, bound and judged; the order itself stays as it is."""
         if order_id in self.advice.errors:
             raise self.advice.errors[order_id]
         order = self.rows.order(order_id)
         observations = [observation for step in steps for observation in step.observations]
-        entry = order.begin(observations, steps[0].cause)
-        absorb(entry)
-        _move(self.project, entry)
-        self._bind(entry)
-        self.judge(entry)
-        follow(entry)
-        return entry
+        change = order.begin(observations, steps[0].cause)
+        absorb(change)
+        _move(self.project, change)
+        self._bind(change)
+        self.judge(change)
+        follow(change)
+        return change
 
-    def _bind(self, entry: Entry) -> None:
+    def _bind(self, change: OrderChange) -> None:
         """Find the checkout of an order that is not bound yet: by its id, by our reference, or as the shop's hook said."""
-        if entry.checkout is None:
-            known = () if entry.is_new else (Observation(source=Source.STAFF, order=entry.before.order),)
-            entry.checkout = self.rows.checkout_named_by([*known, *entry.observations])
-        if entry.checkout is None and entry.after.settled and entry.before != entry.after:
-            entry.checkout = self.rows.checkouts.get(self.advice.checkouts.get(entry.order_id, 0))
+        if change.checkout is None:
+            known = () if change.is_new else (Observation(source=Source.STAFF, order=change.before.order),)
+            change.checkout = self.rows.checkout_named_by([*known, *change.observations])
+        if change.checkout is None and change.after.settled and change.before != change.after:
+            change.checkout = self.rows.checkouts.get(self.advice.checkouts.get(change.order_id, 0))
 
-    def judge(self, entry: Entry) -> None:
+    def judge(self, change: OrderChange) -> None:
         """Decide whether the payment pays for its checkout."""
-        sale = entry.checkout.sale if entry.checkout else None
+        sale = change.checkout.sale if change.checkout else None
         terms = self._terms_of_unbound if sale is None else self._terms
-        entry.verdict = judge(entry.after, sale, terms, before=entry.verdict_before)
+        change.verdict = judge(change.after, sale, terms, before=change.verdict_before)
 
     @cached_property
     def _terms(self) -> Terms:
@@ -149,38 +149,38 @@ def _by_order(act: Sequence[Assigned]) -> Iterator[tuple[str, list[Assigned]]]:
         yield order_id, list(steps)
 
 
-def _move(project: Project, entry: Entry) -> None:
+def _move(project: Project, change: OrderChange) -> None:
     timing = Timing(retry_interval=project.retry_delta, list_margin=project.list_delta)
-    for observation in entry.observations:
-        entry.after = observe(entry.after, observation, timing)
-        entry.incidents.extend(sorted(unknown_words(observation)))
+    for observation in change.observations:
+        change.after = observe(change.after, observation, timing)
+        change.incidents.extend(sorted(unknown_words(observation)))
 
 
-def follow(entry: Entry) -> None:
+def follow(change: OrderChange) -> None:
     """Collect what follows for this order: the service's facts, and what staff should look at."""
-    entry.silent = entry.verdict.status is VerdictStatus.HISTORIC and entry.cause.source is Source.LIST
-    if entry.silent:
-        entry.incidents.clear()
+    change.silent = change.verdict.status is VerdictStatus.HISTORIC and change.cause.source is Source.LIST
+    if change.silent:
+        change.incidents.clear()
         return
-    for event in new_events(entry.before, entry.after):
-        signal = event.replace(".", "_")
-        entry.notices.append(Notice(signal, (signal, entry.order_id)))
-    in_review = entry.after.stands and entry.verdict.status is VerdictStatus.REVIEW
-    if in_review and entry.verdict != entry.verdict_before:
-        entry.ask_for_review(entry.verdict.reason)
-        _log_unbound_payment(entry)
-    for code in new_contradictions(entry.before, entry.after):
+    for event in new_events(change.before, change.after):
+        name = event.replace(".", "_")
+        change.signals.append(PendingSignal(name, (name, change.order_id)))
+    in_review = change.after.stands and change.verdict.status is VerdictStatus.REVIEW
+    if in_review and change.verdict != change.verdict_before:
+        change.ask_for_review(change.verdict.reason)
+        _log_unbound_payment(change)
+    for code in new_contradictions(change.before, change.after):
         if code in REVIEWED:
-            entry.ask_for_review(code)
+            change.ask_for_review(code)
         else:
-            entry.incidents.append(code)
+            change.incidents.append(code)
 
 
-def _log_unbound_payment(entry: Entry) -> None:
-    if entry.verdict.reason == Reason.UNBOUND:
+def _log_unbound_payment(change: OrderChange) -> None:
+    if change.verdict.reason == Reason.UNBOUND:
         # %r: the id is the service's text, and a line end in it would forge a line of the log.
         logger.warning(
             "Order %r is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
             "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
-            entry.order_id,
+            change.order_id,
         )

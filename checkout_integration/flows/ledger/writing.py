@@ -13,8 +13,8 @@ from checkout_integration.flows.database.connection import locked, state_databas
 from checkout_integration.flows.database.statements import insert, insert_missing, update, upsert
 from checkout_integration.flows.ledger.batch import LockedGrant, Settlement
 from checkout_integration.flows.ledger.customers import find_users, forget_erased
-from checkout_integration.flows.ledger.entry import Entry, LockedOrder
 from checkout_integration.flows.ledger.history import incidents_of, messages_of, transition_of
+from checkout_integration.flows.ledger.order_change import LockedOrder, OrderChange
 from checkout_integration.flows.ledger.refunds import write_refunds
 from checkout_integration.flows.ledger.rows import Columns, columns_of, item_rows, personal_row
 from checkout_integration.flows.ledger.steps import Advice
@@ -32,8 +32,8 @@ GRANT_FIELDS = ("order", "checkout", "state", "closed_at")
 
 def write(batch: Batch, advice: Advice, *, fan_out: bool) -> None:
     """Write a batch, in the lock order's tables from user to order, and then to the outbox."""
-    entries = [entry for entry in batch.entries if entry.to_write]
-    if not entries:
+    changes = [change for change in batch.changes if change.to_write]
+    if not changes:
         return
     find_users(batch, advice)
     forget_erased(batch)
@@ -46,10 +46,14 @@ def write(batch: Batch, advice: Advice, *, fan_out: bool) -> None:
     write_refunds(batch.project, orders)
     _write_checkouts(batch.settlements)
     _write_grants(batch.rows.grants)
-    transitions = _write_transitions(entries)
-    insert_missing(_incidents(batch.project, entries), "key")
+    transitions = _write_transitions(changes)
+    insert_missing(_incidents(batch.project, changes), "key")
     write_messages(
-        [row for entry in entries for row in messages_of(batch.project, entry, transitions.get(id(entry)))],
+        [
+            row
+            for change in changes
+            for row in messages_of(batch.project, change, transitions.get(id(change)))
+        ],
         fan_out=fan_out,
     )
 
@@ -122,10 +126,10 @@ def _write_checkouts(settlements: Sequence[Settlement]) -> None:
 def _move(settlement: Settlement, checkout: Checkout) -> bool:
     """Set the columns of a locked checkout that are other than before; False where none is."""
     moved: dict[str, Any] = {}
-    if not checkout.order_id and settlement.entries:
+    if not checkout.order_id and settlement.changes:
         # The response that names the order was lost, is on its way, or went to a token's user.
-        moved["order_id"] = settlement.entries[0].order_id
-    if any(entry.order.erased for entry in settlement.entries) and not checkout.erased_at:
+        moved["order_id"] = settlement.changes[0].order_id
+    if any(change.order.erased for change in settlement.changes) and not checkout.erased_at:
         # Its buyer was erased before any order said whose checkout it is.
         moved |= {"metadata": {}, "payment_form_url": "", "identity": "", "erased_at": datetime.now(UTC)}
     if settlement.after is not None:
@@ -145,12 +149,12 @@ def _write_grants(grants: Sequence[LockedGrant]) -> None:
     update([grant.row for grant in grants if grant.changed and not grant.is_new], GRANT_FIELDS)
 
 
-def _write_transitions(entries: Sequence[Entry]) -> dict[int, Transition]:
-    """Insert a row per change of status, and one for a decision of staff; returned by the identity of the entry."""
-    rows = {id(entry): row for entry in entries if (row := transition_of(entry)) is not None}
+def _write_transitions(changes: Sequence[OrderChange]) -> dict[int, Transition]:
+    """Insert a row per change of status, and one for a decision of staff; returned by the identity of the change."""
+    rows = {id(change): row for change in changes if (row := transition_of(change)) is not None}
     insert(list(rows.values()), key=("order", "notification", "sync_run"), in_order=True)
     return rows
 
 
-def _incidents(project: Project, entries: Iterable[Entry]) -> list[Incident]:
-    return [incident for entry in entries for incident in incidents_of(project, entry)]
+def _incidents(project: Project, changes: Iterable[OrderChange]) -> list[Incident]:
+    return [incident for change in changes for incident in incidents_of(project, change)]

@@ -5,10 +5,8 @@
 
 from checkout_integration.flows.outbox.claiming import Worker
 from checkout_integration.flows.outbox.messages import (
-    awaits_fan_out,
     fan_out,
     message_key,
-    newest_message,
     write_messages,
 )
 from checkout_integration.flows.outbox.running import RunSummary, run_due
@@ -18,10 +16,8 @@ __all__ = [
     "QueueState",
     "RunSummary",
     "Worker",
-    "awaits_fan_out",
     "fan_out",
     "message_key",
-    "newest_message",
     "queue_state",
     "run_due",
     "write_messages",

@@ -71,19 +71,6 @@ def fan_out(ends_at: float = math.inf, *, lines: Collection[int] | None = None) 
     return total
 
 
-def newest_message() -> int | None:
-    """Return the key of the newest message that is not fanned out."""
-    return _new().order_by("-pk").values_list("pk", flat=True).first()
-
-
-def awaits_fan_out(key: int | None) -> bool:
-    """Return whether a message is not fanned out. Whoever fans it out will do so with all that is committed by now.
-
-    RACE: that process looks again after its commit (`fan_out`), so it finds what was committed before this answer.
-    """
-    return key is not None and _new().filter(pk=key).exists()
-
-
 def _new(lines: Collection[int] | None = None) -> QuerySet[OutboxMessage]:
     new = OutboxMessage.objects.using(state_database()).filter(state=State.NEW)
     if lines is None:

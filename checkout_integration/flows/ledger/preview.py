@@ -7,19 +7,19 @@ from typing import Any
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.ledger.entry import Entry
 from checkout_integration.flows.ledger.history import (
     incident_key,
     incident_kinds,
     sends_order_changed,
     signal_key,
 )
+from checkout_integration.flows.ledger.order_change import OrderChange
 from checkout_integration.flows.ledger.taking import Batch
 from checkout_integration.models import Incident, OutboxMessage
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderChange:
+class ChangePreview:
     """What becomes of one order, and of the checkout that it is bound to.
 
     Attributes:
@@ -67,48 +67,48 @@ class OrderChange:
         return ", ".join(parts)
 
 
-def changes_of(batch: Batch) -> tuple[OrderChange, ...]:
+def changes_of(batch: Batch) -> tuple[ChangePreview, ...]:
     """Return what a computed batch changes. Read before it is written: what was sent or opened once is left out."""
-    return tuple(_change(batch, entry) for entry in batch.entries if entry.to_write)
+    return tuple(_change(batch, change) for change in batch.changes if change.to_write)
 
 
-def _change(batch: Batch, entry: Entry) -> OrderChange:
-    checkout = entry.checkout
-    before, after = _checkout_statuses(batch, entry)
-    return OrderChange(
-        order_id=entry.order_id,
-        status_before="" if entry.is_new else entry.before.status.value,
-        status_after=entry.after.status.value,
-        verdict_before=_words(entry.verdict_before.status, entry.verdict_before.reason),
-        verdict_after=_words(entry.verdict.status, entry.verdict.reason),
+def _change(batch: Batch, change: OrderChange) -> ChangePreview:
+    checkout = change.checkout
+    before, after = _checkout_statuses(batch, change)
+    return ChangePreview(
+        order_id=change.order_id,
+        status_before="" if change.is_new else change.before.status.value,
+        status_after=change.after.status.value,
+        verdict_before=_words(change.verdict_before.status, change.verdict_before.reason),
+        verdict_after=_words(change.verdict.status, change.verdict.reason),
         checkout=checkout.reference if checkout else "",
         checkout_before=before,
         checkout_after=after,
-        signals=_new_signals(batch.project, entry),
-        incidents=_new_incidents(batch.project, entry),
+        signals=_new_signals(batch.project, change),
+        incidents=_new_incidents(batch.project, change),
     )
 
 
-def _checkout_statuses(batch: Batch, entry: Entry) -> tuple[str, str]:
-    """The status of the entry's checkout before and afterwards; "" without one."""
-    if entry.checkout is None:
+def _checkout_statuses(batch: Batch, change: OrderChange) -> tuple[str, str]:
+    """The status of the change's checkout before and afterwards; "" without one."""
+    if change.checkout is None:
         return "", ""
     for settlement in batch.settlements:
-        if any(each is entry for each in settlement.entries) and settlement.after is not None:
+        if any(each is change for each in settlement.changes) and settlement.after is not None:
             return settlement.before[0], settlement.after[0]
-    return str(entry.checkout.status), str(entry.checkout.status)
+    return str(change.checkout.status), str(change.checkout.status)
 
 
-def _new_signals(project: Project, entry: Entry) -> tuple[str, ...]:
-    names = {signal_key(project, notice): notice.signal for notice in entry.notices}
+def _new_signals(project: Project, change: OrderChange) -> tuple[str, ...]:
+    names = {signal_key(project, signal): signal.name for signal in change.signals}
     sent = OutboxMessage.objects.using(state_database()).filter(idempotency_key__in=list(names))
     known = set(sent.values_list("idempotency_key", flat=True)) if names else set()
-    changed = ["order_changed"] if sends_order_changed(entry) else []
+    changed = ["order_changed"] if sends_order_changed(change) else []
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))
 
 
-def _new_incidents(project: Project, entry: Entry) -> tuple[str, ...]:
-    kinds = {incident_key(project, order.order_id, kind): kind for kind, order in incident_kinds(entry)}
+def _new_incidents(project: Project, change: OrderChange) -> tuple[str, ...]:
+    kinds = {incident_key(project, order.order_id, kind): kind for kind, order in incident_kinds(change)}
     opened = Incident.objects.using(state_database()).filter(key__in=list(kinds))
     known = set(opened.values_list("key", flat=True)) if kinds else set()
     return tuple(sorted(kind for key, kind in kinds.items() if key not in known))

@@ -13,14 +13,14 @@ from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
 
 
 @dataclass(frozen=True)
-class Notice:
-    """A signal to be sent; ``once`` are the words that make its idempotency key.
+class PendingSignal:
+    """A signal to be sent; ``idempotency_parts`` are the words that make its idempotency key.
 
-    ``grant`` is what it opens or closes; ``order`` is set where that is not the entry's own.
+    ``grant`` is what it opens or closes; ``order`` is set where that is not the change's own.
     """
 
-    signal: str
-    once: tuple[str, ...]
+    name: str
+    idempotency_parts: tuple[str, ...]
     arguments: dict[str, Any] = field(default_factory=dict)
     grant: Grant | None = None
     order: Order | None = None
@@ -31,7 +31,7 @@ class LockedOrder:
     """An order of the batch: ``row`` is locked, or not in the database yet when ``is_new``.
 
     ``state``, ``verdict`` and ``checkout`` are as the steps until now left them; ``stored`` is the state in the database.
-    ``entries`` are those steps. ``waiting`` are reversals that waited for this order, each with its row.
+    ``changes`` are those steps. ``waiting`` are reversals that waited for this order, each with its row.
     """
 
     row: Order
@@ -41,7 +41,7 @@ class LockedOrder:
     verdict: Verdict = PENDING
     checkout: Checkout | None = None
     user: CheckoutUser | None = None
-    entries: list[Entry] = field(default_factory=list)
+    changes: list[OrderChange] = field(default_factory=list)
     waiting: list[tuple[Refund, Observation]] = field(default_factory=list)
 
     @property
@@ -52,17 +52,17 @@ class LockedOrder:
     @property
     def changed(self) -> bool:
         """Whether the order's row is to be written."""
-        return any(entry.changed for entry in self.entries)
+        return any(change.changed for change in self.changes)
 
     @property
     def reversals(self) -> list[Observation]:
         """What reversal documents with ids of their own say of this order."""
-        return [each for entry in self.entries for each in entry.observations if each.reversal is not None]
+        return [each for change in self.changes for each in change.observations if each.reversal is not None]
 
     @property
     def orders_themselves(self) -> list[Refund]:
         """Rows that waited as reversals and turned out to be this very order."""
-        absorbed = [each for entry in self.entries for each in entry.absorbed]
+        absorbed = [each for change in self.changes for each in change.absorbed]
         return [refund for refund, observation in absorbed if observation.reversal is None]
 
     @property
@@ -78,13 +78,13 @@ class LockedOrder:
         """Whether this batch is the first to show that the customer was erased."""
         return self.erased and (self.is_new or not self.row.personal_data.erased_at)
 
-    def begin(self, observations: list[Observation], cause: Cause) -> Entry:
-        """Return the entry of a new step; nothing changes here before `take`."""
-        return Entry(
+    def begin(self, observations: list[Observation], cause: Cause) -> OrderChange:
+        """Return the change of a new step; nothing changes here before `take`."""
+        return OrderChange(
             order=self,
             cause=cause,
             observations=observations,
-            is_new=self.is_new and not self.entries,
+            is_new=self.is_new and not self.changes,
             before=self.state,
             after=self.state,
             verdict_before=self.verdict,
@@ -93,15 +93,15 @@ class LockedOrder:
             checkout=self.checkout,
         )
 
-    def take(self, entry: Entry) -> None:
+    def take(self, change: OrderChange) -> None:
         """Make a finished step a part of the order."""
-        self.state, self.verdict, self.checkout = entry.after, entry.verdict, entry.checkout
-        self.entries.append(entry)
-        self.waiting = [each for each in self.waiting if each not in entry.absorbed]
+        self.state, self.verdict, self.checkout = change.after, change.verdict, change.checkout
+        self.changes.append(change)
+        self.waiting = [each for each in self.waiting if each not in change.absorbed]
 
 
 @dataclass(kw_only=True)
-class Entry:
+class OrderChange:
     """What one step changes about one order. Filled from top to bottom: moved, bound, judged, followed.
 
     ``silent``: the order is from before the installation, so nothing is sent for it.
@@ -119,7 +119,7 @@ class Entry:
     checkout: Checkout | None
     absorbed: list[tuple[Refund, Observation]] = field(default_factory=list)
     silent: bool = False
-    notices: list[Notice] = field(default_factory=list)
+    signals: list[PendingSignal] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
     reviews: list[tuple[str, Order]] = field(default_factory=list)
 
@@ -152,13 +152,13 @@ class Entry:
     @property
     def to_write(self) -> bool:
         """Whether anything about this order is to be written."""
-        return self.changed or bool(self.incidents or self.notices)
+        return self.changed or bool(self.incidents or self.signals)
 
     def ask_for_review(self, reason: str, order: Order | None = None) -> None:
-        """Add ``payment_review`` and its incident, once per order and reason; ``order`` where it is not the entry's own."""
+        """Add ``payment_review`` and its incident, once per order and reason; ``order`` where it is not the change's own."""
         about = order or self.row
         once = ("review", about.order_id, reason)
-        self.notices.append(Notice("payment_review", once, {"reason": reason}, order=order))
+        self.signals.append(PendingSignal("payment_review", once, {"reason": reason}, order=order))
         self.reviews.append((reason, about))
 
 
