@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from checkout_integration import flows
+from checkout_integration.flows.inbox import apply_due
 from checkout_integration.flows.outbox import messages
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
@@ -86,6 +87,7 @@ def test_it_meets_a_page_of_the_list(checkout_deliver: Deliver, listen: Listenin
     listen(payment_success)
     for told in reversed(orders):
         checkout_deliver(order=told)
+    apply_due()
     with meeting() as others:
         Order.objects.select_for_update(no_key=True).get(order_id=orders[1]["id"])
         others.comes(lambda: record_listed([{**told, "status": "refunded"} for told in orders]))
