@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -32,6 +33,16 @@ def log_in(page: Page, address: str, name: str, password: str) -> None:
     page.locator("#id_password").fill(password)
     page.locator("#id_password").press("Enter")
     page.wait_for_url(lambda url: "login" not in url)
+
+
+def reload_until(page: Page, shows: Callable[[], bool]) -> None:
+    """Reload until the page shows it: a page without a script is not told that a receiver has run."""
+    for _ in range(PATIENCE // 200):
+        if shows():
+            return
+        page.wait_for_timeout(200)
+        page.reload()
+    raise AssertionError("The page never shows it.")
 
 
 def choose(page: Page, example: Example, product: str, way: str) -> None:

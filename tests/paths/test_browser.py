@@ -10,7 +10,7 @@ pytest.importorskip("playwright", reason="needs playwright, of the group browser
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.paths.browsing import PATIENCE, fill_in, log_in, look
+from tests.paths.browsing import PATIENCE, fill_in, log_in, look, reload_until
 from tests.paths.example import Example
 
 pytestmark = pytest.mark.browser
@@ -65,7 +65,7 @@ def test_a_refund_takes_the_goods_back_and_staff_see_why(
     expect(buyer.get_by_role("heading", name="Refunded")).to_be_visible(timeout=PATIENCE)
     look(buyer, "return-refunded")
     buyer.goto(f"{example.shop}/inventory/")
-    expect(buyer.get_by_role("heading", name="Cloak of Embers")).to_have_count(0)
+    reload_until(buyer, lambda: buyer.get_by_role("heading", name="Cloak of Embers").count() == 0)
     buyer.goto(f"{example.shop}/purchases/")
     expect(buyer.get_by_text("Refunded").first).to_be_visible()
     look(buyer, "purchases")
