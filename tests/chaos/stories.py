@@ -218,16 +218,16 @@ def _one_sale(order_id: str, events: Sequence[str], arrival: str) -> Expected:
     """Return what is right for one order of one checkout, whose news came in this manner.
 
     A grant is opened for a payment that was not known to be reversed when it became known, and closed once. A cancellation
-    beside a payment takes nothing away.
+    beside a payment takes nothing away. What came in order may be applied in another one: a process that dies, or is slow,
+    has the payment in hand while another one applies its reversal.
     """
     facts = {each.replace(".", "_"): 1 for each in events if each != SUCCESS}
     reversals = sum(each in {REFUND, CHARGEBACK} for each in events)
     contradicts = CANCEL in events[1:] or reversals > 1
     if contradicts:
         facts["payment_review"] = 1
-    opened = {"in_order": [True], "reversed": [False], "racing": [True, False]}[
-        arrival if reversals else "in_order"
-    ]
+    # A payment without a reversal is granted, in whatever order its other events came.
+    opened = [arrival != "reversed", arrival == "reversed"] if reversals else [True]
     combinations = [facts]
     if SUCCESS in events:
         goods = {"checkout_paid": 1, "checkout_reversed": 1} if reversals else {"checkout_paid": 1}
