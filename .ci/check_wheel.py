@@ -19,7 +19,16 @@ from example_project.environment import make  # noqa: E402
 PACKAGE = "checkout_integration/"
 # Beside modules: what a template loader, a type checker or the sandbox reads.
 DATA = {".html", ".txt", ".css", ".js", ".svg", ".typed", ".yaml", ".yml", ".json", ".po", ".mo"}
-NEEDED = {"py.typed", "apps.py", "migrations/0001_initial.py", "sandbox/__main__.py"}
+NEEDED = {
+    "py.typed",
+    "apps.py",
+    "migrations/0001_initial.py",
+    "sandbox/__main__.py",
+    "sandbox/openapi.yaml",
+    "sandbox/pages/assets/style.css",
+    "sandbox/pages/templates/layout.html",
+    "sandbox/scenarios/known_user.yaml",
+}
 SMOKE = """
 import importlib.util, sys
 import django

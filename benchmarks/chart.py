@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from benchmarks import goals
-from benchmarks.goals import Round, median_of
+from benchmarks.ratios import Round, median_of
 from benchmarks.report import Where
 
 WIDTH, LABELS, VALUES = 860, 300, 90

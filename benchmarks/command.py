@@ -8,18 +8,20 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 
 from benchmarks import goals, report
-from benchmarks.goals import MEASURED, Figures, Outcome, Round, judge
+from benchmarks.goals import MEASURED, judge
 from benchmarks.options import Options, parse
 from benchmarks.product import NotMeasured
+from benchmarks.ratios import Figures, Outcome, Round
 
 Measurement = Callable[[], Figures]
 
 
 def run(options: Options) -> int:
-    """Measure, print, write what was asked for; return 1 where goals must hold and one is missed."""
+    """Measure, print and write the requested files; return 1 where goals must hold and one is missed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that processes and databases end with us
     load = os.getloadavg()[0]
     with ExitStack() as stack:
@@ -71,11 +73,11 @@ def measure(measurements: Mapping[str, Measurement], rounds: int) -> tuple[list[
 
 def _set_up(options: Options, stack: ExitStack) -> None:
     """Load the site in this process, on a database of its own that goes with the run."""
-    from benchmarks.processes import SETTINGS, STUB, stub
+    from benchmarks.processes import SETTINGS, STUB, serving
 
     os.environ[SETTINGS] = "benchmarks.site.settings"
     os.environ["CHECKOUT_TEST_DATABASE"] = options.database
-    os.environ[STUB] = stack.enter_context(stub())
+    os.environ[STUB] = stack.enter_context(serving("benchmarks.stub"))
 
     import django
 
@@ -107,14 +109,15 @@ def _database() -> Iterator[None]:
 
 
 def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
-    from benchmarks import payments, peer, product
+    from benchmarks import backlog, payments, peer, product, sync
     from benchmarks.figures import QUICK, Effort
     from benchmarks.in_process import InProcess
     from benchmarks.over_http import Burst, whole_chain
-    from benchmarks.processes import gunicorn
+    from benchmarks.processes import gunicorn, serving
     from benchmarks.reading import slowest
 
     effort = QUICK if options.quick else Effort()
+    effort = replace(effort, many=options.orders or effort.many)
     web, alone = (stack.enter_context(gunicorn(runner)) for runner in ("worker", "request"))
     payment, stored = payments.of_new_checkouts, product.stored
     accept = Burst(web, payment, effort, done=stored)
@@ -144,6 +147,10 @@ def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
         goals.RUN_1: partial(here.run, 1),
         goals.RUN_MANY: partial(here.run, 200),
         goals.READING: slowest,
+        # Each round would take minutes and measure the same.
+        goals.SIZE: cache(here.size),
+        goals.BACKLOG: cache(partial(backlog.drained, effort)),
+        **sync.measurements(stack.enter_context(serving("benchmarks.service")), effort),
     }
 
 

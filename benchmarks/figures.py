@@ -16,8 +16,8 @@ MICROSECONDS = 1_000_000
 class Effort:
     """How much is measured at a time.
 
-    Over HTTP as many requests as take so many `seconds`, within two bounds; in process so many payments one by one, or in
-    batches.
+    Over HTTP: requests for `seconds`, at `least` and at `most` so many. In process: payments one by one (`alone`) or
+    `batched`. `stored` payments are in the tables whose size is measured. `few` and `many` orders are in the lists.
     """
 
     seconds: float = 3.0
@@ -25,13 +25,16 @@ class Effort:
     most: int = 5_000
     alone: int = 100
     batched: int = 500
+    stored: int = 10_000
+    few: int = 10_000
+    many: int = 100_000
 
     def requests(self, rate: float) -> int:
-        """Return how many requests to send to what answers so many a second."""
+        """Return how many requests to send at this rate per second."""
         return max(self.least, min(self.most, round(rate * self.seconds)))
 
 
-QUICK = Effort(seconds=0.0, least=16, alone=3, batched=20)
+QUICK = Effort(seconds=0.0, least=16, alone=3, batched=20, stored=20, few=120, many=240)
 
 
 def costs(python: float, database: float | None, count: int) -> dict[str, float]:

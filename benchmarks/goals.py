@@ -1,17 +1,13 @@
-"""The goals, and the arithmetic that compares rounds with them.
-
-A round gives each measurement's figures; a goal compares two of them in the same round, so that a machine that is busy for a
-while slows both. The median of the rounds' ratios is what is claimed.
-"""
+"""The measurements by their names, and the goals that compare them."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-WORDS: Final = ("ingest", "chain", "receivers", "reading")
+from benchmarks.ratios import Figure, Goal, Outcome, Round
+
+WORDS: Final = ("ingest", "chain", "receivers", "reading", "size", "backlog", "sync")
 
 BARE: Final = "bare view"
 FORGED: Final = "forgeries, refused"
@@ -30,6 +26,20 @@ APPLY_500: Final = "in process: apply in batches of 500"
 RUN_1: Final = "in process: run a receiver, one at a time"
 RUN_MANY: Final = "in process: run a receiver, in batches"
 READING: Final = "slowest kinds of JSON"
+SIZE: Final = "size of a payment"
+BACKLOG: Final = "backlog, drained by two workers"
+PEER_FIRST: Final = "dj-stripe, first sync"
+PEER_AGAIN: Final = "dj-stripe, unchanged"
+FIRST: Final = "first pass"
+AGAIN: Final = "unchanged pass"
+CHANGED: Final = "pass with a tenth refunded"
+OLD: Final = "first pass, all from before the installation"
+COPY: Final = "COPY into a plain table"
+MANY_FIRST, MANY_AGAIN, MANY_CHANGED, MANY_COPY = (
+    f"{name}, many orders" for name in (FIRST, AGAIN, CHANGED, COPY)
+)
+PASSES: Final = (FIRST, AGAIN, CHANGED)
+PASSES_OF_MANY: Final = (MANY_FIRST, MANY_AGAIN, MANY_CHANGED)
 
 MEASURED: Final[Mapping[str, tuple[str, ...]]] = {
     "ingest": (
@@ -39,81 +49,15 @@ MEASURED: Final[Mapping[str, tuple[str, ...]]] = {
     "chain": (PEER, CHAIN, DEFAULT),
     "receivers": (INSERT_CPU, RUN_1, RUN_MANY),
     "reading": (READING,),
+    "size": (SIZE,),
+    "backlog": (BACKLOG,),
+    "sync": (PEER_FIRST, PEER_AGAIN, *PASSES, OLD, COPY, *PASSES_OF_MANY, MANY_COPY),
 }
 """The measurements of each word; what several words need is measured once."""
 
-Figures = Mapping[str, float]
-Round = Mapping[str, Figures]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of a measurement, such as `rate`, `p99`, or `python` for microseconds of Python."""
-
-    measurement: str
-    name: str
-
-    def of(self, figures: Round) -> float | None:
-        """Return it as one round measured it, None where it did not."""
-        return figures.get(self.measurement, {}).get(self.name)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """A ratio that must be reached, and one that we would like to reach.
-
-    Without `beside` the figure itself is judged. `also` is a second figure of the same two measurements whose ratio is shown
-    and not judged: processor time with the database's.
-    """
-
-    word: str
-    title: str
-    figure: Figure
-    beside: Figure | None
-    must: float
-    ambition: float | None = None
-    at_least: bool = False
-    also: str = ""
-
-    def ratios(self, rounds: Sequence[Round], name: str = "") -> list[float]:
-        """Return the ratio of each round that measured both sides, of the figure `name` where one is given."""
-        sides = [Figure(side.measurement, name or side.name) for side in (self.figure, self.beside) if side]
-        values = [[side.of(figures) for side in sides] for figures in rounds]
-        measured = [[value for value in row if value is not None] for row in values]
-        complete = [row for row in measured if len(row) == len(sides) and (len(row) == 1 or row[1] > 0)]
-        return [row[0] / row[1] if len(row) == 2 else row[0] for row in complete]
-
-    def reaches(self, ratio: float, bound: float) -> bool:
-        """Tell whether a ratio is as good as this bound."""
-        return ratio >= bound if self.at_least else ratio <= bound
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What became of a goal: the ratios of the rounds, none where it was not measured."""
-
-    goal: Goal
-    ratios: tuple[float, ...] = ()
-    also: tuple[float, ...] = ()
-
-    @property
-    def median(self) -> float:
-        """The ratio that is claimed."""
-        return statistics.median(self.ratios)
-
-    @property
-    def verdict(self) -> str:
-        """One of `not measured`, `MISSED`, `met`, `ambition met`."""
-        if not self.ratios:
-            return "not measured"
-        if not self.goal.reaches(self.median, self.goal.must):
-            return "MISSED"
-        reached = self.goal.ambition is not None and self.goal.reaches(self.median, self.goal.ambition)
-        return "ambition met" if reached else "met"
-
 
 def judge(rounds: Sequence[Round], words: Sequence[str] = WORDS) -> list[Outcome]:
-    """Return the outcome of every goal, also of those whose word was not asked for."""
+    """Return the outcome of every goal, including those that were not measured."""
     return [
         Outcome(
             goal=goal,
@@ -122,12 +66,6 @@ def judge(rounds: Sequence[Round], words: Sequence[str] = WORDS) -> list[Outcome
         )
         for goal in GOALS
     ]
-
-
-def median_of(rounds: Sequence[Round], measurement: str, name: str) -> float | None:
-    """Return the median of a figure, None where no round measured it."""
-    values = [value for figures in rounds if (value := Figure(measurement, name).of(figures)) is not None]
-    return statistics.median(values) if values else None
 
 
 GOALS: Final = (
@@ -248,5 +186,89 @@ GOALS: Final = (
         figure=Figure(READING, "growth"),
         beside=None,
         must=6,
+    ),
+    Goal(
+        word="size",
+        title="bytes of a payment of two items, with one receiver",
+        figure=Figure(SIZE, "bytes"),
+        beside=None,
+        must=8_192,
+    ),
+    Goal(
+        word="backlog",
+        title="notifications applied each second, last tenth of a backlog beside its first",
+        figure=Figure(BACKLOG, "applied evenly"),
+        beside=None,
+        must=0.8,
+        at_least=True,
+    ),
+    Goal(
+        word="backlog",
+        title="receivers run each second, last tenth of a backlog beside its first",
+        figure=Figure(BACKLOG, "run evenly"),
+        beside=None,
+        must=0.8,
+        at_least=True,
+    ),
+    Goal(
+        word="backlog",
+        title="milliseconds of the status, the slowest while a backlog is drained",
+        figure=Figure(BACKLOG, "status"),
+        beside=None,
+        must=50,
+    ),
+    Goal(
+        word="backlog",
+        title="milliseconds that a web process works for others, with a budget of 200",
+        figure=Figure(BACKLOG, "others"),
+        beside=None,
+        must=220,
+    ),
+    Goal(
+        word="sync",
+        title="first pass, orders/s beside dj-stripe",
+        figure=Figure(FIRST, "rate"),
+        beside=Figure(PEER_FIRST, "rate"),
+        must=6,
+        ambition=12,
+        at_least=True,
+    ),
+    Goal(
+        word="sync",
+        title="unchanged pass, orders/s beside dj-stripe",
+        figure=Figure(AGAIN, "rate"),
+        beside=Figure(PEER_AGAIN, "rate"),
+        must=40,
+        ambition=100,
+        at_least=True,
+    ),
+    Goal(
+        word="sync",
+        title="unchanged pass, orders/s beside the first pass",
+        figure=Figure(AGAIN, "rate"),
+        beside=Figure(FIRST, "rate"),
+        must=8,
+        at_least=True,
+    ),
+    *(
+        Goal(
+            word="sync",
+            title=f"{few}, orders/s of many orders beside few",
+            figure=Figure(many, "rate"),
+            beside=Figure(few, "rate"),
+            must=0.8,
+            at_least=True,
+        )
+        for few, many in zip(PASSES, PASSES_OF_MANY, strict=True)
+    ),
+    *(
+        Goal(
+            word="sync",
+            title=f"megabytes of memory, {name}",
+            figure=Figure(name, "memory"),
+            beside=None,
+            must=150,
+        )
+        for name in (*PASSES, *PASSES_OF_MANY)
     ),
 )

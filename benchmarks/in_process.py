@@ -45,13 +45,25 @@ class InProcess:
     def run(self, limit: int) -> dict[str, float]:
         """Run one receiver of each payment, at most so many at a time."""
         count = self._effort.alone if limit == 1 else self._effort.batched
-        self._store(count)
-        with suppress(NotMeasured):  # they were applied when they were stored
-            product.apply_due(batch=100)
+        self._store_applied(count)
         figures = timed(lambda: _until_nothing(lambda: product.run_due(limit)), count)
         if product.completed() != count:
             raise RuntimeError(f"{product.completed()} of {count} receiver runs are done")
         return figures
+
+    def size(self) -> dict[str, float]:
+        """Tell how many bytes a payment has in the tables at its end; what they take while they are empty is a part of it."""
+        count = self._effort.stored
+        self._store_applied(count)
+        _until_nothing(lambda: product.run_due(limit=200))
+        if product.completed() != count:
+            raise RuntimeError(f"{product.completed()} of {count} receiver runs are done")
+        return {"bytes": product.room() / count}
+
+    def _store_applied(self, count: int) -> None:
+        self._store(count)
+        with suppress(NotMeasured):  # they were applied when they were stored
+            product.apply_due(batch=100)
 
     def _store(self, count: int) -> None:
         product.empty()

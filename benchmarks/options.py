@@ -1,4 +1,4 @@
-"""What can be asked for on the command line."""
+"""The options of the command line."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Options:
     words: tuple[str, ...]
     rounds: int = 7
     database: str = "postgres"
+    orders: int | None = None
     quick: bool = False
     must_hold: bool = False
     json: Path | None = None
@@ -39,6 +40,9 @@ def parse(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument("--database", choices=DATABASES, default=Options.database)
     parser.add_argument(
+        "--orders", type=int, metavar="N", help="how many orders the longer list of `sync` has (100000)"
+    )
+    parser.add_argument(
         "--assert", dest="must_hold", action="store_true", help="exit 1 where a goal is missed"
     )
     parser.add_argument(
@@ -49,6 +53,8 @@ def parse(arguments: Sequence[str]) -> Options:
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
+    if options.orders is not None and options.orders < 1:
+        parser.error("--orders must be at least 1")
     if options.must_hold and options.database != "postgres":
         parser.error("the goals are stated for PostgreSQL: --assert needs --database postgres")
     if options.must_hold and options.quick:

@@ -6,10 +6,10 @@ import functools
 import itertools
 import uuid
 from collections.abc import Iterable
-from typing import Final
 
 from benchmarks.messages import Message
 from benchmarks.product import SECRET, WEBHOOK
+from benchmarks.service import PRODUCTS, items
 from checkout_integration.conf import app_settings
 from checkout_integration.models import Checkout
 from checkout_integration.models.checkout import new_reference
@@ -17,9 +17,8 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.signature import sign
 from checkout_integration.protocol.values import Secret
 from checkout_integration.protocol.vocabulary import OrderType
-from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderItemDocumentFactory
+from checkout_integration.testing.payloads import NotificationDocumentFactory
 
-PRODUCTS: Final = ("golden-sword", "leather-shield")
 NOTIFICATION, ORDER, REFERENCE, CUSTOMER = b"@notification@", b"@order@", b"@reference@", b"@customer@"
 _customers = itertools.count()
 
@@ -65,24 +64,12 @@ def _body(reference: str) -> bytes:
 @functools.cache
 def _template() -> bytes:
     reference_key = app_settings().project().reference_key
-    items = [
-        OrderItemDocumentFactory(
-            id=product,
-            name=product.replace("-", " ").title(),
-            description=f"A {product.replace('-', ' ')} that was made by hand in the mountains of the north",
-            images=[
-                f"https://cdn.shop.example.com/images/{product}-{size}.png" for size in ("small", "large")
-            ],
-            metadata={"rarity": "epic", "level": "12"},
-        )
-        for product in PRODUCTS
-    ]
     document = NotificationDocumentFactory(
         id=NOTIFICATION.decode(),
         object__id=ORDER.decode(),
         object__transaction=ORDER.decode(),
         object__type=OrderType.PRODUCT,
-        object__items=items,
+        object__items=items(),
         object__is_production=True,
         object__user__id=CUSTOMER.decode(),
         object__user__external_id=CUSTOMER.decode(),

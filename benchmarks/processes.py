@@ -1,7 +1,8 @@
-"""The processes that are measured, and the peer's service; each ends with the block that started it."""
+"""The processes that are measured, and the services that they read; each ends with the block that started it."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -16,11 +17,12 @@ from benchmarks.cpu import children
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS, THREADS = 2, 4
-SETTINGS, DATABASE, RUNNER, STUB = (
+SETTINGS, DATABASE, RUNNER, STUB, LIST = (
     "DJANGO_SETTINGS_MODULE",
     "BENCHMARKS_DATABASE",
     "BENCHMARKS_RUNNER",
     "BENCHMARKS_STUB",
+    "BENCHMARKS_LIST",
 )
 
 
@@ -60,12 +62,24 @@ def gunicorn(runner: str) -> Iterator[Server]:
 
 
 @contextmanager
-def stub() -> Iterator[str]:
-    """Answer the peer's API; give its address."""
+def serving(module: str) -> Iterator[str]:
+    """Run one of the two services that are read, `benchmarks.stub` or `benchmarks.service`; give its address."""
     with _listening() as listener:
         number = listener.fileno()
-        with _running(["benchmarks.stub", str(number)], {}, number):
+        with _running([module, str(number)], {}, number):
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def figures_of(module: list[str], environment: Mapping[str, str]) -> dict[str, float]:
+    """Run a module to its end, and return the figures that it prints."""
+    command = [sys.executable, "-m", *module]
+    ended = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=False
+    )
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(module)} failed; see what it printed above")
+    figures: dict[str, float] = json.loads(ended.stdout)
+    return figures
 
 
 @contextmanager

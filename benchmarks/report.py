@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 
-from benchmarks.goals import Figure, Outcome, Round
 from benchmarks.options import Options
+from benchmarks.ratios import Figure, Outcome, Round
 
 COLUMNS = {
     "rate": "each second",
@@ -29,7 +29,23 @@ OTHERS = {
     "left": "left for a later request",
     "milliseconds": "ms for 100 kB",
     "growth": "times as long for 4 times the size",
+    "bytes": "bytes in all tables and indexes",
+    "applied evenly": "of the first tenth's rate of applying in the last",
+    "run evenly": "of the first tenth's rate of receivers in the last",
+    "status": "ms for the slowest status",
+    "median status": "ms for a status, the median",
+    "status works": "ms of the processor for it, at most",
+    "others": "ms for others in a request",
+    "idle": "ms for a look while only what waits is left",
+    "seconds": "seconds for all of it",
+    "orders": "orders",
+    "memory": "MB of memory",
 }
+PLACES = dict.fromkeys(
+    ("p50", "p99", "milliseconds", "growth", "status", "median status", "status works", "idle"), 1
+)
+PLACES |= {"applied evenly": 2, "run evenly": 2}
+"""Decimal places, where there are any."""
 PACKAGES = ("django", "dj-stripe", "gunicorn")
 
 
@@ -131,7 +147,7 @@ def _others(name: str, rounds: Sequence[Round]) -> list[str]:
 
 def _spread(figure: Figure, rounds: Sequence[Round]) -> str:
     values = [value for each in rounds if (value := figure.of(each)) is not None]
-    return _median(values, 1 if figure.name in {"p50", "p99", "milliseconds", "growth"} else 0)
+    return _median(values, PLACES.get(figure.name, 0))
 
 
 def _goals(outcomes: Sequence[Outcome]) -> list[list[str]]:
@@ -139,11 +155,15 @@ def _goals(outcomes: Sequence[Outcome]) -> list[list[str]]:
     for outcome in outcomes:
         sign = "≥" if outcome.goal.at_least else "≤"
         bounds = [
-            f"{sign} {bound:.3g}" if bound else "" for bound in (outcome.goal.must, outcome.goal.ambition)
+            f"{sign} {_bound(each)}" if each else "" for each in (outcome.goal.must, outcome.goal.ambition)
         ]
         ratios = [_median(outcome.ratios, 2), _median(outcome.also, 2)]
         rows.append([f"{outcome.goal.word}: {outcome.goal.title}", *bounds, *ratios, outcome.verdict])
     return rows
+
+
+def _bound(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _median(values: Sequence[float], places: int) -> str:

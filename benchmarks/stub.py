@@ -6,9 +6,14 @@ import asyncio
 import json
 import socket
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Any, cast
+from urllib.parse import parse_qs
 
 API_KEY = "sk_test_benchmarks000000000000000"
+PAGE = 100
+NAME = "@charge@"
 ACCOUNT: dict[str, Any] = {
     "id": "acct_benchmarks",
     "object": "account",
@@ -98,21 +103,53 @@ def charge(name: str) -> dict[str, Any]:
 
 
 def response_to(path: str) -> bytes:
-    """Return the response to a GET: a charge by its name, the account, or a list of nothing."""
-    parts = path.partition("?")[0].strip("/").split("/")
+    """Return the response to a GET: a charge by its name, the account, or a list. Only charges are listed.
+
+    The first part of the path may be a number: so many charges are listed. A page has a hundred of them if no limit is given.
+    """
+    address, _, query = path.partition("?")
+    parts = address.strip("/").split("/")
+    listed = int(parts.pop(0)) if parts[0].isdigit() else 0
     if parts[1:2] == ["charges"] and len(parts) == 3:
-        document = charge(parts[2])
-    elif parts[1:2] in (["account"], ["accounts"]):
-        document = ACCOUNT
+        body = json.dumps(charge(parts[2]))
+    elif parts[1:2] == ["account"] or (parts[1:2] == ["accounts"] and len(parts) == 3):
+        body = json.dumps(ACCOUNT)
     else:
-        document = {"object": "list", "data": [], "has_more": False, "url": path}
-    body = json.dumps(document).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nRequest-Id: req_1\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+        first = _position(query) if parts[1:2] == ["charges"] else listed
+        last = min(first + PAGE, listed)
+        page = ", ".join(_template().replace(NAME, f"ch_{number:024d}") for number in range(first, last))
+        envelope = {"object": "list", "has_more": last < listed, "url": "/" + "/".join(parts)}
+        body = f'{json.dumps(envelope)[:-1]}, "data": [{page}]}}'
+    return response(body.encode(), "Request-Id: req_1")
+
+
+@cache
+def _template() -> str:
+    return json.dumps(charge(NAME))
+
+
+def _position(query: str) -> int:
+    """Return the number of the first charge of a page: the one after the last of the page before."""
+    (before,) = parse_qs(query).get("starting_after", ["ch_-1"])
+    return int(before.removeprefix("ch_")) + 1
+
+
+def response(body: bytes, *headers: str) -> bytes:
+    """Return a response of JSON as it travels; the connection stays open."""
+    head = [
+        "HTTP/1.1 200 OK",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *headers,
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
 class Api(asyncio.Protocol):
     """A connection; requests have no body."""
+
+    def __init__(self, respond: Callable[[str], bytes]) -> None:
+        self._respond = respond
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember where responses go."""
@@ -124,15 +161,15 @@ class Api(asyncio.Protocol):
         self._received += data
         while b"\r\n\r\n" in self._received:
             head, _, self._received = self._received.partition(b"\r\n\r\n")
-            self._transport.write(response_to(head.split(b" ", 2)[1].decode()))
+            self._transport.write(self._respond(head.split(b" ", 2)[1].decode()))
 
 
-async def main() -> None:
-    """Serve on the socket that was inherited."""
+async def serve(respond: Callable[[str], bytes]) -> None:
+    """Serve on the socket that was inherited: `respond` returns the response to the GET of a path."""
     listener = socket.socket(fileno=int(sys.argv[1]))
-    server = await asyncio.get_running_loop().create_server(Api, sock=listener)
+    server = await asyncio.get_running_loop().create_server(lambda: Api(respond), sock=listener)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(serve(response_to))

@@ -1,1 +1,8 @@
-"""A pluggable Django app for a hosted checkout service."""
+"""A pluggable Django app for a hosted checkout service: verified payments, durable signals, sync, admin, sandbox.
+
+What is public, and what may change: docs/public.md.
+"""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

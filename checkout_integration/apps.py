@@ -11,19 +11,19 @@ from django.utils.translation import gettext_lazy as _
 
 
 class CheckoutIntegrationConfig(AppConfig):
-    """Registers the system checks, and who works as the settings say."""
+    """The app: registers the system checks and the runners."""
 
     name = "checkout_integration"
     verbose_name = _("Checkout")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Loads the checks, and Celery's runner where it works: an installation without Celery works too."""
+        """Load the checks, and Celery's runner where it works: an installation without Celery works too."""
         from checkout_integration.checks import register_checks
         from checkout_integration.conf import SETTING
 
         register_checks()
         raw = getattr(settings, SETTING, None)
-        wanted = isinstance(raw, dict) and raw.get("RUNNER") == "celery"
-        if wanted and find_spec("celery"):  # where it is missing, check E012 says so
+        is_celery = isinstance(raw, dict) and raw.get("RUNNER") == "celery"
+        if is_celery and find_spec("celery"):  # where it is missing, check E012 says so
             import_module("checkout_integration.tasks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,8 +16,9 @@ from django.utils.module_loading import import_string
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
-from checkout_integration.flows.database.connection import keeps_old_snapshots, state_database
-from checkout_integration.flows.due import oldest_due_seconds
+from checkout_integration.flows.database import keeps_old_snapshots, state_database
+from checkout_integration.flows.operations import queue_state
+from checkout_integration.flows.sync import unsynced_for
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
@@ -24,7 +26,7 @@ from checkout_integration.signals import SIGNALS, checkout_paid, checkout_revers
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E001 to E008, E011: the setting cannot be used as it is written."""
+    """Report settings that cannot be used as they are written: E001 to E008, E011, E014."""
     found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
     return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
 
@@ -37,7 +39,7 @@ def _foreign_hooks() -> Iterator[conf.Problem]:
 
 
 def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """W006: no project is called "default", so that whatever names none has none."""
+    """Warn if no project is called "default", for callers that name no project: W006."""
     if (
         next(iter(conf.problems(getattr(settings, SETTING, None))), None)
         or "default" in conf.app_settings().projects
@@ -54,7 +56,7 @@ def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any
 
 
 def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E012: Celery is to apply notifications and run receivers, and is not installed."""
+    """Report that RUNNER is Celery, and Celery is not installed: E012."""
     raw = getattr(settings, SETTING, None)
     if not isinstance(raw, dict) or raw.get("RUNNER") != "celery" or find_spec("celery"):
         return []
@@ -68,7 +70,7 @@ def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
 
 
 def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E009: a receiver that could not be found and run later. W001: nobody grants goods."""
+    """Report receivers that could not be found and run later: E009. Warn if no receiver grants goods: W001."""
     messages: list[CheckMessage] = [
         Error(
             f"The receiver {name} of {signal.name} could not be run later: {why}.",
@@ -81,7 +83,8 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
     if not (checkout_paid.has_listeners(sender=Order) or payment_success.has_listeners(sender=Order)):
         messages.append(
             Warning(
-                "No receiver is connected to checkout_paid or payment_success: money would arrive and nobody be told.",
+                "No receiver is connected to checkout_paid or payment_success: payments would be received but never "
+                "fulfilled.",
                 hint="Connect a receiver to checkout_integration.signals.checkout_paid in a module that your AppConfig.ready "
                 "imports.",
                 id="checkout_integration.W001",
@@ -91,7 +94,7 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
 
 
 def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """E013: it is not said which goods a receiver revokes. W008: what it undoes is not connected."""
+    """Report receivers that do not name what they undo: E013. Warn if what they undo is not connected: W008."""
     paid = checkout_paid.connected(sender=Order)
     messages: list[CheckMessage] = []
     for name in sorted(checkout_reversed.connected(sender=Order)):
@@ -118,14 +121,14 @@ def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> lis
 
 
 def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """W002: SQLite without IMMEDIATE transactions. W007: MySQL or MariaDB with snapshots."""
+    """Warn of SQLite without IMMEDIATE transactions: W002. Warn of MySQL or MariaDB with snapshots: W007."""
     alias = state_database()
     connection = connections[alias]
     if keeps_old_snapshots(connection):
         return [
             Warning(
-                f"Transactions of the database {alias!r} read rows as they were when they began: two orders of one sale, "
-                "recorded inside transactions of your own (ATOMIC_REQUESTS), can both be taken for its payment.",
+                f"Transactions of the database {alias!r} read rows as they were when they began: two orders, "
+                "recorded inside transactions of your own (ATOMIC_REQUESTS), can both be taken as paying the same checkout.",
                 hint=f'Leave isolation_level out of DATABASES[{alias!r}]["OPTIONS"], or set it to "read committed".',
                 id="checkout_integration.W007",
             )
@@ -145,7 +148,7 @@ def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> li
 
 
 def check_connections(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """With ``check --deploy``. W009: each request opens a connection to the database of its own."""
+    """With ``check --deploy``: warn if each request opens a database connection of its own: W009."""
     alias = state_database()
     options = connections[alias].settings_dict
     pooled = bool(options.get("OPTIONS", {}).get("pool"))
@@ -165,11 +168,11 @@ def check_connections(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
 def check_backlog(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """With ``check --database``. W010: nobody applies notifications and runs receivers."""
+    """With ``check --database``: warn if no process applies notifications and runs receivers: W010."""
     if state_database() not in (databases or ()):
         return []
     try:
-        seconds = oldest_due_seconds()
+        seconds = queue_state().oldest_seconds
     except DatabaseError:  # the tables are not made yet, or the database is away: not for this check to say
         return []
     if seconds <= LONGEST_LEFT:
@@ -185,8 +188,38 @@ def check_backlog(
     ]
 
 
+def check_sync(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """With ``check --database``: warn if no process reads the transaction list: W011."""
+    if state_database() not in (databases or ()):
+        return []
+    try:
+        unsynced = unsynced_for()
+    except DatabaseError:  # as above
+        return []
+    if unsynced <= LONGEST_UNSYNCED:
+        return []
+    runner = conf.app_settings().runner
+    return [
+        Warning(
+            f"The transaction list was not read to its end for {unsynced.total_seconds() / 3600:.0f} hours: a payment whose "
+            "notification was lost is not found.",
+            hint=f"RUNNER of {SETTING} is {runner!r}: {WHO_SYNCS[runner]} The admin's sync runs show passes that failed.",
+            id="checkout_integration.W011",
+        )
+    ]
+
+
+LONGEST_UNSYNCED = timedelta(hours=1)
+"""How long the list may be unread before a check reports that nobody reads it."""
+WHO_SYNCS = {
+    "request": "run manage.py checkout_sync --lane due from cron, every five minutes.",
+    "celery": "start beat with checkout_integration.schedule.beat_schedule().",
+    "worker": "start manage.py checkout_work, without --no-sync.",
+}
 LONGEST_LEFT = 300
-"""Seconds that something may be due before a check says that nobody works."""
+"""Seconds that work may be due before a check reports that no worker runs."""
 WHO_WORKS = {
     "request": 'with the next notification web processes do it; set RUNNER to "celery" or "worker", or run '
     "manage.py checkout_work --once from cron.",
@@ -196,7 +229,7 @@ WHO_WORKS = {
 
 
 def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """With ``check --deploy``. E010: a sandbox secret. W003 to W005: what is meant for development."""
+    """With ``check --deploy``: report a sandbox secret (E010), and settings for development (W003 to W005)."""
     if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
         return []
     app = conf.app_settings()
@@ -207,7 +240,7 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
         if project.accept_test_payments:
             messages.append(
                 Warning(
-                    f"ACCEPT_TEST_PAYMENTS of {place} is on: its sales take test payments, and no real ones.",
+                    f"ACCEPT_TEST_PAYMENTS of {place} is on: its checkouts take test payments, and no real ones.",
                     hint="Set ACCEPT_TEST_PAYMENTS to False, or to DEBUG.",
                     id="checkout_integration.W003",
                 )
@@ -244,7 +277,7 @@ def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
 
 
 def register_checks() -> None:
-    """Registers all checks of the app."""
+    """Register all checks of the app."""
     register(check_settings)
     register(check_default_project)
     register(check_celery)
@@ -253,4 +286,5 @@ def register_checks() -> None:
     register(check_database)
     register(check_connections, deploy=True)
     register(check_backlog, Tags.database)
+    register(check_sync, Tags.database)
     register(check_deployment, Tags.security, deploy=True)

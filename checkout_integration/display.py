@@ -1,4 +1,4 @@
-"""What a page needs to show the Checkout Form: addresses, options, the client-side script, and room in a content policy.
+"""Data for pages with the Checkout Form: addresses, options, the client-side script, and sources for a content policy.
 
 The template tags of ``{% load checkout %}`` are thin over this. Nothing here needs the apps to be loaded, so that a settings
 module may import it.
@@ -29,8 +29,20 @@ if TYPE_CHECKING:
     from checkout_integration.flows import IssuedToken
     from checkout_integration.models import Checkout
 
-    Sale: TypeAlias = Checkout | IssuedToken
-    """What a form can be shown for: a sale with an order, or one with a payment token."""
+    Payable: TypeAlias = Checkout | IssuedToken
+    """A checkout with an order, or an issued token."""
+
+__all__ = [
+    "ClientScript",
+    "allow_form",
+    "amount_text",
+    "client_script",
+    "csp_nonce",
+    "form_link",
+    "form_options",
+    "merge_csp",
+    "token_options",
+]
 
 _CLASS_NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _FALLBACKS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -61,38 +73,42 @@ def amount_text(amount: Decimal, currency: str = "") -> str:
     return format(exact, f".{max(-int(exact.as_tuple().exponent), places, 0)}f")
 
 
-def form_link(sale: Sale) -> str:
+def form_link(checkout: Payable) -> str:
     """Return the address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02).
 
     "" when there is none to link, or nothing left to pay.
     """
-    if not _checkout_of(sale).is_payable:
+    if not _checkout_of(checkout).is_payable:
         return ""
-    project = app_settings().projects.get(_checkout_of(sale).project)  # None: taken out of the settings since
-    return safe_address(sale.payment_form_url, loopback=project is not None and project.allow_http_loopback)
+    project = app_settings().projects.get(
+        _checkout_of(checkout).project
+    )  # None: taken out of the settings since
+    return safe_address(
+        checkout.payment_form_url, loopback=project is not None and project.allow_http_loopback
+    )
 
 
 def form_options(checkout: Checkout) -> dict[str, str]:
-    """Options of the client-side object for the order of a sale (EP6-03).
+    """Return the options of the client-side object for the order of a checkout (EP6-03).
 
-    Raises ``ImproperlyConfigured`` when ORDER_FORM_URL is not set, and ``ValueError`` for a sale without an order.
+    Raises ``ImproperlyConfigured`` when ORDER_FORM_URL is not set, and ``ValueError`` for a checkout without an order.
     """
     project = _project_of(checkout)
     if not checkout.order_id:
-        raise ValueError(f"The sale is {checkout.status} and has no order to show a form for.")
+        raise ValueError(f"The checkout is {checkout.status} and has no order to show a form for.")
     if not safe_address(form_address(project.order_form_url, ""), loopback=project.allow_http_loopback):
         raise _not_set("ORDER_FORM_URL", project)
     return build_form_options(project.order_form_url, checkout.order_id)
 
 
 def token_options(issued: IssuedToken) -> dict[str, str]:
-    """Options of the client-side object for a payment token (EP6-04). The token is for this customer's page only."""
+    """Return options of the client-side object for a payment token (EP6-04). The token is for this customer's page only."""
     return build_token_options(issued.token)
 
 
-def client_script(sale: Sale) -> ClientScript:
-    """The script and class of the client-side object. Raises ``ImproperlyConfigured`` when they are not set."""
-    project = _project_of(sale)
+def client_script(checkout: Payable) -> ClientScript:
+    """Return the script and class of the client-side object. Raises ``ImproperlyConfigured`` when they are not set."""
+    project = _project_of(checkout)
     address = safe_address(project.client_script_url, loopback=project.allow_http_loopback)
     if not address:
         raise _not_set("CLIENT_SCRIPT_URL", project)
@@ -102,16 +118,16 @@ def client_script(sale: Sale) -> ClientScript:
 
 
 def csp_nonce(request: HttpRequest | None) -> str:
-    """The nonce of the page for its scripts; "" where no middleware gives one.
+    """Return the nonce of the page for its scripts; "" where no middleware gives one.
 
-    Django's nonce is false until it is read, so it must not be asked whether it is there.
+    Django's nonce is false until it is read, so its truth value must not be tested.
     """
     nonce = getattr(request, "csp_nonce", None)
     return "" if nonce is None else str(nonce)
 
 
 def allow_form(policy: Mapping[str, Any], project: str = "default") -> dict[str, Any]:
-    """A content security policy that also allows the form of a project, for Django's ``csp_override`` and the like.
+    """Return a content security policy that also allows the form of a project, for Django's ``csp_override`` and the like.
 
     ``policy`` maps directives to sources, as SECURE_CSP does, and stays as it is. In a settings module, where
     CHECKOUT_INTEGRATION cannot be read yet, use `merge_csp`.
@@ -128,10 +144,10 @@ def allow_form(policy: Mapping[str, Any], project: str = "default") -> dict[str,
 def merge_csp(
     policy: Mapping[str, Any], *, order_form_url: str, client_script_url: str = "", checkout_url: str = ""
 ) -> dict[str, Any]:
-    """The policy with the sources that showing the form needs; everything that it allowed before stays allowed.
+    """Return the policy with the sources of the form added; everything that it allowed before stays allowed.
 
     A directive that the policy lacks is made of the one that browsers fall back to: a bare ``frame-src`` would otherwise
-    end what ``default-src`` allowed. Without any of them there is nothing to allow.
+    end what ``default-src`` allowed. A policy without any of them needs no source.
     """
     form, script, service = (origin(each) for each in (order_form_url, client_script_url, checkout_url))
     needed = {
@@ -139,32 +155,32 @@ def merge_csp(
         "script-src": (script,),
         "script-src-elem": (script,),
         "connect-src": (form, script, service),
-        "form-action": (form,),  # a shop's form whose answer redirects to the hosted one
+        "form-action": (form,),  # a shop's form whose response redirects to the hosted one
     }
     merged = dict(policy)
     for directive, sources in needed.items():
-        held = next((policy[each] for each in _FALLBACKS[directive] if policy.get(each)), None)
-        if held and any(sources):
-            merged[directive] = _with_sources(held, sources)
+        allowed = next((policy[each] for each in _FALLBACKS[directive] if policy.get(each)), None)
+        if allowed and any(sources):
+            merged[directive] = _with_sources(allowed, sources)
     return merged
 
 
-def _with_sources(held: object, sources: Iterable[str]) -> list[str]:
-    """The sources of a directive and ours, each once; ``'none'`` stands alone or means nothing."""
-    if isinstance(held, str):
-        listed: list[str] = held.split()
+def _with_sources(allowed: object, sources: Iterable[str]) -> list[str]:
+    """Return the sources of a directive and ours, each once; ``'none'`` stands alone or means nothing."""
+    if isinstance(allowed, str):
+        listed: list[str] = allowed.split()
     else:
-        listed = list(held) if isinstance(held, Iterable) else []
+        listed = list(allowed) if isinstance(allowed, Iterable) else []
     return list(dict.fromkeys(each for each in (*listed, *sources) if each and each != "'none'"))
 
 
-def _project_of(sale: Sale) -> Project:
-    return app_settings().project(_checkout_of(sale).project)
+def _project_of(checkout: Payable) -> Project:
+    return app_settings().project(_checkout_of(checkout).project)
 
 
-def _checkout_of(sale: Sale) -> Checkout:
-    held: Any = sale
-    checkout: Checkout = getattr(held, "checkout", held)
+def _checkout_of(payable: Payable) -> Checkout:
+    either: Any = payable
+    checkout: Checkout = getattr(either, "checkout", either)
     return checkout
 
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.user import User
 from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
+
+if TYPE_CHECKING:
+    from django.db.models import Model
+    from django.http import HttpRequest
+
+    from checkout_integration.models import Checkout
+    from checkout_integration.protocol.creation import Customer
+    from checkout_integration.protocol.order import Order
+    from checkout_integration.protocol.user import User
+    from checkout_integration.protocol.vocabulary import CheckoutsOption, OrderType
+
+__all__ = ["CheckoutArguments", "CheckoutTerms", "FailedRun", "Hooks", "Refusal", "Validator"]
 
 
 @dataclass(frozen=True)
@@ -40,62 +50,122 @@ class FailedRun:
     traceback: str
 
 
-Validator: TypeAlias = Callable[[User], "bool | Refusal"]
-"""Answers whether a customer may pay, as `Hooks.validate_user` does."""
+class CheckoutTerms(TypedDict, total=False):
+    """The terms of a checkout and the form's addresses: the arguments of ``flows.create_checkout`` and ``create_token``.
+
+    Attributes:
+        type: one of key, product, virtual_currency, simple (EP2-15); simple where it is left out.
+        amount: price as a Decimal; sent for simple and for virtual currency without products, and compared with what is paid
+            wherever it is given.
+        currency: ISO 4217 code of ``amount``.
+        products: product identifiers; one for type key, one or more for product, packages for virtual_currency.
+        virtual_currency_amount: units that are sold, for type virtual_currency; compared with what the service says was sold.
+        platform_id: platform of a key.
+        description: shown on the form, at most 255 characters.
+        metadata: the shop's own text attributes; the checkout's reference is added to them.
+        customer: more about the customer (name, e-mail, …); its own ``external_id`` wins over that of the account.
+        subject: the shop's own object that is sold, for instance a basket.
+        request: the current request, from which return addresses are built where DYNAMIC_URLS is on.
+        url_success: where the form leads after success instead, where DYNAMIC_URLS is on; ``{reference}`` becomes the signed
+            reference.
+        url_fail: the same after failure.
+        project: alias of the project in the settings; default where it is left out.
+
+    """
+
+    type: CheckoutsOption | OrderType
+    amount: Decimal | None
+    currency: str
+    products: Sequence[str]
+    virtual_currency_amount: Decimal | int | None
+    platform_id: str
+    description: str
+    metadata: Mapping[str, str] | None
+    customer: Customer | None
+    subject: Model | None
+    request: HttpRequest | None
+    url_success: str
+    url_fail: str
+    project: str
+
+
+class CheckoutArguments(CheckoutTerms, total=False):
+    """Arguments of ``flows.create_checkout`` in addition to the account, each of which may be left out.
+
+    Attributes:
+        order: identifier of an order that the service has prepared (EP2-14); deployed services give that one back.
+
+    """
+
+    order: str
+
+
+Validator: TypeAlias = "Callable[[User], bool | Refusal]"
+"""Says whether a customer may pay, as `Hooks.validate_user` does."""
 
 
 class Hooks:
-    """The shop's decisions. Every method may be overridden; the defaults are the safe answers."""
+    """The shop's decisions. Every method may be overridden; the defaults are the safe decisions."""
 
     def validate_user(self, user: User) -> bool | Refusal:
-        """May this customer pay? Called for user.validate, in the request, outside any transaction.
+        """Decide whether a customer may pay. Called for user.validate, in the request, outside any transaction.
 
-        True approves; False or a `Refusal` refuses, and so do an exception and any other answer. It must answer within
-        ``VALIDATE_BUDGET`` (the service waits about 5 s; aim at 1 s) and must not grant anything: several calls for one
-        customer are normal. It may run in a thread of its own, with database connections of its own. See docs/validation.md.
+        It must answer within ``VALIDATE_BUDGET`` (the service waits about 5 s; aim at 1 s) and must not grant anything:
+        several calls for one customer are normal. It may run in a thread of its own, with database connections of its own.
+        See docs/validation.md.
+
+        Returns:
+            True to approve; False or a `Refusal` to refuse. An exception, and anything else, refuses too. Default: False.
+
         """
         return False
 
     def validators(self) -> Sequence[Validator]:
-        """Who is asked whether a customer may pay, in turn; the first refusal stands, and without any everybody is refused.
+        """Return who decides whether a customer may pay, in turn; the first refusal stands, and without any all are refused.
 
         Called for each user.validate that is no exact repetition, together with what it returns: all of them share
-        ``VALIDATE_BUDGET``.
+        ``VALIDATE_BUDGET``. Default: `validate_user` alone.
         """
         return [self.validate_user]
 
-    def find_user(self, user: User) -> Any:
-        """The account of a customer who is seen for the first time, or None.
+    def find_user(self, user: User) -> Model | None:
+        """Return the account, a row of AUTH_USER_MODEL, of a customer who is seen for the first time. Default: None.
 
-        Called inside the ledger's transaction, or outside any for a customer whom `validators` have just approved.
+        Called before anything is locked, in a transaction of its own, and perhaps more than once.
         """
         return None
 
-    def resolve_checkout(self, order: Order) -> Any:
-        """The `Checkout` that an unbound order pays for, or None. Called inside the ledger's transaction, perhaps repeatedly.
+    def resolve_checkout(self, order: Order) -> Checkout | None:
+        """Return the `Checkout` that an unbound order pays for. Default: None.
 
-        For orders that were made in the browser. It must not call the service. What is returned is compared with the order
-        like any other checkout.
+        For orders that were made in the browser. Called before anything is locked, in a transaction of its own, and perhaps
+        more than once. It must not call the service. What it returns is compared with the order like any other checkout.
         """
         return None
 
     def receiver_failed(self, run: FailedRun, error: BaseException) -> None:
-        """A receiver failed: the place to call an error tracker. Called after each failed attempt, outside any transaction.
+        """Tell an error tracker that a receiver failed. Called after each failed attempt, outside any transaction.
 
         ``error`` is the exception itself: its message, and the variables of its frames, may hold personal data. What is
-        raised here is logged and changes nothing; the next receivers wait until this returns.
+        raised here is logged and changes nothing; the next receivers wait until this returns. Default: nothing.
         """
 
-    def build_checkout(self, request: HttpRequest, data: dict[str, Any]) -> dict[str, Any]:
-        """Price and content of a sale that is asked for over REST: keyword arguments for ``flows.create_checkout``.
+    def build_checkout(self, request: HttpRequest, data: dict[str, object]) -> CheckoutArguments:
+        """Return price and content of a checkout that is requested over REST. Default: ``PermissionDenied``.
 
-        Never take a price from ``data``: look it up. Raises ``PermissionDenied`` unless overridden.
+        Args:
+            request: Django's request; its ``user`` buys, whatever this returns.
+            data: the JSON object of the body. Never take a price from it: look the price up.
+
+        Returns:
+            Keyword arguments for ``flows.create_checkout``.
+
         """
         raise PermissionDenied("This shop sells nothing over REST: override Hooks.build_checkout.")
 
 
 def load_hooks(path: str) -> Hooks:
-    """An instance of the class that the setting ``HOOKS`` names."""
+    """Return an instance of the class that the setting ``HOOKS`` names."""
     hooks: Hooks = import_string(path)()
     return hooks
 

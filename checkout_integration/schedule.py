@@ -1,37 +1,35 @@
-"""What Celery's beat does at intervals. Imported by a Celery app, before Django's models can be: names of tasks only."""
+"""The schedule of Celery's beat. A Celery app imports it before Django's models are ready: names of tasks only."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from celery.schedules import crontab
-
 from checkout_integration.conf import project_aliases
 
+__all__ = [
+    "DRAIN_SECONDS",
+    "SYNC_SECONDS",
+    "beat_schedule",
+]
+
 DRAIN_SECONDS: Final = 30.0
-RECENT_SECONDS: Final = 300.0
+SYNC_SECONDS: Final = 300.0
 
 
 def beat_schedule() -> dict[str, dict[str, Any]]:
-    """Return entries for the Celery app's ``beat_schedule``: the drain of receivers, and each project's lanes of the sync.
+    """Return entries for the Celery app's ``beat_schedule``: the drain of receivers, and the sync of each project.
+
+    Every five minutes a task of the sync publishes one more for each lane that is due.
 
     Usage: ``app.conf.beat_schedule = beat_schedule()``, in the module of the Celery app.
     """
-    schedule: dict[str, dict[str, Any]] = {
-        "checkout_integration.run_due": {
-            "task": "checkout_integration.run_due",
-            "schedule": DRAIN_SECONDS,
-        },
+    drain = {"task": "checkout_integration.run_due", "schedule": DRAIN_SECONDS}
+    syncs = {
+        f"checkout_integration.sync_due.{alias}": {
+            "task": "checkout_integration.sync_due",
+            "schedule": SYNC_SECONDS,
+            "args": (alias,),
+        }
+        for alias in project_aliases()
     }
-    for alias in project_aliases():
-        for lane, when in (
-            ("recent", RECENT_SECONDS),
-            ("reversals", crontab(minute="17", hour="3")),
-            ("all", crontab(minute="17", hour="4", day_of_week="sun")),
-        ):
-            schedule[f"checkout_integration.sync_transactions.{alias}.{lane}"] = {
-                "task": "checkout_integration.sync_transactions",
-                "schedule": when,
-                "args": (alias, lane),
-            }
-    return schedule
+    return {"checkout_integration.run_due": drain, **syncs}

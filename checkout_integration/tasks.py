@@ -5,112 +5,149 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Collection
 from typing import Any
 
-from celery import current_app, shared_task
+from celery import current_app, group, shared_task
 from celery.signals import worker_init
 from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
+from checkout_integration.flows.database import state_database
+from checkout_integration.flows.inbox import ApplySummary, NotificationRow
 from checkout_integration.flows.outbox import Worker
-from checkout_integration.models import Notification, SyncRun
+from checkout_integration.models import SyncRun, SyncWindow
 
 logger = logging.getLogger("checkout_integration.tasks")
 
 PUBLISH_SECONDS = 0.5
-"""How long the publishing of a task may hold up a web process when the broker is away."""
+"""How long publishing a task may delay a web process when the broker is unreachable."""
 REST_SECONDS = (30.0, 60.0)
-"""How long, at least and at most, a process that could not publish does not try again. By chance: processes that all wait for
-a broker at the same time leave nobody to answer.
+"""Random pause (min, max) of a process that could not publish. If all processes waited for the broker at the same time, none
+would respond to requests.
 """
 
-ASKED_SECONDS = 1.0
-"""How long a task that was published is relied on to begin; it may have been lost."""
+PUBLISH_SUPPRESSED_SECONDS = 1.0
+"""How long a published task is expected to begin; after that it counts as lost."""
 
 
-class _ThisProcess:
-    """What this process knows of Celery: the worker that it belongs to, whom it asked, and since when the broker is away.
+class ThisProcess:
+    """The state of Celery in this process: its worker, its last publish, and the back-off of the broker.
 
-    ``asked_for``: the notification that was stored when a task was last published; None if none was.
+    ``published_for``: the notification that was stored when a task was last published; None if none was.
     """
 
     name = ""
     celery_worker: Any = None
     resting_until = 0.0
-    asked_for: Notification | None = None
-    asked_until = 0.0
+    published_for: NotificationRow | None = None
+    suppressed_until = 0.0
 
 
 @worker_init.connect
 def _remember_worker(sender: Any, **kwargs: object) -> None:
-    """Before a Celery worker starts its pool; processes of the pool are forks, which know the same."""
-    _ThisProcess.celery_worker, _ThisProcess.name = sender, Worker(slots=1).name
+    """Remember the worker before it starts its pool; processes of the pool are forks and inherit it."""
+    ThisProcess.celery_worker, ThisProcess.name = sender, Worker(slots=1).name
 
 
-def _worker() -> Worker | None:
-    """The Celery worker of this process, with as many slots as it runs tasks at the same time."""
-    known = _ThisProcess.celery_worker
+def current_worker() -> Worker | None:
+    """Return the Celery worker of this process, with as many slots as it runs tasks at the same time."""
+    known = ThisProcess.celery_worker
     if known is None:
         return None
-    return Worker(slots=int(known.max_concurrency or known.concurrency), name=_ThisProcess.name)
+    return Worker(slots=int(known.max_concurrency or known.concurrency), name=ThisProcess.name)
 
 
 @shared_task(name="checkout_integration.run_due", ignore_result=True)
 def run_due() -> None:
-    """Apply what is stored and run the receivers that are due; what one task leaves is for the next."""
-    if flows.run_due(worker=_worker()).ended_early:
-        dispatch.hand_over()
+    """Apply stored notifications and run due receivers; the rest is for the next task."""
+    if flows.run_due(worker=current_worker()).ended_early:
+        dispatch.dispatch_due()
+
+
+@shared_task(name="checkout_integration.sync_due", ignore_result=True)
+def sync_due(project: str = "default") -> None:
+    """Publish a task for each lane of a project that is due."""
+    for lane in flows.sync.lanes_due(project):
+        sync_transactions.delay(project, lane)
 
 
 @shared_task(name="checkout_integration.sync_transactions", ignore_result=True)
 def sync_transactions(project: str = "default", lane: str = "recent") -> None:
-    """Reads one lane of a project's transaction list, then runs the receivers of what it found."""
-    run = flows.sync_transactions(project, lane)
+    """Read one lane of a project's transaction list, then run the receivers of what it found.
+
+    A long pass is divided: each window is a task of its own, for all workers.
+    """
+    try:
+        run = flows.sync.begin_pass(project, lane)
+    except flows.sync.LaneTaken as error:
+        logger.info("%s", error)
+        return
+    windows = flows.sync.windows_left(run)
+    if len(windows) > 1:
+        group(sync_window.si(run.pk, window) for window in windows).apply_async()
+    else:
+        for window in windows:
+            sync_window(run.pk, window)
+
+
+@shared_task(name="checkout_integration.sync_window", ignore_result=True)
+def sync_window(run_pk: int, window_pk: int) -> None:
+    """Read one window of a pass; whoever reads the last one ends the pass."""
+    run = SyncRun.objects.using(state_database()).filter(pk=run_pk, finished_at=None).first()
+    if run is None:
+        return
+    # A service that does not respond now will hardly respond to this window.
+    if not run.windows.filter(state=SyncWindow.State.UNREACHABLE).exists():
+        flows.sync.read_window(run, window_pk)
+        if flows.sync.windows_left(run):
+            return
+    run = flows.sync.end_pass(run)
+    if run.finished_at is None:
+        return
     if run.state != SyncRun.State.COMPLETE:
-        logger.error("The sync of %s %s ended as %s: %s", project, lane, run.state, run.failure)
-    dispatch.hand_over()
+        logger.error("The sync of %s %s ended as %s: %s", run.project, run.lane, run.state, run.failure)
+    dispatch.dispatch_due()
 
 
-def publish(order_ids: Collection[int] = (), notification: Notification | None = None) -> None:
-    """Ask a worker to do what is due, without waiting for a broker that is away: the drain finds the rows anyway.
+def publish(applied: ApplySummary = dispatch.NOTHING, notification: NotificationRow | None = None) -> None:
+    """Publish a task for due work, without waiting for an unreachable broker: the drain finds the rows anyway.
 
-    After a failure this process asks nobody for half a minute or more. Nor does it ask again while the notification that it
-    asked for a moment ago is not applied: whoever applies that one will find these rows too (`flows.due`), and a worker that
-    is behind is not given a task for each of them.
+    After a failure this process publishes nothing for half a minute or more. It also publishes nothing while the
+    notification of its last publish is not applied: the worker that applies that one will find these rows too
+    (`flows.operations`), and a worker that is behind does not get a task for each of them.
     """
     now = time.monotonic()
-    if now < _ThisProcess.resting_until:
+    if now < ThisProcess.resting_until:
         return
-    asked_for = _ThisProcess.asked_for
-    if asked_for and now < _ThisProcess.asked_until and flows.still_stored(asked_for):
+    published_for = ThisProcess.published_for
+    if published_for and now < ThisProcess.suppressed_until and flows.inbox.still_stored(published_for):
         return
     try:
         _publish()
     except Exception:
-        _ThisProcess.resting_until = time.monotonic() + random.uniform(*REST_SECONDS)  # noqa: S311  # no secret
+        ThisProcess.resting_until = time.monotonic() + random.uniform(*REST_SECONDS)  # noqa: S311  # no secret
         raise
-    _ThisProcess.asked_for, _ThisProcess.asked_until = notification, now + ASKED_SECONDS
+    ThisProcess.published_for, ThisProcess.suppressed_until = notification, now + PUBLISH_SUPPRESSED_SECONDS
 
 
 def _publish() -> None:
-    """Over a connection that this process keeps; if the broker has closed it meanwhile, once more over a new one."""
-    pool = _producers()
+    """Publish over this process's own connection; if the broker closed it meanwhile, once more over a new one."""
+    pool = broker_producers()
     with pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
-        was_kept, begun = producer.connection.connected, time.monotonic()
+        was_connected, begun = producer.connection.connected, time.monotonic()
         try:
             _ask(producer)
         except Exception:
-            # Who let the time run out would do so again.
-            if not was_kept or time.monotonic() - begun >= PUBLISH_SECONDS / 2:
+            # A second attempt would time out as well.
+            if not was_connected or time.monotonic() - begun >= PUBLISH_SECONDS / 2:
                 raise
             pool.connections.replace(producer.connection)  # closed, so that its next use connects anew
             producer.revive(producer.connection)
             _ask(producer)
 
 
-def _producers() -> Any:
-    """Those of the app's broker with time limits of our own: Celery's pool may wait for as long as it likes."""
+def broker_producers() -> Any:
+    """Return producers for the app's broker with our own time limits: Celery's pool may wait without limit."""
     options = {
         **current_app.conf.broker_transport_options,
         "connect_retries_timeout": PUBLISH_SECONDS,

@@ -1,15 +1,15 @@
-"""Addresses of the app: the receiver of notifications, and the page that customers come back to."""
+"""URLs of the app: the webhook for notifications, and the page that customers return to."""
 
 from __future__ import annotations
 
 from django.urls import path, re_path
 
-from checkout_integration.views.receiver import webhook
 from checkout_integration.views.returning import return_page, status
+from checkout_integration.views.webhook import webhook
 
 app_name = "checkout_integration"
 
-# Both forms of the receiver's address answer by themselves: APPEND_SLASH would turn a POST into a redirect or an error.
+# Both forms of the webhook's address have their own route: APPEND_SLASH would turn a POST into a redirect or an error.
 urlpatterns = [
     path("webhook/", webhook, name="webhook"),
     path("webhook", webhook),

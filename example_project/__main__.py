@@ -22,7 +22,7 @@ def main() -> int:
     )
     parser.add_argument("--port", type=int, default=8000, help="of the shop; the service takes the next one")
     parser.add_argument(
-        "--folder", type=Path, default=ROOT / ".example", help="where databases, queue and logs are kept"
+        "--folder", type=Path, default=ROOT / ".example", help="folder for databases, queue and logs"
     )
     parser.add_argument(
         "--check",

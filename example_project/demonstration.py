@@ -52,7 +52,7 @@ Three things to try:
 
   1. As {BUYER.username}, buy the game Lanternfall with the card 4242 4242 4242 4242: you come back to its activation code.
   2. On the service's page press Refund: the key leaves your inventory, and the order in the admin tells the whole story.
-  3. Pay with the card 4000 0000 0000 0002, which is declined, and try again on the form: one sale, two orders, one payment.
+  3. Pay with the card 4000 0000 0000 0002, which is declined, and try again on the form: two orders, one payment.
 
 Logs are in {places.folder}. Stop with Ctrl-C.
 """,

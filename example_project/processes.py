@@ -23,7 +23,7 @@ class ProcessDied(Exception):
 
 
 class FolderUnusable(Exception):
-    """Nothing can be kept there; the text says what to do."""
+    """The folder cannot be written; the text says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

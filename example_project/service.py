@@ -17,14 +17,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m example_project.service", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--webhook-url", required=True, help="where the shop takes notifications")
-    parser.add_argument("--state", required=True, help="SQLite file that keeps the orders")
+    parser.add_argument("--state", required=True, help="SQLite file of the orders")
     parser.add_argument("--profile", default="field", help="how the service behaves: field or spec")
     options = parser.parse_args()
     project = SandboxProject(
         project_id="brightwick",
         secret_key=os.environ.get("CHECKOUT_SECRET_KEY", "sandbox_brightwick_secret"),
         webhook_url=options.webhook_url,
-        mode=WebhookMode.PRE_APPROVAL,  # so that the shop is asked about every buyer
+        mode=WebhookMode.PRE_APPROVAL,  # so that the shop validates every customer
         title="Brightwick Games",
         catalogue=tuple(
             Product(id=good.slug, name=good.name, price=good.price, kind=OrderType(good.kind))

@@ -116,7 +116,7 @@ CHECKOUT_INTEGRATION = {
     "CLIENT_SCRIPT_URL": SCRIPT,
     "HOOKS": "example_project.shop.hooks.ShopHooks",
     "RUNNER": "celery",
-    "DYNAMIC_URLS": True,  # buyers come back to the page of their purchase
+    "DYNAMIC_URLS": True,  # customers come back to the page of their purchase
     "ACCEPT_TEST_PAYMENTS": DEBUG,
     "ALLOW_HTTP_LOOPBACK": DEBUG,
 }

@@ -1,8 +1,8 @@
-"""Run the tests on this machine: `python3 -m tests [--database NAME] [--browser] [arguments for pytest]`.
+"""Run the tests on this machine: `python3 -m tests [--quick] [--database NAME] [--browser] [arguments for pytest]`.
 
 Makes its own environment, runs the whole suite on SQLite with a real Redis, then the tests that use the database once more on
-a real PostgreSQL, and again on the MariaDB that CHECKOUT_TEST_MARIADB names. Ends with one summary; the exit code is 0 when
-every run passed and nothing required was left out.
+a real PostgreSQL and, beside it, on the MariaDB that CHECKOUT_TEST_MARIADB names. Ends with one summary; the exit code is 0
+when every run passed and nothing required was left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from example_project.environment import EnvironmentFailed, Recipe, enter
-from tests.services import MARIADB
+from tests.support.services import MARIADB
 
 DATABASES = ("sqlite", "postgres", "mariadb")
 
@@ -25,6 +25,11 @@ def main() -> int:
     parser.add_argument(
         "--browser", action="store_true", help="run the tests that need Chromium, and no others"
     )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="run the everyday tests: on SQLite, without tests/stress and those marked slow",
+    )
     options, for_pytest = parser.parse_known_args()
     try:
         enter("tests", recipe(os.environ), ["-m", "tests", *sys.argv[1:]])
@@ -33,10 +38,10 @@ def main() -> int:
         return 1
 
     # Only the environment has what the rest needs.
-    from tests.suite import run
+    from tests.support.suite import run
 
     databases = DATABASES if options.database == "all" else (options.database,)
-    return run(databases, for_pytest, browser=options.browser)
+    return run(databases, for_pytest, browser=options.browser, quick=options.quick)
 
 
 def recipe(environment: Mapping[str, str]) -> Recipe:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from tests import services
+from tests.support import browser, services
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox import Sandbox
@@ -21,7 +21,11 @@ DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "dja
 
 # An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
 _installed = {entry.value for entry in entry_points(group="pytest11")}
-pytest_plugins = ["tests.leaks.plugin", *([PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else [])]
+pytest_plugins = [
+    "tests.stress.leaks.plugin",
+    "tests.support.figures",
+    *([PLUGIN] if find_spec(PLUGIN) and PLUGIN not in _installed else []),
+]
 
 # A slow machine is no defect: only what a test sees may fail it.
 hypothesis.settings.register_profile(
@@ -49,24 +53,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """Tell whether a test asks for Django's test database, by its mark or by a fixture."""
+    """Return whether a test uses Django's test database, by its mark or by a fixture."""
     fixtures = set(getattr(item, "fixturenames", ()))
     return item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
 
 
 def _skip_without_server(item: pytest.Item) -> None:
     database = os.environ.get("CHECKOUT_TEST_DATABASE", "sqlite")
-    wanted = [kind for kind in ("postgres", "mariadb") if item.get_closest_marker(kind)]
-    if wanted and database not in wanted:
+    required = [kind for kind in ("postgres", "mariadb") if item.get_closest_marker(kind)]
+    if required and database not in required:
         # Not a missing server: the run on that database has this test.
-        item.add_marker(pytest.mark.skip(reason=f"runs on {' and '.join(wanted)} only"))
+        item.add_marker(pytest.mark.skip(reason=f"runs on {' and '.join(required)} only"))
     for broker, variable in (("redis", services.REDIS), ("rabbitmq", services.RABBITMQ)):
         if item.get_closest_marker(broker) and not os.environ.get(variable) and not services.required():
             item.add_marker(pytest.mark.skip(reason=f"needs {broker} ({variable})"))
-    if item.get_closest_marker("browser") and services.chromium() is None:
-        item.add_marker(pytest.mark.skip(reason="needs Chromium"))
-    if item.get_closest_marker("browser") and not find_spec("playwright"):
-        item.add_marker(pytest.mark.skip(reason="needs playwright, of the group browser"))
+    if item.get_closest_marker("browser") and browser.missing() and not services.required():
+        item.add_marker(pytest.mark.skip(reason=browser.missing()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test that needs a browser where there is none and services are required: before its fixtures are looked for."""
+    if item.get_closest_marker("browser") and services.required() and (reason := browser.missing()):
+        pytest.fail(f"{reason} ({services.REQUIRED})", pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +115,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> Iterat
 @pytest.fixture
 def checkout_sandbox(checkout_sandbox: Sandbox) -> Iterator[Sandbox]:
     """The plug-in's sandbox, failing the test when it sent anything that openapi.yaml does not allow."""
-    from tests.sandbox.openapi.watching import watched
+    from tests.support.sandbox.openapi_watching import watched
 
     with watched(checkout_sandbox):
         yield checkout_sandbox

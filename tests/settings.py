@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tests.databases import databases_for
+from tests.support.databases import databases_for
 
 SECRET_KEY = "only-for-tests-and-never-told"
 DEBUG = False

@@ -1,4 +1,4 @@
-"""System checks, run by Django's own machinery: every message names the setting and the mend."""
+"""System checks, run by Django's own machinery: every message names the setting and the correction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration.hooks import Hooks
-from checkout_integration.models import Notification
+from checkout_integration.models import Installation, Notification, SyncRun
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.wrong_settings import CANARY, GOOD, OWN, WRONG
+from tests.support.wrong_settings import CANARY, GOOD, OWN, WRONG
 
 
 class ShopHooks(Hooks):
@@ -85,8 +85,8 @@ def test_wrong_settings_do_not_break_the_deployment_checks(check: Check, raw: ob
     assert len(check(raw, deploy=True)) == 1
 
 
-def test_all_that_is_wrong_is_told_at_once(check: Check) -> None:
-    """Nobody should mend one line after the other, with a start between."""
+def test_all_problems_are_reported_at_once(check: Check) -> None:
+    """All mistakes can be corrected before the next start."""
     raw = {**GOOD, "BASE_URL": "http://service.invalid", "TIMEOUT": "fast", "UNHEARD": 1}
     assert {each.id for each in check(raw)} == {
         f"checkout_integration.{id_}" for id_ in ("E003", "E004", "E007")
@@ -107,8 +107,8 @@ def test_hooks_of_the_shop_pass(check: Check) -> None:
     assert check({**GOOD, "HOOKS": "tests.test_checks.ShopHooks"}) == []
 
 
-def test_callables_pass_without_being_asked(check: Check) -> None:
-    """A vault that is away must not stop the start; the deployment check asks."""
+def test_callables_pass_without_being_called(check: Check) -> None:
+    """An unreachable vault must not stop the start; the deployment check calls it."""
 
     def away() -> str:
         raise ConnectionError(CANARY)
@@ -147,7 +147,7 @@ def twin() -> Callable[..., None]:
 
 
 def without_kwargs(order: object) -> None:
-    """Lacks what Django asks of receivers."""
+    """Lacks the keyword arguments that Django requires of receivers."""
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def without_kwargs(order: object) -> None:
     ],
 )
 def test_a_receiver_that_could_not_be_found_again_is_refused(check: Check, nameless: Any, why: str) -> None:
-    """Its deliveries are kept by name, and run hours later by another process."""
+    """Its runs are stored by name and may be run hours later by another process."""
     checkout_paid.connect(nameless)
     try:
         (message,) = check()
@@ -178,8 +178,8 @@ def test_a_receiver_that_could_not_be_found_again_is_refused(check: Check, namel
 @pytest.mark.parametrize(
     ("signal", "enough"), [(checkout_paid, True), (payment_success, True), (payment_refund, False)]
 )
-def test_somebody_is_told_of_money(check: Check, signal: Any, enough: bool) -> None:
-    """The commonest support case of its kind: the money arrives, no receiver is connected, nobody is told."""
+def test_a_receiver_of_payments_is_required(check: Check, signal: Any, enough: bool) -> None:
+    """Without a receiver, payments would be received but never fulfilled."""
     checkout_paid.disconnect(grant)
     signal.connect(grant)
     try:
@@ -208,7 +208,7 @@ def test_celery_that_is_not_installed_is_named_with_its_mend(check: Check) -> No
 
 @pytest.mark.usefixtures("_without_celery")
 def test_the_app_is_ready_without_celery(settings: Any) -> None:
-    """Else the checks could not say what is missing."""
+    """Otherwise the checks could not report that it is missing."""
     settings.CHECKOUT_INTEGRATION = {**GOOD, "RUNNER": "celery"}
     apps.get_app_config("checkout_integration").ready()
     assert "checkout_integration.tasks" not in sys.modules
@@ -220,7 +220,7 @@ def test_celery_that_is_installed_is_no_problem(check: Check) -> None:
 
 
 def test_no_project_is_the_default_one(check: Check) -> None:
-    """Its address would answer 404, and every sale would have to name its project."""
+    """Its address would be a 404, and every checkout would have to name its project."""
     (message,) = check({**GOOD, "PROJECTS": {"games": OWN}})
     assert message.id == "checkout_integration.W006"
     assert not message.is_serious()
@@ -248,7 +248,7 @@ def test_sqlite_needs_immediate_transactions(check: Check, monkeypatch: pytest.M
 def test_mariadb_needs_read_committed(
     check: Check, monkeypatch: pytest.MonkeyPatch, level: str | None, ids: list[str]
 ) -> None:
-    """Else two transactions that were opened outside can both take one sale; None leaves it to the server."""
+    """Otherwise two outer transactions could both take one checkout; None leaves the level to the server."""
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", {"isolation_level": level})
     messages = check()
     assert [message.id for message in messages] == [f"checkout_integration.{each}" for each in ids]
@@ -297,7 +297,7 @@ def test_a_connection_for_each_request_is_named_before_deployment(
 def test_work_that_nobody_does_is_named(
     check: Check, checkout_deliver: Deliver, settings: Any, runner: str
 ) -> None:
-    """By ``check --database`` only, since it asks the database; with who should do it."""
+    """By ``check --database`` only, since it queries the database; the message names the missing worker."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     checkout_deliver(order=OrderDocumentFactory())
     raw = {**GOOD, "RUNNER": runner}
@@ -306,3 +306,20 @@ def test_work_that_nobody_does_is_named(
     (message,) = check(raw, databases=["default"])
     assert (message.id, check(raw)) == ("checkout_integration.W010", [])
     assert "6 minutes" in message.msg and repr(runner) in (message.hint or "")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("runner", "starts"),
+    [("request", "checkout_sync --lane due"), ("celery", "beat"), ("worker", "checkout_work")],
+)
+def test_a_list_that_nobody_reads_is_named(check: Check, runner: str, starts: str) -> None:
+    """By ``check --database`` only; the message names what would read it."""
+    raw = {**GOOD, "RUNNER": runner}
+    begun = timezone.now() - timedelta(hours=3)
+    Installation.objects.create(project="default", installed_at=begun)
+    (message,) = check(raw, databases=["default"])
+    assert (message.id, check(raw)) == ("checkout_integration.W011", [])
+    assert "3 hours" in message.msg and starts in (message.hint or "")
+    SyncRun.objects.create(project="default", lane="recent", state="complete", started_at=timezone.now())
+    assert check(raw, databases=["default"]) == []

@@ -1,4 +1,4 @@
-"""Handing over what is due: to this process, to Celery, or to a worker."""
+"""Dispatching due work: to this process, to Celery, or to a worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.conftest import _not_installed, hooks, listen
-from tests.flows.shop import Failing, Listening
+from tests.support.flows.shop import Failing, Listening, leave_behind
 from tests.test_tasks import as_current
 
 __all__ = ["_not_installed", "hooks", "listen"]
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def run_by(settings: Any, runner: str) -> None:
-    """Change who runs receivers."""
+    """Change the runner of receivers."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
 
 
@@ -49,6 +49,7 @@ def test_next_delivery_runs_what_was_left(
     heard = listen(payment_success)
     run_by(settings, "worker")
     checkout_deliver(order=OrderDocumentFactory())
+    leave_behind()
     run_by(settings, "request")
     checkout_deliver(order=OrderDocumentFactory())
     assert len(heard) == 2
@@ -57,21 +58,21 @@ def test_next_delivery_runs_what_was_left(
 def test_runner_that_fails_never_raises(
     settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The news is committed; what goes wrong afterwards is logged by its class."""
+    """The notification is committed; a later error is logged by its class."""
 
     def broken(*_: object) -> None:
         raise ConnectionError("redis://user:canary-password@broker")
 
     monkeypatch.setitem(dispatch._runners, "worker", broken)
     run_by(settings, "worker")
-    dispatch.hand_over()
+    dispatch.dispatch_due()
     assert "ConnectionError" in caplog.text
     assert "canary-password" not in caplog.text
 
 
 @pytest.fixture
 def black_hole() -> Iterator[int]:
-    """A port of this machine that takes connections and never says a word."""
+    """A port of this machine that accepts connections and sends nothing."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(16)
@@ -80,7 +81,7 @@ def black_hole() -> Iterator[int]:
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port of this machine at which nobody listens."""
+    """A closed port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -97,7 +98,7 @@ def test_broker_that_is_away_loses_nothing(
     scheme: str,
     broker: str,
 ) -> None:
-    """The notification is acknowledged, the request does not hang, and the rows stay due (A.3)."""
+    """The notification is acknowledged, the request does not hang, and the rows stay due."""
     heard = listen(payment_success)
     app = Celery(
         "shop", broker=f"{scheme}://127.0.0.1:{request.getfixturevalue(broker)}//", set_as_current=False

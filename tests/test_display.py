@@ -73,7 +73,7 @@ def test_the_directive_for_elements_is_extended_where_a_policy_has_it() -> None:
 
 
 def test_a_form_of_the_shop_may_redirect_to_the_hosted_one() -> None:
-    """Chromium asks form-action about the redirect, too; without the directive nothing was forbidden."""
+    """Chromium checks form-action for the redirect, too; without the directive nothing was forbidden."""
     assert merged({"form-action": ["'self'"]})["form-action"] == ["'self'", FORM]
     assert "form-action" not in merged({"default-src": ["'self'"]})
 

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.documents import PAGES, ROOT, blocks_of, name_of
+from tests.support.documents import PAGES, ROOT, blocks_of, name_of
 
 IN_THE_GATE = {("README.md", "$ python3 -m example_project"), ("README.md", "$ python3 -m tests")}
 """Commands that a test cannot run, since they run the tests or run until they are stopped: `.ci/run` does."""
 
 
 def calls_of(function: str) -> Iterator[list[str]]:
-    """The arguments of each call of this function of `tests.documents` in the tests."""
+    """The arguments of each call of this function of `tests.support.documents` in the tests."""
     for file in (ROOT / "tests").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if f"{function}(" in text else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
                 assert all(isinstance(argument, ast.Constant) for argument in node.args), file
                 yield [ast.literal_eval(argument) for argument in node.args]
@@ -34,7 +35,7 @@ def test_each_block_has_a_name_of_its_own(document: str) -> None:
 
 
 def test_every_block_is_executed() -> None:
-    """What nobody runs is wrong after a few changes. Execute it with `tests.documents.block`, or a page with `snippets`."""
+    """Untested examples become wrong. Execute one with `tests.support.documents.block`, or a page with `snippets`."""
     shown = {(page, name_of(block)) for page in set(PAGES) - SNIPPETS for block in blocks_of(page)}
     executed = {(page, name) for page, name in calls_of("block")}
     assert shown - IN_THE_GATE - executed == set()

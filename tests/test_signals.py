@@ -1,4 +1,4 @@
-"""Durable signals: connected as in Django, remembered by name, sent by nobody but the app."""
+"""Durable signals: connected as in Django, stored by name, sent by the app alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from asgiref.sync import iscoroutinefunction
 from django.dispatch import Signal, receiver
 
 from checkout_integration import signals
-from checkout_integration.signals import SIGNALS, DurableSignal, receiver_name
+from checkout_integration.signals import SIGNALS, DurableSignal
+from checkout_integration.signals.durable import receiver_name
 
 
 class Sender:
@@ -52,27 +53,27 @@ HERE = "tests.test_signals"
 
 
 @pytest.fixture
-def signal() -> DurableSignal:
+def signal() -> DurableSignal[Any, Any]:
     """A signal of the test's own."""
-    return DurableSignal("checkout_paid")
+    return DurableSignal[Any, Any]("checkout_paid")
 
 
-def test_a_connected_receiver_is_known_by_its_name(signal: DurableSignal) -> None:
+def test_a_connected_receiver_is_known_by_its_name(signal: DurableSignal[Any, Any]) -> None:
     """Another process finds it again by module and name."""
     signal.connect(grant)
     assert signal.connected() == {f"{HERE}.grant": grant}
     assert signal.has_listeners()
 
 
-def test_djangos_decorator_connects(signal: DurableSignal) -> None:
+def test_djangos_decorator_connects(signal: DurableSignal[Any, Any]) -> None:
     """As its documentation shows, with its arguments."""
     assert receiver(signal, sender=Sender, dispatch_uid="grant", weak=False)(grant) is grant
     assert signal.connected(Sender) == {"grant": grant}
 
 
-def test_djangos_decorator_connects_to_several_signals(signal: DurableSignal) -> None:
+def test_djangos_decorator_connects_to_several_signals(signal: DurableSignal[Any, Any]) -> None:
     """A list of signals is decorated at once."""
-    second = DurableSignal("payment_success")
+    second = DurableSignal[Any, Any]("payment_success")
     receiver([signal, second])(grant)
     assert signal.connected() == second.connected() == {f"{HERE}.grant": grant}
 
@@ -84,7 +85,7 @@ def test_the_arguments_are_those_of_django(method: str) -> None:
     assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
 
 
-def test_a_receiver_is_connected_once(signal: DurableSignal) -> None:
+def test_a_receiver_is_connected_once(signal: DurableSignal[Any, Any]) -> None:
     """A module that is imported twice does not grant twice."""
     signal.connect(grant)
     signal.connect(grant)
@@ -92,7 +93,7 @@ def test_a_receiver_is_connected_once(signal: DurableSignal) -> None:
     assert signal.problems == {}
 
 
-def test_disconnect(signal: DurableSignal) -> None:
+def test_disconnect(signal: DurableSignal[Any, Any]) -> None:
     """True when it was connected."""
     signal.connect(grant)
     assert signal.disconnect(grant) is True
@@ -100,7 +101,7 @@ def test_disconnect(signal: DurableSignal) -> None:
     assert not signal.has_listeners()
 
 
-def test_disconnect_by_uid(signal: DurableSignal) -> None:
+def test_disconnect_by_uid(signal: DurableSignal[Any, Any]) -> None:
     """With or without the receiver; without the uid it is another name."""
     signal.connect(grant, dispatch_uid="one")
     assert signal.disconnect(grant) is False
@@ -109,26 +110,26 @@ def test_disconnect_by_uid(signal: DurableSignal) -> None:
     assert signal.disconnect(grant, dispatch_uid="one") is True
 
 
-def test_disconnect_asks_for_the_sender(signal: DurableSignal) -> None:
-    """As in Django: what was connected for a sender is disconnected for it."""
+def test_disconnect_asks_for_the_sender(signal: DurableSignal[Any, Any]) -> None:
+    """As in Django: a receiver of one sender is disconnected with that sender."""
     signal.connect(grant, sender=Sender)
     assert signal.disconnect(grant) is False
     assert signal.disconnect(grant, sender=Sender) is True
 
 
-def test_disconnecting_nothing_is_no_error(signal: DurableSignal) -> None:
+def test_disconnecting_nothing_is_no_error(signal: DurableSignal[Any, Any]) -> None:
     """As in Django."""
     assert signal.disconnect() is False
     assert signal.disconnect(dispatch_uid="unheard of") is False
 
 
-def test_a_uid_is_the_name(signal: DurableSignal) -> None:
-    """The name that runs are kept by survives a move of the code."""
+def test_a_uid_is_the_name(signal: DurableSignal[Any, Any]) -> None:
+    """The stored name of its runs survives a move of the code."""
     signal.connect(grant, dispatch_uid="grant-goods")
     assert signal.connected() == {"grant-goods": grant}
 
 
-def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal) -> None:
+def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal[Any, Any]) -> None:
     """As in Django."""
     signal.connect(grant, dispatch_uid="one")
     signal.connect(grant_later, dispatch_uid="one")
@@ -136,8 +137,8 @@ def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal) -> None:
     assert signal.problems == {}
 
 
-def test_a_uid_that_is_no_text_is_no_name(signal: DurableSignal) -> None:
-    """A number or an object could not be told by another process."""
+def test_a_uid_that_is_no_text_is_no_name(signal: DurableSignal[Any, Any]) -> None:
+    """Another process could not recognise a number or an object."""
     signal.connect(grant, dispatch_uid=5)
     assert signal.connected() == {f"{HERE}.grant": grant}
 
@@ -151,33 +152,33 @@ def nested(result: str = "granted") -> Callable[..., str]:
     return inner
 
 
-def test_receivers_are_held_weakly(signal: DurableSignal) -> None:
-    """As in Django: a receiver that nobody holds is gone."""
-    held = nested()
-    signal.connect(held, dispatch_uid="held")
-    assert signal.connected() == {"held": held}
-    del held
+def test_receivers_are_referenced_weakly(signal: DurableSignal[Any, Any]) -> None:
+    """As in Django: a receiver without other references is gone."""
+    receiver = nested()
+    signal.connect(receiver, dispatch_uid="weak")
+    assert signal.connected() == {"weak": receiver}
+    del receiver
     gc.collect()
     assert signal.connected() == {}
-    assert signal.disconnect(dispatch_uid="held") is False
+    assert signal.disconnect(dispatch_uid="weak") is False
 
 
-def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal) -> None:
-    """The next receiver of a uid whose receiver is gone is connected."""
+def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal[Any, Any]) -> None:
+    """A new receiver can take the uid of a receiver that is gone."""
     signal.connect(nested(), dispatch_uid="one")
     gc.collect()
     signal.connect(grant, dispatch_uid="one")
     assert signal.connected() == {"one": grant}
 
 
-def test_weak_may_be_turned_off(signal: DurableSignal) -> None:
-    """As in Django: the signal keeps the receiver."""
-    signal.connect(nested("kept"), weak=False, dispatch_uid="one")
+def test_weak_may_be_turned_off(signal: DurableSignal[Any, Any]) -> None:
+    """As in Django: the signal itself references the receiver."""
+    signal.connect(nested("strong"), weak=False, dispatch_uid="one")
     gc.collect()
-    assert signal.connected()["one"]() == "kept"
+    assert signal.connected()["one"]() == "strong"
 
 
-def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal) -> None:
+def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal[Any, Any]) -> None:
     """Although the bound method itself is made anew at each look."""
     shop = Shop()
     signal.connect(shop.grant)
@@ -188,7 +189,7 @@ def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal) -> No
     assert signal.connected() == {}
 
 
-def test_receivers_are_chosen_by_sender(signal: DurableSignal) -> None:
+def test_receivers_are_chosen_by_sender(signal: DurableSignal[Any, Any]) -> None:
     """No sender means every sender."""
     signal.connect(grant, dispatch_uid="all")
     signal.connect(grant, sender=Sender, dispatch_uid="one")
@@ -198,8 +199,8 @@ def test_receivers_are_chosen_by_sender(signal: DurableSignal) -> None:
     assert set(signal.connected()) == {"all"}
 
 
-def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal) -> None:
-    """The system check asks this for the model that sends."""
+def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal[Any, Any]) -> None:
+    """The system check uses this for the sending model."""
     signal.connect(grant, sender=Other)
     assert signal.has_listeners(Other)
     assert not signal.has_listeners(Sender)
@@ -207,15 +208,15 @@ def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal) -> N
 
 
 @pytest.mark.parametrize("method", ["send", "send_robust", "asend", "asend_robust"])
-def test_nobody_else_sends(signal: DurableSignal, method: str) -> None:
-    """A signal sent by hand would grant goods that nobody paid for, and only once in memory."""
+def test_nobody_else_sends(signal: DurableSignal[Any, Any], method: str) -> None:
+    """A signal sent by hand would grant unpaid goods, and would not be stored."""
     signal.connect(grant)
     with pytest.raises(TypeError, match="checkout_paid is announced by checkout_integration itself"):
         getattr(signal, method)(sender=Sender, order=None)
 
 
-def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal) -> None:
-    """Whoever runs it asks the receiver itself."""
+def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal[Any, Any]) -> None:
+    """The runner inspects the receiver itself."""
     signal.connect(grant_later)
     signal.connect(grant)
     connected = signal.connected()
@@ -226,7 +227,7 @@ def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal) -> None:
 
 @wraps(grant)
 def wrapped(*args: Any, **kwargs: Any) -> str:
-    """Is a decorated receiver, which keeps the name of the function it wraps."""
+    """Be a decorated receiver with the name of the wrapped function."""
     return grant(*args, **kwargs)
 
 
@@ -247,7 +248,7 @@ def test_names(connected: Any, name: str) -> None:
 
 
 def without_kwargs(order: object) -> None:
-    """Lacks what Django asks of receivers."""
+    """Lack the keyword arguments that Django requires of receivers."""
 
 
 LATER: list[tuple[Any, str]] = [
@@ -260,9 +261,9 @@ LATER: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("nameless", "why"), LATER)
 def test_a_receiver_without_a_lasting_name_is_not_connected(
-    signal: DurableSignal, nameless: Any, why: str
+    signal: DurableSignal[Any, Any], nameless: Any, why: str
 ) -> None:
-    """It is kept for the system check to refuse, and could not be found by another process."""
+    """Another process could not find it; the system check refuses it."""
     signal.connect(nameless)
     assert signal.connected() == {}
     (problem,) = signal.problems.values()
@@ -270,7 +271,7 @@ def test_a_receiver_without_a_lasting_name_is_not_connected(
 
 
 @pytest.mark.parametrize("nameless", [each for each, _ in LATER])
-def test_a_uid_gives_a_lasting_name(signal: DurableSignal, nameless: Any) -> None:
+def test_a_uid_gives_a_lasting_name(signal: DurableSignal[Any, Any], nameless: Any) -> None:
     """The text is the shop's promise."""
     signal.connect(nameless, dispatch_uid="mine")
     assert signal.connected() == {"mine": nameless}
@@ -282,7 +283,7 @@ def test_a_uid_gives_a_lasting_name(signal: DurableSignal, nameless: Any) -> Non
     ("useless", "why"), [(without_kwargs, "it does not accept **kwargs"), ("text", "it cannot be called")]
 )
 def test_what_could_not_be_called_is_not_connected(
-    signal: DurableSignal, useless: Any, why: str, uid: str | None
+    signal: DurableSignal[Any, Any], useless: Any, why: str, uid: str | None
 ) -> None:
     """It would fail ten times, and be failed."""
     signal.connect(useless, dispatch_uid=uid)
@@ -290,22 +291,22 @@ def test_what_could_not_be_called_is_not_connected(
     assert list(signal.problems.values()) == [why]
 
 
-def test_a_name_that_no_delivery_can_be_kept_under_is_a_problem(signal: DurableSignal) -> None:
-    """Or it would stop the others' runs too."""
+def test_a_name_that_does_not_fit_the_column_is_a_problem(signal: DurableSignal[Any, Any]) -> None:
+    """It would stop the runs of other receivers too."""
     signal.connect(grant, dispatch_uid="x" * 256)
     assert signal.connected() == {}
     assert list(signal.problems.values()) == ["its name is longer than 255 characters"]
 
 
-def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal) -> None:
-    """Which of them a run means could not be told; the first stays connected."""
+def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal[Any, Any]) -> None:
+    """Their runs could not be distinguished; the first stays connected."""
     signal.connect(grant)
     signal.connect(wrapped)
     assert signal.connected() == {f"{HERE}.grant": grant}
     assert signal.problems == {f"{HERE}.grant": "another receiver has the same name"}
 
 
-def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal) -> None:
+def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal[Any, Any]) -> None:
     """Methods of two instances, for example."""
     first, second = Shop(), Shop()
     signal.connect(first.grant, dispatch_uid="first")
@@ -313,7 +314,7 @@ def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal) -> None
     assert signal.connected() == {"first": first.grant, "second": second.grant}
 
 
-def test_disconnecting_takes_the_problem_away(signal: DurableSignal) -> None:
+def test_disconnecting_takes_the_problem_away(signal: DurableSignal[Any, Any]) -> None:
     """A test that connected a lambda leaves nothing behind."""
     nameless = LATER[0][0]
     signal.connect(nameless)
@@ -327,11 +328,11 @@ def documented() -> Iterator[str]:
 
 
 def test_every_signal_is_found_by_its_name() -> None:
-    """The name is what the outbox keeps."""
+    """The outbox stores the name."""
     assert {name: SIGNALS[name].name for name in documented()} == {name: name for name in SIGNALS}
 
 
-def test_one_receiver_for_two_senders(signal: DurableSignal) -> None:
+def test_one_receiver_for_two_senders(signal: DurableSignal[Any, Any]) -> None:
     """Each sender counts, as in Django; disconnected for one, it stays connected for the other."""
     signal.connect(grant, sender=Other)
     signal.connect(grant, sender=Sender)

@@ -15,9 +15,10 @@ class BenchmarksSite(AppConfig):
 
     def ready(self) -> None:
         """Connect both."""
-        from checkout_integration.signals import checkout_paid
+        from checkout_integration.signals import checkout_paid, payment_review
 
-        checkout_paid.connect(do_nothing, dispatch_uid="do-nothing")
+        for signal in (checkout_paid, payment_review):  # the latter is sent by a backlog only
+            signal.connect(do_nothing, dispatch_uid="do-nothing")
         if apps.is_installed("djstripe"):
             from djstripe.event_handlers import djstripe_receiver
 

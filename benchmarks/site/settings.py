@@ -6,9 +6,9 @@ import os
 from importlib.util import find_spec
 
 from benchmarks import product
-from benchmarks.processes import DATABASE, RUNNER, STUB
+from benchmarks.processes import DATABASE, LIST, RUNNER, STUB
 from benchmarks.stub import API_KEY
-from tests.databases import databases_for
+from tests.support.databases import databases_for
 
 SECRET_KEY = "only-for-benchmarks"
 DEBUG = False
@@ -44,7 +44,9 @@ DATABASES["default"]["NAME"] = os.environ.get(DATABASE) or DATABASES["default"][
 # An unbound payment says what to set, each time; nothing here is unbound but by mistake, which the counts show.
 LOGGING = {"version": 1, "disable_existing_loggers": False, "root": {"level": "ERROR"}}
 
-CHECKOUT_INTEGRATION = product.settings(os.environ.get(RUNNER, "worker"))
+CHECKOUT_INTEGRATION = product.settings(
+    os.environ.get(RUNNER, "worker"), os.environ.get(LIST, "https://service.invalid")
+)
 
 STRIPE_TEST_SECRET_KEY = API_KEY
 STRIPE_LIVE_MODE = False

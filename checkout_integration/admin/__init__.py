@@ -1,27 +1,34 @@
-"""What support staff see: one module per screen, all read-only, in Django's own admin theme.
+"""The admin for support staff, in Django's own theme: read-only lists and pages, and buttons.
 
 Importing this package registers the screens with ``django.contrib.admin.site``; Django's autodiscovery does it.
+
+* ``site``: the read-only base: lists, pages, buttons, labels, and values as HTML.
+* ``screens``: one file a table.
+* ``order``: the list of orders and the page of one.
 """
 
-from checkout_integration.admin.checkouts import CheckoutScreen
-from checkout_integration.admin.customers import CustomerScreen
-from checkout_integration.admin.incidents import IncidentScreen
-from checkout_integration.admin.notifications import NotificationScreen
-from checkout_integration.admin.orders import OrderScreen
-from checkout_integration.admin.outbox import AnnouncementScreen, DeliveryScreen
-from checkout_integration.admin.refunds import RefundScreen
-from checkout_integration.admin.sync_runs import SyncRunScreen
-from checkout_integration.admin.validation import ValidationScreen
+from checkout_integration.admin.order import OrderAdmin
+from checkout_integration.admin.screens import (
+    CheckoutAdmin,
+    CustomerAdmin,
+    IncidentAdmin,
+    NotificationAdmin,
+    OutboxMessageAdmin,
+    ReceiverRunAdmin,
+    RefundAdmin,
+    SyncRunAdmin,
+    ValidationDecisionAdmin,
+)
 
 __all__ = [
-    "AnnouncementScreen",
-    "CheckoutScreen",
-    "CustomerScreen",
-    "DeliveryScreen",
-    "IncidentScreen",
-    "NotificationScreen",
-    "OrderScreen",
-    "RefundScreen",
-    "SyncRunScreen",
-    "ValidationScreen",
+    "CheckoutAdmin",
+    "CustomerAdmin",
+    "IncidentAdmin",
+    "NotificationAdmin",
+    "OrderAdmin",
+    "OutboxMessageAdmin",
+    "ReceiverRunAdmin",
+    "RefundAdmin",
+    "SyncRunAdmin",
+    "ValidationDecisionAdmin",
 ]

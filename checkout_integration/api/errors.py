@@ -19,15 +19,15 @@ from checkout_integration.protocol.creation import CreationError
 
 
 class ServiceFailed(APIException):
-    """502: the service made no order, or did not say so. What it said is on the sale's row, for staff."""
+    """502: the service created no order, or did not respond. Its error is stored with the checkout, for staff."""
 
     status_code = status.HTTP_502_BAD_GATEWAY
     default_code = "service_failed"
     default_detail = "The payment could not be started. Nothing was charged."
 
 
-def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The error object for whatever REST framework, the hook or the flow raised; None for a fault in code, which is a 500."""
+def error_response(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Return the error object for an exception of REST framework, the hook or the flow; None for a bug (a 500)."""
     error = _translated(error)
     response = exception_handler(error, context)
     if response is not None and isinstance(error, APIException):
@@ -57,7 +57,7 @@ def _error_object(error: APIException) -> dict[str, str]:
 
 
 def _sentences(detail: object, field: str = "") -> Iterator[str]:
-    """Each message with the path of its field in front."""
+    """Return each message with the path of its field in front."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from _sentences(inner, f"{field}.{name}" if field else str(name))

@@ -12,18 +12,18 @@ from rest_framework.views import APIView
 
 
 class StatusFilter(BaseFilterBackend):
-    """``?status=paid``, also several times for any of several; the view's ``statuses`` are the words that exist."""
+    """``?status=paid``, also several times for any of several; the view's ``statuses`` are the allowed values."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> QuerySet[Any]:
-        """The rows with one of the statuses asked for. Raises ``ValidationError`` for a word that is none."""
-        asked = request.query_params.getlist("status")
+        """Return the rows with one of the requested statuses. Raises ``ValidationError`` for an unknown status."""
+        chosen = request.query_params.getlist("status")
         known = _statuses(view)
-        if not set(asked) <= set(known):
+        if not set(chosen) <= set(known):
             raise ValidationError({"status": f"Use one of: {', '.join(known)}."})
-        return queryset.filter(status__in=asked) if asked else queryset
+        return queryset.filter(status__in=chosen) if chosen else queryset
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        """The parameter as OpenAPI describes it."""
+        """Return the parameter as OpenAPI describes it."""
         words = {"type": "array", "items": {"type": "string", "enum": list(_statuses(view))}}
         return [
             {
@@ -37,5 +37,5 @@ class StatusFilter(BaseFilterBackend):
 
 
 def _statuses(view: APIView) -> tuple[str, ...]:
-    statuses: tuple[str, ...] = view.statuses  # type: ignore[attr-defined]  # views.BuyerView
+    statuses: tuple[str, ...] = view.statuses  # type: ignore[attr-defined]  # views.AccountView
     return statuses

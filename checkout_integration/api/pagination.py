@@ -22,33 +22,33 @@ CURSORS = {
 
 
 class ListEnvelope(BasePagination):
-    """Pages of a buyer's rows, the latest recorded first.
+    """Pages of a customer's rows, the latest recorded first.
 
-    Cursors are identifiers (the view's ``lookup_field``) of the buyer's own rows; one whose status has left the filter since
+    Cursors are identifiers (the view's ``lookup_field``) of the customer's own rows; one that the filter no longer matches
     still marks its place. ``total_count``, which the specification lists as boolean and describes as a count (LST-05), is a
-    number. Only the buyer's own rows are counted, by index, and no further than MOST_COUNTED: that number means "or more".
+    number. Only the customer's own rows are counted, by index, and no further than MOST_COUNTED: that number means "or more".
     """
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
-        """The rows of the page. Raises ``ValidationError`` for a bad limit, an unknown cursor, or two cursors."""
+        """Return the rows of the page. Raises ``ValidationError`` for a bad limit, an unknown cursor, or two cursors."""
         limit = _limit(request.query_params.get("limit"))
         after, before = (_cursor(request, name, view) for name in CURSORS)
         if after and before:
             raise ValidationError({"ending_before": "Give one of starting_after and ending_before."})
         self.total_count = queryset.order_by().values("pk")[:MOST_COUNTED].count()
         if before:
-            found = list(queryset.filter(pk__gt=before).order_by("pk")[: limit + 1])
-            self.has_before = len(found) > limit
+            page = list(queryset.filter(pk__gt=before).order_by("pk")[: limit + 1])
+            self.has_before = len(page) > limit
             self.has_more = queryset.filter(pk__lte=before).exists()
-            return found[:limit][::-1]
+            return page[:limit][::-1]
         rows = queryset.filter(pk__lt=after) if after else queryset
-        found = list(rows.order_by("-pk")[: limit + 1])
+        page = list(rows.order_by("-pk")[: limit + 1])
         self.has_before = after is not None and queryset.filter(pk__gte=after).exists()
-        self.has_more = len(found) > limit
-        return found[:limit]
+        self.has_more = len(page) > limit
+        return page[:limit]
 
     def get_paginated_response(self, data: Any) -> Response:
-        """The envelope (LST-01 to LST-05)."""
+        """Return the envelope (LST-01 to LST-05)."""
         return Response(
             {
                 "object": OBJECT_LIST,
@@ -60,7 +60,7 @@ class ListEnvelope(BasePagination):
         )
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The envelope as OpenAPI describes it."""
+        """Return the envelope as OpenAPI describes it."""
         properties = {
             "object": {"type": "string", "enum": [OBJECT_LIST]},
             "data": schema,
@@ -71,7 +71,7 @@ class ListEnvelope(BasePagination):
         return {"type": "object", "required": list(properties), "properties": properties}
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """The parameters as OpenAPI describes them."""
+        """Return the parameters as OpenAPI describes them."""
         limit = {
             "type": "integer",
             "minimum": CURSOR_LIMIT_MIN,
@@ -87,18 +87,18 @@ class ListEnvelope(BasePagination):
         ]
 
 
-def _limit(asked: str | None) -> int:
-    """EP4-01, LIM-01."""
-    if asked is None:
+def _limit(text: str | None) -> int:
+    """Return the size of the page (EP4-01, LIM-01)."""
+    if text is None:
         return DEFAULT_LIMIT
-    plain = asked.isascii() and asked.isdigit() and len(asked) <= len(str(CURSOR_LIMIT_MAX))
-    if not plain or not CURSOR_LIMIT_MIN <= int(asked) <= CURSOR_LIMIT_MAX:
+    plain = text.isascii() and text.isdigit() and len(text) <= len(str(CURSOR_LIMIT_MAX))
+    if not plain or not CURSOR_LIMIT_MIN <= int(text) <= CURSOR_LIMIT_MAX:
         raise ValidationError({"limit": f"Use a whole number from {CURSOR_LIMIT_MIN} to {CURSOR_LIMIT_MAX}."})
-    return int(asked)
+    return int(text)
 
 
 def _cursor(request: Request, name: str, view: GenericAPIView[Any]) -> int | None:
-    """Primary key of the row that a cursor names; a row of somebody else is as unknown as any (EP4-02, EP4-03)."""
+    """Return the primary key of the cursor's row; a row of another account is unknown (EP4-02, EP4-03)."""
     identifier = request.query_params.get(name)
     if identifier is None:
         return None
@@ -110,7 +110,7 @@ def _cursor(request: Request, name: str, view: GenericAPIView[Any]) -> int | Non
 
 
 def find_row(rows: QuerySet[Any], field: str, identifier: str) -> Any:
-    """The row with an identifier, or None; of two projects' orders with one identifier the latest recorded."""
+    """Return the row with an identifier, or None; of two projects' orders with one identifier the latest recorded."""
     if "\0" in identifier:  # PostgreSQL takes no such text, not even to look for it
         return None
     return rows.filter(**{field: identifier}).order_by("-pk").first()

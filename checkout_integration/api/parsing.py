@@ -15,7 +15,7 @@ LARGEST_BODY = 64 * 1024
 
 
 class BodyTooLarge(APIException):
-    """413: nobody asks for a sale with so many words."""
+    """413: no checkout needs a body of this size."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
@@ -23,7 +23,7 @@ class BodyTooLarge(APIException):
 
 
 class StrictJSONParser(BaseParser):
-    """Exact and bounded: whatever the bytes are, the answer is a value or 400."""
+    """Exact and bounded: any bytes give a value or 400."""
 
     media_type = "application/json"
 
@@ -33,14 +33,14 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The JSON object of the body; its numbers are int and Decimal. Raises ``ParseError`` and `BodyTooLarge`."""
+        """Return the JSON object of the body; its numbers are int and Decimal. Raises ``ParseError`` and `BodyTooLarge`."""
         body = stream.read(LARGEST_BODY + 1)
         if len(body) > LARGEST_BODY:
             raise BodyTooLarge
         try:
             value = loads(body)
         except StrictJsonError as error:
-            raise ParseError(f"The body was not read: {error.reason}.") from None
+            raise ParseError(f"The body could not be read: {error.reason}.") from None
         if not isinstance(value, dict):
             raise ParseError("The body is not a JSON object.")
         return value

@@ -1,7 +1,7 @@
-"""What a buyer may see of a checkout and an order.
+"""The fields of checkouts and orders that a customer may see.
 
-Left out are facts, verdicts, the shop's metadata, fees and revenue, and everything personal: whoever paid may be another
-person than the account that the sale belongs to.
+Left out are facts, verdicts, the shop's metadata, fees and revenue, and all personal data: the paying customer may be
+another person than the account of the checkout.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from checkout_integration.models import Checkout, Order, OrderItem
 
 
 class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
-    """A sale of the shop. ``payment_form_url`` is null once there is nothing left to pay.
+    """A checkout of the shop. ``payment_form_url`` is null once there is nothing left to pay.
 
-    ``status`` is ``processing`` while a notification of it is stored that is not applied yet.
+    ``status`` is ``processing`` while a stored notification about the checkout is not applied yet.
     """
 
     status = serializers.CharField(source="shown_status", read_only=True)
@@ -56,8 +56,9 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
 
 
 class ItemSerializer(serializers.ModelSerializer[OrderItem]):
-    """An item of an order. ``code`` is told while the order pays for something."""
+    """An item of an order. ``code`` is null unless the order is paid and stands."""
 
+    description = serializers.CharField(read_only=True, allow_null=True)
     images = AddressesField()
     code = ActivationCodeField()
 
@@ -86,7 +87,7 @@ class RefundSerializer(serializers.Serializer[Any]):
 
 
 class OrderSerializer(serializers.ModelSerializer[Order]):
-    """An order of the service that belongs to a sale. ``paid`` says whether it counts as its payment."""
+    """An order of the service that belongs to a checkout. ``paid`` says whether it counts as its payment."""
 
     checkout = serializers.SlugRelatedField[Checkout](slug_field="reference", read_only=True)
     paid = serializers.BooleanField(source="is_paid", read_only=True)

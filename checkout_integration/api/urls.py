@@ -1,4 +1,4 @@
-"""Addresses of the buyer's REST interface, for ``path("api/checkout/", include("checkout_integration.api.urls"))``.
+"""Addresses of the customer's REST interface, for ``path("api/checkout/", include("checkout_integration.api.urls"))``.
 
 A shop with several projects names the one that sells here: ``path(…, include(…), {"project": "eu"})``; default is "default".
 """

@@ -1,4 +1,4 @@
-"""The buyer's own checkouts and orders. What belongs to somebody else is as unknown as what does not exist."""
+"""The customer's own checkouts and orders. A row of another account gives 404, as one that does not exist."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from checkout_integration import flows
-from checkout_integration.api.errors import answer_error
+from checkout_integration.api.errors import error_response
 from checkout_integration.api.filtering import StatusFilter
 from checkout_integration.api.pagination import ListEnvelope, find_row
 from checkout_integration.api.parsing import StrictJSONParser
 from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.returning import brought_up_to_date
+from checkout_integration.flows.checkout import brought_up_to_date
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.views.handing_over import HandingOver
+from checkout_integration.views.dispatching import DispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
 Row = TypeVar("Row", bound=Model)
 
 
 @method_decorator(never_cache, name="dispatch")
-class BuyerView(generics.GenericAPIView[Row]):
-    """What all views share. Authentication and throttling are left to the shop's settings of REST framework."""
+class AccountView(generics.GenericAPIView[Row]):
+    """A view for the signed-in account. REST framework's settings decide on authentication and throttling."""
 
     permission_classes = [IsAuthenticated]
     parser_classes = [StrictJSONParser]
@@ -47,23 +47,23 @@ class BuyerView(generics.GenericAPIView[Row]):
     """The column that says whose a row is."""
 
     def get_queryset(self) -> QuerySet[Row]:
-        """The buyer's rows only. An account without a key owns none: to ask for null would find the sales of nobody."""
+        """Return the customer's rows only; none for an account without a key, as null would match checkouts without one."""
         rows, key = super().get_queryset(), self.request.user.pk
         return rows.none() if key is None else rows.filter(**{self.account: key})
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Errors are answered in the service's own shape."""
-        return answer_error
+        """Return the handler that writes errors in the service's own shape."""
+        return error_response
 
     def get_object(self) -> Row:
-        """The buyer's row that the address names. Raises ``Http404``."""
+        """Return the customer's row that the address names. Raises ``Http404``."""
         row: Row | None = find_row(self.get_queryset(), self.lookup_field, self.kwargs[self.lookup_field])
         if row is None:
             raise Http404
         return row
 
 
-class CheckoutView(BuyerView[Checkout]):
+class CheckoutView(AccountView[Checkout]):
     """Checkouts of the signed-in account."""
 
     queryset = Checkout.objects.all()
@@ -73,11 +73,12 @@ class CheckoutView(BuyerView[Checkout]):
     statuses = tuple(Checkout.Status.values)
 
     def get_queryset(self) -> QuerySet[Checkout]:
-        """With the order that paid for each, but not its document."""
+        """Return the checkouts with the order that paid for each, but not its document."""
         return super().get_queryset().select_related("paid_order").defer("paid_order__document")
 
 
-class OrderView(BuyerView[Order]):
+@method_decorator(outside_transactions, name="dispatch")
+class OrderView(AccountView[Order]):
     """Orders bound to checkouts of the signed-in account."""
 
     queryset = Order.objects.all()
@@ -86,59 +87,70 @@ class OrderView(BuyerView[Order]):
     account = "checkout__user"
     statuses = tuple(status.value for status in OrderStatus)
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, then apply stored notifications for the customer's unpaid checkouts."""
+        super().initial(request, *args, **kwargs)
+        if request.user.pk is not None:
+            flows.inbox.apply_for_account(request.user.pk)
+
     def get_queryset(self) -> QuerySet[Order]:
-        """With what is shown of each; `personal_data` would else be asked for when the document is put together."""
+        """Return the orders with all rows that are shown; `personal_data` would otherwise be queried row by row."""
         shown = super().get_queryset().select_related("checkout", "personal_data").prefetch_related("items")
         return shown.annotate(is_paid=Exists(Order.objects.paid().filter(pk=OuterRef("pk"))))
 
 
-@method_decorator(outside_transactions, name="dispatch")  # a sale is committed before the service is called
+@method_decorator(
+    outside_transactions, name="dispatch"
+)  # a checkout is committed before the service is called
 class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
-    """GET: the buyer's checkouts. POST: a new one, whose price the shop's hook decides."""
+    """GET: the customer's checkouts. POST: a new one, with the price from the shop's hook."""
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        """A page, after what is stored for its checkouts was applied."""
+        """Apply stored notifications for the page's checkouts and return the page."""
         page = super().paginate_queryset(queryset)
-        if not page or not flows.apply_for(page):
+        if not page or not flows.inbox.apply_for(page):
             return page
-        processing = {each.pk for each in page if each.processing}
+        processing = {checkout.pk for checkout in page if checkout.processing}
         page = super().paginate_queryset(queryset)
-        for each in page or ():
-            each.processing = each.pk in processing
+        for checkout in page or ():
+            checkout.processing = checkout.pk in processing
         return page
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Sells what ``Hooks.build_checkout`` makes of the body; send the customer to ``payment_form_url``.
+        """Create the checkout that ``Hooks.build_checkout`` describes; the customer goes to ``payment_form_url``.
 
-        The sale is always that of the signed-in account, whatever the hook says.
+        The checkout always belongs to the signed-in account, whatever the hook returns.
         """
         project = self.kwargs.get("project", "default")
         django_request = request._request  # noqa: SLF001  # the hook is promised Django's request; there is no other way to it
         assert isinstance(request.data, dict)  # StrictJSONParser reads nothing else
         hooks = load_hooks(app_settings().project(project).hooks)
-        wanted = hooks.build_checkout(django_request, request.data)
-        checkout = flows.create_checkout(
-            **{"project": project, "request": django_request, **wanted, "user": request.user}
-        )
+        arguments: dict[str, Any] = {
+            "project": project,
+            "request": django_request,
+            **hooks.build_checkout(django_request, request.data),
+            "user": request.user,
+        }
+        checkout = flows.create_checkout(**arguments)
         return Created(self.get_serializer(checkout).data, status=201)
 
 
 @method_decorator(outside_transactions, name="dispatch")
 class CheckoutDetail(CheckoutView, generics.RetrieveAPIView[Checkout]):
-    """GET: one of the buyer's checkouts, by its reference."""
+    """GET: one of the customer's checkouts, by its reference."""
 
     def get_object(self) -> Checkout:
-        """The checkout, after what is stored for it was applied. Raises ``Http404``."""
+        """Apply stored notifications for the checkout and return it. Raises ``Http404``."""
         return brought_up_to_date(super().get_object())
 
 
 class OrderList(OrderView, generics.ListAPIView[Order]):
-    """GET: the buyer's orders."""
+    """GET: the customer's orders."""
 
 
 class OrderDetail(OrderView, generics.RetrieveAPIView[Order]):
-    """GET: one of the buyer's orders, by the service's id."""
+    """GET: one of the customer's orders, by the service's id."""
 
 
-class Created(HandingOver, Response):
-    """A sale was made: a notification that came before the service's answer may have left something to hand over."""
+class Created(DispatchingResponse, Response):
+    """A checkout was created; a notification that arrived before the service's response may have left something due."""

@@ -1,4 +1,4 @@
-"""Speaks the protocol to the service over HTTPS: no Django, no database, no rules about sales."""
+"""Speaks the protocol to the service over HTTPS: no Django, no database, no rules about checkouts."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from checkout_integration.protocol.address import is_secure, split
 
 
 def require_secure(address: str, name: str, *, allow_http_loopback: bool) -> str:
-    """The address without a slash at its end. Raises InsecureAddress, naming ``name``, for all others (AUT-01).
+    """Return the address without a slash at its end. Raises InsecureAddress, naming ``name``, for all others (AUT-01).
 
     Refused are also queries and fragments: a path is appended to the address.
     """

@@ -1,6 +1,6 @@
 """The client: one method per operation of the specification (SVC-01, SVC-02, SVC-04).
 
-Nothing else is shown, so nothing else is called: no refund (STA-10), no product (RFD-07), no single order (EP4-05).
+The specification shows no others: no refund (STA-10), no product (RFD-07), no single order (EP4-05).
 """
 
 from __future__ import annotations
@@ -18,18 +18,12 @@ import requests
 from requests.auth import HTTPBasicAuth
 
 from checkout_integration.client.config import ClientConfig
-from checkout_integration.client.errors import AnswerUnreadable, answered
+from checkout_integration.client.errors import ResponseUnreadable, TooManyRequests, error_of
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
+from checkout_integration.client.retry import Pace
 from checkout_integration.client.rotation import Keys, refuses_key
-from checkout_integration.client.transport import Answer, SignatureAuth, Transport
+from checkout_integration.client.transport import RawResponse, SignatureAuth, Transport
 from checkout_integration.protocol.address import is_secure
-from checkout_integration.protocol.answers import (
-    MalformedAnswer,
-    OrderAnswer,
-    TokenAnswer,
-    parse_order_answer,
-    parse_token_answer,
-)
 from checkout_integration.protocol.creation import (
     OrderRequest,
     TokenRequest,
@@ -48,6 +42,13 @@ from checkout_integration.protocol.listing import (
     query_pairs,
 )
 from checkout_integration.protocol.order import Order
+from checkout_integration.protocol.responses import (
+    MalformedResponse,
+    OrderResponse,
+    TokenResponse,
+    parse_order_response,
+    parse_token_response,
+)
 from checkout_integration.protocol.strict_json import MAX_VALUES, JsonValue, StrictJsonError, dumps, loads
 from checkout_integration.protocol.values import Document, Secret
 from checkout_integration.protocol.vocabulary import (
@@ -58,7 +59,7 @@ from checkout_integration.protocol.vocabulary import (
 
 ANSWER_BYTES_MAX: Final = 256 * 1024
 PAGE_BYTES_MAX: Final = 7 * 1024 * 1024
-"""A thousand rows, the largest page, of 7 kB each; while they are put together they are held twice."""
+"""A thousand rows, the largest page, of 7 kB each; while they are joined they are in memory twice."""
 ROW_VALUES_MAX: Final = 1_000
 """Of a page's rows on average; an order has about 150 values, and each item of it a dozen more."""
 _MASK: Final = "***"
@@ -69,12 +70,20 @@ T = TypeVar("T")
 class Client:
     """Calls the service for one project. Safe to use from several threads; close it, or use it in ``with``.
 
-    Every method raises `CheckoutError` in one of its forms when the call did not succeed.
+    Every method raises a `CheckoutError` when the call does not succeed.
+
+    Args:
+        config: the project and its service.
+        session: a session whose proxies, certificates, headers and mounted adapters are used (`transport.Transport`).
+        pace: decides when a call may be sent, and is informed of each 429 (`retry.Pace`).
+
     """
 
-    def __init__(self, config: ClientConfig) -> None:
-        self._config = config
-        self._transport = Transport()
+    def __init__(
+        self, config: ClientConfig, session: requests.Session | None = None, *, pace: Pace | None = None
+    ) -> None:
+        self._config, self._pace = config, pace
+        self._transport = Transport(session, pace.slow_down if pace else lambda seconds: None)
         self._keys = Keys(config.keys)
 
     def __enter__(self) -> Self:
@@ -86,30 +95,30 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections that are kept open."""
+        """Close the open connections."""
         self._transport.close()
 
-    def create_token(self, request: TokenRequest) -> TokenAnswer:
+    def create_token(self, request: TokenRequest) -> TokenResponse:
         """Create a payment token (EP1-01). Repeated on network failures, 429 and 5xx, within the deadline.
 
         Raises CreationError before anything is sent when the request breaks a rule.
         """
-        return self._create(TOKENS, build_token_document(request), parse_token_answer)
+        return self._create(TOKENS, build_token_document(request), parse_token_response)
 
-    def create_order(self, request: OrderRequest) -> OrderAnswer:
+    def create_order(self, request: OrderRequest) -> OrderResponse:
         """Create a payment order (EP2-01). Sent exactly once: each request makes another order.
 
         Raises CreationError before anything is sent when the request breaks a rule. When the exception's
         ``outcome_unknown`` is true, the order may exist; find it by a reference in its metadata.
         """
-        return self._create(ORDER, build_order_document(request), parse_order_answer)
+        return self._create(ORDER, build_order_document(request), parse_order_response)
 
-    def create_order_from_token(self, token: str) -> OrderAnswer:
-        """Create a payment order from what a token holds: the body is the token alone (EP6-05, EP2-12, EP1-24)."""
+    def create_order_from_token(self, token: str) -> OrderResponse:
+        """Create a payment order from the content of a token: the body is the token alone (EP6-05, EP2-12, EP1-24)."""
         return self.create_order(OrderRequest(token=token))
 
     def list_transactions(self, query: TransactionFilter) -> TransactionPage:
-        """One page of the transaction list (EP3-01)."""
+        """Return one page of the transaction list (EP3-01)."""
         pairs = query_pairs(
             query,
             end_parameter=self._config.list_end_parameter,
@@ -120,23 +129,32 @@ class Client:
         return self._read(
             TRANSACTIONS,
             answer,
-            lambda document: parse_transaction_page(document, date=date),
+            lambda body, most_values: parse_transaction_page(body, date=date, most_values=most_values),
             rows=query.limit or TRANSACTIONS_LIMIT_DEFAULT,
         )
 
     def iter_transaction_pages(self, query: TransactionFilter) -> Iterator[TransactionPage]:
-        """All pages from the filter's offset on, by overlapping reads: no row is lost, rows may repeat.
+        """Yield all pages from the filter's offset on, by overlapping reads: no row is lost, rows may repeat.
 
         Raises ValueError for a limit of 1, with which pages cannot overlap.
         """
         if query.limit is not None and query.limit < PAGE_SIZE_MIN:
             raise ValueError(f"the limit must be at least {PAGE_SIZE_MIN}, so that pages can overlap")
         return chained_pages(
-            lambda offset: self.list_transactions(replace(query, offset=offset)), start=query.offset or 0
+            lambda offset: self._page(replace(query, offset=offset)), start=query.offset or 0
         )
 
+    def _page(self, query: TransactionFilter) -> TransactionPage:
+        """Return a page; where a pace is shared, after the pause that the service demands, once more."""
+        try:
+            return self.list_transactions(query)
+        except TooManyRequests:
+            if self._pace is None:
+                raise
+            return self.list_transactions(query)
+
     def iter_transactions(self, query: TransactionFilter) -> Iterator[Order]:
-        """All rows, each identifier once. Remembers every identifier; for very long lists take the pages."""
+        """Yield all rows, each identifier once. It stores every identifier: for very long lists use the pages."""
         seen: set[str] = set()
         for page in self.iter_transaction_pages(query):
             for order in page.items:
@@ -167,10 +185,12 @@ class Client:
         """
         pairs = cursor_pairs(limit=limit, starting_after=starting_after, ending_before=ending_before)
         endpoint = replace(TRANSACTIONS, path=path)
-        return self._read(endpoint, self._get(endpoint, pairs), parse_cursor_page, rows=CURSOR_LIMIT_MAX)
+        return self._read(
+            endpoint, self._get(endpoint, pairs), _document(parse_cursor_page), rows=CURSOR_LIMIT_MAX
+        )
 
     def iter_list(self, path: str, *, limit: int = CURSOR_LIMIT_MAX) -> Iterator[Document]:
-        """All elements of a generic list below the list address, page after page (EP4-01 to EP4-04)."""
+        """Yield all elements of a generic list below the list address, page after page (EP4-01 to EP4-04)."""
         after: str | None = None
         while True:
             page = self.list_page(path, limit=limit, starting_after=after)
@@ -186,9 +206,9 @@ class Client:
             prepared.headers["Content-Type"] = "application/json"  # SVC-08
             return prepared
 
-        return self._read(endpoint, self._exchange(endpoint, request, ANSWER_BYTES_MAX), parse)
+        return self._read(endpoint, self._exchange(endpoint, request, ANSWER_BYTES_MAX), _document(parse))
 
-    def _get(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> Answer:
+    def _get(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> RawResponse:
         def request(key: Secret) -> requests.Request:
             prepared = self._request(endpoint, key)
             prepared.params = list(pairs)
@@ -198,10 +218,12 @@ class Client:
 
     def _exchange(
         self, endpoint: Endpoint, request: Callable[[Secret], requests.Request], limit: int
-    ) -> Answer:
+    ) -> RawResponse:
         """Send the request; where the service refuses the key, once with each other key, within one deadline."""
+        if self._pace is not None:
+            self._pace.wait()
         end = monotonic() + self._config.timeout
-        refusal: Answer | None = None
+        refusal: RawResponse | None = None
         for number, key in self._keys.in_turn():
             if refusal is not None and monotonic() >= end:
                 break
@@ -232,16 +254,16 @@ class Client:
         return requests.Request(endpoint.method, address, headers=headers, auth=auth)
 
     def _read(
-        self, endpoint: Endpoint, answer: Answer, parse: Callable[[JsonValue], T], *, rows: int = 0
+        self, endpoint: Endpoint, answer: RawResponse, parse: Callable[[bytes, int], T], *, rows: int = 0
     ) -> T:
         if answer.status // 100 != 2:  # SVC-06; each of 200, 201 and 202 is success (HTT-02 to HTT-04)
-            raise answered(endpoint, answer.status, self._masked(parse_error(answer.body)))
+            raise error_of(endpoint, answer.status, self._masked(parse_error(answer.body)))
         try:
             most_values = max(MAX_VALUES, rows * ROW_VALUES_MAX)
-            result = parse(loads(answer.body, most_values=most_values, leave_out_numbers=True))
+            result = parse(answer.body, most_values)
             self._require_secure_form(result)
-        except (StrictJsonError, MalformedAnswer) as error:
-            raise AnswerUnreadable(
+        except (StrictJsonError, MalformedResponse) as error:
+            raise ResponseUnreadable(
                 f"the answer of {endpoint.method} {endpoint.path} was not understood: {error}",
                 retry_is_safe=endpoint.repeatable,
                 outcome_unknown=not endpoint.repeatable,
@@ -252,10 +274,10 @@ class Client:
         # SVC-05: customers are sent to this address.
         address = getattr(result, "payment_form_url", None)
         if address and not is_secure(address, loopback=self._config.allow_http_loopback):
-            raise MalformedAnswer("the payment_form_url of the answer is not HTTPS")
+            raise MalformedResponse("the payment_form_url of the answer is not HTTPS")
 
     def _masked(self, error: ErrorObject) -> ErrorObject:
-        """A service that repeats our credentials must not bring them into a log through our exception."""
+        """Mask our credentials where the service repeats them: they must not reach a log through our exception."""
         keys = [key.reveal() for key in self._config.keys]
         basic = [f"{self._config.project_id}:{key}".encode() for key in keys]
         secrets = [*keys, *(base64.b64encode(pair).decode() for pair in basic)]
@@ -276,10 +298,15 @@ def _moment_of_header(value: str | None) -> datetime | None:
         return None
 
 
+def _document(parse: Callable[[JsonValue], T]) -> Callable[[bytes, int], T]:
+    """Return a function that reads a response body: it loads the JSON and calls ``parse``."""
+    return lambda body, most_values: parse(loads(body, most_values=most_values, leave_out_numbers=True))
+
+
 def _next_cursor(path: str, page: CursorPage, previous: str | None) -> str:
     last = page.data[-1].get("id") if page.data else None
     if not isinstance(last, str) or last == previous:
-        raise AnswerUnreadable(
+        raise ResponseUnreadable(
             f"{path}: has_more is true but the page has no cursor",
             retry_is_safe=True,
         )

@@ -1,4 +1,4 @@
-"""What a client needs to know about one project and its service."""
+"""The configuration of a client: one project and its service."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ClientConfig:
     and ValueError for a secret that cannot travel in a header or a deadline that is not positive.
 
     Attributes:
-        secret_key: the key that calls are made with.
-        other_keys: tried in turn, once each, where the service refuses that key: a rotation may be under way.
-        timeout: seconds that one call may take in all, its retries and pauses included.
+        secret_key: the key of the calls.
+        other_keys: tried in turn, once each, where the service refuses that key, as during a rotation.
+        timeout: seconds of one call in all, including its retries and pauses.
         list_end_parameter: name of the end of the period, which the specification does not show (EP3-08).
         list_array_style: "brackets" for ``status[]=``, "plain" for ``status=``.
 

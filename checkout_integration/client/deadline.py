@@ -1,4 +1,4 @@
-"""One total deadline for a call: its connections, attempts, pauses and answers together.
+"""One total deadline for a call: its connections, attempts, pauses and responses together.
 
 Socket time-outs alone do not bound a call: each of them starts anew with every byte that drips in, and
 urllib3 starts its own anew with every attempt.
@@ -32,11 +32,11 @@ class Deadline:
         self._watched: socket.socket | None = None
 
     def remaining(self) -> float:
-        """Seconds that are left, never below zero."""
+        """Return seconds that are left, never below zero."""
         return max(0.0, self._end - time.monotonic())
 
     def is_over(self) -> bool:
-        """Whether the time is over."""
+        """Return whether the time is over."""
         return self.remaining() <= 0.0
 
     def watch(self, connection: socket.socket) -> None:
@@ -75,7 +75,7 @@ class DeadlineTimeout(Timeout):
         self._deadline = deadline
 
     def clone(self) -> DeadlineTimeout:
-        """A fresh state for the next attempt, with the same deadline."""
+        """Return a fresh state for the next attempt, with the same deadline."""
         return DeadlineTimeout(self._deadline)
 
     @property
@@ -85,19 +85,19 @@ class DeadlineTimeout(Timeout):
 
     @property
     def read_timeout(self) -> float:
-        """Seconds left for an answer."""
+        """Seconds left for a response."""
         return max(self._deadline.remaining(), _SHORTEST_WAIT)
 
 
 def watching_pool() -> PoolManager:
-    """Connections that tell the deadline of their thread when they begin to wait for an answer."""
+    """Return a pool class whose connections report to their thread's deadline when they begin to wait for a response."""
     pool = PoolManager()
     pool.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
     return pool
 
 
 def is_calling() -> bool:
-    """Whether this thread is inside a call with a deadline."""
+    """Return whether this thread is inside a call with a deadline."""
     return getattr(_current, "deadline", None) is not None
 
 

@@ -1,7 +1,7 @@
-"""Everything that can go wrong when the service is called, as one family of exceptions.
+"""All failures of calls of the service, as one family of exceptions.
 
-Messages say what happened and what to do. They never hold a secret, a query string or a body, and they are
-raised without the HTTP library's own errors behind them, since those know the whole request.
+Messages say what happened and what to do. They never contain a secret, a query string or a body. The exceptions
+are raised without the HTTP library's own errors as a cause, since those contain the whole request.
 """
 
 from __future__ import annotations
@@ -9,13 +9,40 @@ from __future__ import annotations
 from checkout_integration.protocol.endpoints import Endpoint
 from checkout_integration.protocol.errors import CREDENTIAL_CODES, PROJECT_CODES, ErrorObject
 
+__all__ = [
+    "BadCredentials",
+    "BadGateway",
+    "BadRequest",
+    "CheckoutError",
+    "Conflict",
+    "DeadlineExceeded",
+    "ErrorResponse",
+    "Forbidden",
+    "FormatNotSupported",
+    "GatewayTimeout",
+    "InsecureAddress",
+    "InternalError",
+    "ListFailed",
+    "ListingUnstable",
+    "LiveModeInactive",
+    "NotFound",
+    "RedirectRefused",
+    "ResponseUnreadable",
+    "ServiceFailed",
+    "ServiceUnavailable",
+    "ServiceUnreachable",
+    "TooManyRequests",
+    "UnknownProject",
+    "Unprocessable",
+]
+
 
 class CheckoutError(Exception):
     """A call of the service did not succeed.
 
     Attributes:
         retry_is_safe: whether sending the same request again can help and cannot do anything twice.
-        outcome_unknown: whether an order may have been created although no answer says so. Such a request
+        outcome_unknown: whether an order may have been created without a response that says so. Such a request
             must not be repeated: there is no idempotency key.
 
     """
@@ -31,25 +58,25 @@ class InsecureAddress(CheckoutError):
 
 
 class ServiceUnreachable(CheckoutError):
-    """No connection, or it broke before the answer was complete."""
+    """No connection, or it broke before the response was complete."""
 
 
 class DeadlineExceeded(CheckoutError):
-    """The total deadline passed before the answer was complete."""
+    """The total deadline passed before the response was complete."""
 
 
-class AnswerUnreadable(CheckoutError):
-    """An answer came that is not what the specification says: too large, cut short, not JSON, incomplete."""
+class ResponseUnreadable(CheckoutError):
+    """The response is not one of the specification's: too large, cut short, not JSON, incomplete."""
 
 
 class ListingUnstable(CheckoutError):
-    """A list never came to its end: the service answers the same rows at every position."""
+    """A list that cannot be read: it has the same rows at every position, or pages of one row whatever the limit."""
 
 
-class ServiceAnswered(CheckoutError):
-    """The service answered with a status other than success, ``status``, and the error object ``error``.
+class ErrorResponse(CheckoutError):
+    """The service responded with a status other than success, ``status``, and the error object ``error``.
 
-    The service's ``message`` and ``details`` stand in ``error`` only: they may repeat what the customer has entered.
+    The service's ``message`` and ``details`` are in ``error`` only: they may repeat what the customer has entered.
     """
 
     advice = "see the status and the error of the service"
@@ -72,19 +99,19 @@ class ServiceAnswered(CheckoutError):
         self.error = error
 
 
-class RedirectRefused(ServiceAnswered):
+class RedirectRefused(ErrorResponse):
     """3xx: following it could hand the secret to another host."""
 
     advice = "redirects are not followed; correct the configured address"
 
 
-class BadRequest(ServiceAnswered):
+class BadRequest(ErrorResponse):
     """400: invalid request data (HTT-05)."""
 
     advice = "correct the request"
 
 
-class BadCredentials(ServiceAnswered):
+class BadCredentials(ErrorResponse):
     """401: no valid credentials (HTT-06, AUT-05), or 400 with one of the codes that mean the same."""
 
     advice = "check the project identifier and its secret key"
@@ -96,49 +123,49 @@ class UnknownProject(BadCredentials):
     advice = "correct the project identifier"
 
 
-class LiveModeInactive(ServiceAnswered):
+class LiveModeInactive(ErrorResponse):
     """402: live mode, but the account is not yet activated for it (HTT-07)."""
 
     advice = "have the account activated for live payments, or use the test mode"
 
 
-class Forbidden(ServiceAnswered):
+class Forbidden(ErrorResponse):
     """403: not authorized to access the item (HTT-08)."""
 
     advice = "use the project that owns the item"
 
 
-class NotFound(ServiceAnswered):
+class NotFound(ErrorResponse):
     """404: the item does not exist (HTT-09)."""
 
     advice = "check the identifiers and the configured address"
 
 
-class FormatNotSupported(ServiceAnswered):
+class FormatNotSupported(ErrorResponse):
     """406: the request format is not supported (HTT-10)."""
 
     advice = "the service wants JSON; check what stands between it and this client"
 
 
-class Conflict(ServiceAnswered):
+class Conflict(ErrorResponse):
     """409: the data conflicts with existing data (HTT-11)."""
 
     advice = "look up what exists before trying again"
 
 
-class Unprocessable(ServiceAnswered):
+class Unprocessable(ErrorResponse):
     """422: often a required parameter is missing (HTT-12)."""
 
     advice = "add what is missing"
 
 
-class TooManyRequests(ServiceAnswered):
+class TooManyRequests(ErrorResponse):
     """429: too many requests in a row (HTT-13); how many are too many is not shown (LIM-03)."""
 
     advice = "call again later and less often"
 
 
-class ServiceFailed(ServiceAnswered):
+class ServiceFailed(ErrorResponse):
     """5xx: a failure on the service's side (HTT-14)."""
 
     advice = "wait for the service to recover"
@@ -149,7 +176,7 @@ class InternalError(ServiceFailed):
 
 
 class ListFailed(InternalError):
-    """500 of a list: deployed services answer it to an unknown project too."""
+    """500 of a list: deployed services also send it for an unknown project."""
 
     advice = "correct the project identifier if it is wrong, else wait for the service to recover"
 
@@ -166,8 +193,8 @@ class GatewayTimeout(ServiceFailed):
     """504."""
 
 
-# Any operation may answer any of these; which it documents (HTT-15) makes no difference to what a status means.
-_BY_STATUS: dict[int, type[ServiceAnswered]] = {
+# Any operation may respond with any of these; a status means the same where it is not documented (HTT-15).
+_BY_STATUS: dict[int, type[ErrorResponse]] = {
     400: BadRequest,
     401: BadCredentials,
     402: LiveModeInactive,
@@ -182,11 +209,11 @@ _BY_STATUS: dict[int, type[ServiceAnswered]] = {
     503: ServiceUnavailable,
     504: GatewayTimeout,
 }
-_BY_CENTURY: dict[int, type[ServiceAnswered]] = {3: RedirectRefused, 5: ServiceFailed}
+_BY_CENTURY: dict[int, type[ErrorResponse]] = {3: RedirectRefused, 5: ServiceFailed}
 
 
-def answered(endpoint: Endpoint, status: int, error: ErrorObject) -> ServiceAnswered:
-    """The exception for an answer that is not a success."""
+def error_of(endpoint: Endpoint, status: int, error: ErrorObject) -> ErrorResponse:
+    """Return the exception for a response that is not a success."""
     kind = _kind(endpoint, status, error.code)
     # A 4xx says that nothing was done. After anything else an order may exist.
     unknown = not endpoint.repeatable and status // 100 != 4
@@ -194,11 +221,11 @@ def answered(endpoint: Endpoint, status: int, error: ErrorObject) -> ServiceAnsw
     return kind(endpoint, status, error, retry_is_safe=again, outcome_unknown=unknown)
 
 
-def _kind(endpoint: Endpoint, status: int, code: str) -> type[ServiceAnswered]:
+def _kind(endpoint: Endpoint, status: int, code: str) -> type[ErrorResponse]:
     if status // 100 == 4 and code in PROJECT_CODES:
         return UnknownProject
     if status == 400 and code in CREDENTIAL_CODES:
         return BadCredentials
     if status == 500 and endpoint.auth == "basic":
         return ListFailed
-    return _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ServiceAnswered)
+    return _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ErrorResponse)

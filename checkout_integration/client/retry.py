@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connectionpool import ConnectionPool
@@ -16,7 +17,20 @@ from checkout_integration.client.deadline import Deadline
 ATTEMPTS_AFTER_THE_FIRST: Final = 4
 FIRST_PAUSE_SECONDS: Final = 0.25
 LONGEST_PAUSE_SECONDS: Final = 10
-REPEATED_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
+LONGEST_SHARED_PAUSE: Final = 60
+"""Of a Retry-After, for those who share a pace: they have more time than one call."""
+TOO_MANY_REQUESTS: Final = 429
+REPEATED_STATUSES: Final = frozenset({TOO_MANY_REQUESTS, 500, 502, 503, 504})
+
+
+class Pace(Protocol):
+    """How fast requests may follow each other, where several processes share a limit of the service."""
+
+    def wait(self) -> None:
+        """Return when the next request may be sent."""
+
+    def slow_down(self, seconds: float) -> None:
+        """Let nobody send a request for so long: the service has responded with 429."""
 
 
 class JitteredRetry(Retry):
@@ -28,10 +42,20 @@ class JitteredRetry(Retry):
 
     deadline: Deadline
     pause: float = 0.0
+    slow_down: Callable[[float], None]
 
     @classmethod
-    def within(cls, deadline: Deadline, *, repeatable: bool) -> JitteredRetry:
-        """Retries for one call. A request that is not repeatable is sent once, whatever happens."""
+    def within(
+        cls,
+        deadline: Deadline,
+        *,
+        repeatable: bool,
+        slow_down: Callable[[float], None] = lambda seconds: None,
+    ) -> JitteredRetry:
+        """Return the retries for one call. A request that is not repeatable is sent once.
+
+        ``slow_down`` is called after each 429, with the seconds of the pause.
+        """
         retry = cls(
             total=ATTEMPTS_AFTER_THE_FIRST if repeatable else 0,
             redirect=0,
@@ -44,13 +68,13 @@ class JitteredRetry(Retry):
             raise_on_redirect=False,
             raise_on_status=False,
         )
-        retry.deadline = deadline
+        retry.deadline, retry.slow_down = deadline, slow_down
         return retry
 
     def new(self, **kw: Any) -> Self:
-        """The next state, with the same deadline."""
+        """Return the next state, with the same deadline."""
         retry = super().new(**kw)
-        retry.deadline = self.deadline
+        retry.deadline, retry.slow_down = self.deadline, self.slow_down
         return retry
 
     def increment(
@@ -63,6 +87,8 @@ class JitteredRetry(Retry):
         _stacktrace: TracebackType | None = None,
     ) -> Self:
         """Decide about the next attempt; gives up when the pause before it would outlast the deadline."""
+        if response is not None and response.status == TOO_MANY_REQUESTS:
+            self.slow_down(self.new(retry_after_max=LONGEST_SHARED_PAUSE).next_pause(response))
         retry = super().increment(method, url, response, error, _pool, _stacktrace)
         retry.pause = retry.next_pause(response)
         if retry.pause >= self.deadline.remaining():
@@ -77,14 +103,14 @@ class JitteredRetry(Retry):
         time.sleep(self.pause)
 
     def get_backoff_time(self) -> float:
-        """A random part of the exponential bound."""
+        """Return a random time up to a limit that grows exponentially."""
         bound = min(self.backoff_max, self.backoff_factor * 2 ** (len(self.history) - 1))
         return random.uniform(0, bound)  # noqa: S311 -- spreads load, guards nothing
 
     def next_pause(self, response: BaseHTTPResponse | None) -> float:
-        """Seconds before the next attempt: what the service asked for, else the back-off."""
+        """Return seconds before the next attempt: the service's Retry-After, else the back-off."""
         try:
-            asked = self.get_retry_after(response) if response is not None else None
+            seconds = self.get_retry_after(response) if response is not None else None
         except InvalidHeader:
-            asked = None
-        return self.get_backoff_time() if asked is None else asked
+            seconds = None
+        return self.get_backoff_time() if seconds is None else seconds

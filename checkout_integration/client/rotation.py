@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from checkout_integration.client.errors import BadCredentials, UnknownProject, answered
-from checkout_integration.client.transport import Answer
+from checkout_integration.client.errors import BadCredentials, UnknownProject, error_of
+from checkout_integration.client.transport import RawResponse
 from checkout_integration.protocol.endpoints import Endpoint
 from checkout_integration.protocol.errors import parse_error
 from checkout_integration.protocol.values import Secret
@@ -42,10 +42,10 @@ class Keys:
             logger.warning("%s: the service accepts SECRET_KEY again.", call)
 
 
-def refuses_key(endpoint: Endpoint, answer: Answer) -> bool:
-    """Whether the service refused the key, and so did nothing else (AUT-05): the call may be sent with another one."""
+def refuses_key(endpoint: Endpoint, answer: RawResponse) -> bool:
+    """Return whether the service refused the key and did nothing else (AUT-05), so that another key may be tried."""
     if answer.status not in {400, 401}:
         return False
-    error = answered(endpoint, answer.status, parse_error(answer.body))
+    error = error_of(endpoint, answer.status, parse_error(answer.body))
     # Another key of ours does not make the project known.
     return isinstance(error, BadCredentials) and not isinstance(error, UnknownProject)

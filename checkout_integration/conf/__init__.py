@@ -33,7 +33,7 @@ __all__ = [
 
 @cache
 def app_settings() -> AppSettings:
-    """The settings. Raises ``ImproperlyConfigured`` with the first problem when they cannot be used."""
+    """Return the settings. Raises ``ImproperlyConfigured`` with the first problem when they cannot be used."""
     # An error page shows the variables of every frame that it passed: the setting is never one of ours when we raise.
     problem = _first_problem()
     if problem:
@@ -42,9 +42,9 @@ def app_settings() -> AppSettings:
 
 
 def project_aliases() -> list[str]:
-    """Return the aliases of the projects as they are written: for those who run before Django's models can be imported.
+    """Return the aliases of the projects as they are written, for code that runs before Django's models can be imported.
 
-    Raises ``ImproperlyConfigured`` when there are none. What else is wrong is for `app_settings` to say, which imports the
+    Raises ``ImproperlyConfigured`` when there are none. `app_settings` reports all other problems, since it imports the
     shop's hooks.
     """
     raw = getattr(django_settings, SETTING, None)

@@ -1,18 +1,18 @@
-"""What is wrong with the setting as it is written: each problem names the setting and the mend."""
+"""The problems of the settings as they are written: each names the setting and how to correct it."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from django.utils.module_loading import import_string
 
 from checkout_integration.conf.project import Project
-from checkout_integration.conf.shapes import SHAPES
-from checkout_integration.protocol.address import insecurity
+from checkout_integration.conf.rules import RULES
+from checkout_integration.protocol.address import https_problem
 
 SETTING = "CHECKOUT_INTEGRATION"
 SHORTEST_SECRET = 16
@@ -20,7 +20,7 @@ SHORTEST_SECRET = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something wrong in the setting: a stable id, what is wrong, and how to mend it."""
+    """A problem of the setting: a stable id, a message, and how to correct it."""
 
     id: str
     message: str
@@ -30,17 +30,17 @@ class Problem:
 APP_NAMES = frozenset({"PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"})
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}
 OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
-"""Names that only a project can set; every other name of a project may also stand beside PROJECTS, for all of them."""
+"""Names that only a project can set. All other names of a project can also be set next to PROJECTS, for all projects."""
 REQUIRED_URLS = ("BASE_URL", "CHECKOUT_URL")
 EXTENDED_URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL")
-"""Addresses that a path is appended to."""
+"""Addresses to which a path is appended."""
 URLS = (*EXTENDED_URLS, "CLIENT_SCRIPT_URL")
 ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
-"""An alias stands in the webhook's address and in a column of 64 characters."""
+"""The rule for an alias: it is a part of the webhook's address, and a column has 64 characters for it."""
 
 
 def problems(raw: object) -> Iterator[Problem]:
-    """Everything wrong with the setting as written, each with the name of the setting and the mend."""
+    """Yield all problems of the setting as written, each with the name of the setting and its correction."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("PROJECTS"), Mapping) or not raw["PROJECTS"]:
         yield Problem(
             id="checkout_integration.E001",
@@ -50,7 +50,7 @@ def problems(raw: object) -> Iterator[Problem]:
         return
     shared = {name: value for name, value in raw.items() if name != "PROJECTS"}
     yield from _unknown(shared, APP_NAMES | (PROJECT_NAMES - OWN_NAMES), SETTING)
-    yield from _shapes(shared, SETTING)
+    yield from _rule_problems(shared, SETTING)
     for alias, own in raw["PROJECTS"].items():
         place = f'{SETTING}["PROJECTS"][{alias!r}]'
         if not isinstance(alias, str) or not ALIAS.fullmatch(alias):
@@ -67,7 +67,7 @@ def problems(raw: object) -> Iterator[Problem]:
             )
             continue
         yield from _unknown(own, PROJECT_NAMES, place)
-        yield from _shapes(own, place)
+        yield from _rule_problems(own, place)
         yield from _project_problems(shared | dict(own), place)
     yield from _shared_secrets(raw["PROJECTS"])
 
@@ -91,6 +91,7 @@ def _project_problems(values: Mapping[str, Any], place: str) -> Iterator[Problem
     yield from _secrets(values, place)
     yield from _addresses(values, place)
     yield from _hooks(values, place)
+    yield from _http_session(values, place)
 
 
 def _unknown(values: Mapping[str, Any], known: frozenset[str], place: str) -> Iterator[Problem]:
@@ -112,13 +113,13 @@ def _instead(name: str, known: frozenset[str]) -> str:
     return f"Did you mean {close[0]}?" if close else f"Remove it. Known are: {', '.join(sorted(known))}."
 
 
-def _shapes(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
-    for name, shape in SHAPES.items():
-        if name in values and not shape.fits(values[name]):
+def _rule_problems(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
+    for name, rule in RULES.items():
+        if name in values and not rule.is_valid(values[name]):
             yield Problem(
                 id="checkout_integration.E004",
                 message=f"{name} of {place} is {values[name]!r}.",
-                hint=f"Set {name} to {shape.mend}.",
+                hint=f"Set {name} to {rule.hint}.",
             )
 
 
@@ -133,12 +134,12 @@ def _secrets(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
         previous = ()
     named = [("SECRET_KEY", values["SECRET_KEY"])] if "SECRET_KEY" in values else []
     for name, source in [*named, *(("PREVIOUS_SECRET_KEYS", each) for each in previous)]:
-        if not callable(source):  # one that is callable is asked at each use, and judged by `secret_problems`
+        if not callable(source):  # a callable is called at each use, and checked by `secret_problems`
             yield from _secret(name, source, place)
 
 
 def _secret(name: str, source: object, place: str) -> Iterator[Problem]:
-    """What is wrong with a secret, which is not shown."""
+    """Yield the problems of a secret, without showing it."""
     if not isinstance(source, str) or len(source.strip()) < SHORTEST_SECRET:
         yield Problem(
             id="checkout_integration.E005",
@@ -152,7 +153,7 @@ def _secret(name: str, source: object, place: str) -> Iterator[Problem]:
             hint=f"Set {name} to the Secret key as shown on the webhooks page: printable ASCII.",
         )
     elif source != source.strip():
-        # The key is part of what is signed (AUT-04), and a header loses the blanks (AUT-02): never mended in silence.
+        # The key is part of what is signed (AUT-04), and a header loses the blanks (AUT-02): never corrected silently.
         yield Problem(
             id="checkout_integration.E005",
             message=f"{name} of {place} begins or ends with a blank.",
@@ -161,7 +162,7 @@ def _secret(name: str, source: object, place: str) -> Iterator[Problem]:
 
 
 def secret_problems(project: Project) -> Iterator[Problem]:
-    """What is wrong with the secrets of a project as they are now: what callables return is known only by asking them."""
+    """Yield the problems of a project's secrets as they are now. Secrets that are callables are called."""
     place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
     names = ("SECRET_KEY", *("PREVIOUS_SECRET_KEYS" for _ in project.previous_secret_keys))
     try:
@@ -170,7 +171,7 @@ def secret_problems(project: Project) -> Iterator[Problem]:
     except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
         yield Problem(
             id="checkout_integration.E005",
-            message=f"A secret of {place} could not be asked for: {type(error).__name__}.",
+            message=f"A secret of {place} could not be read: {type(error).__name__}.",
             hint="Make the callables in SECRET_KEY and PREVIOUS_SECRET_KEYS return text where this runs, too.",
         )
 
@@ -183,7 +184,7 @@ def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(
                     id="checkout_integration.E006",
                     message=f"Projects {owners[secret]!r} and {alias!r} of {SETTING} share a SECRET_KEY.",
-                    hint="Give each project its own SECRET_KEY: a notification is told apart by its signature only.",
+                    hint="Give each project its own SECRET_KEY: only the signature says whose notification it is.",
                 )
 
 
@@ -202,7 +203,7 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
         if name not in values or (optional and values[name] == ""):
             continue
         address = values[name]
-        if why := insecurity(address, loopback=loopback_allowed is True):
+        if why := https_problem(address, loopback=loopback_allowed is True):
             yield Problem(
                 id="checkout_integration.E007",
                 message=f"{name} of {place} cannot be used: {why}.",
@@ -218,21 +219,34 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
 
 
 def _hooks(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
-    if "HOOKS" not in values:
-        return
-    path = values["HOOKS"]
+    if "HOOKS" in values:
+        fault = _import_fault(values["HOOKS"], lambda found: isinstance(found, type), "a class")
+        if fault:
+            yield bad_hooks(f"HOOKS of {place} is {values['HOOKS']!r}, which {fault}.")
+
+
+def _http_session(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
+    path = values.get("HTTP_SESSION", "")
+    fault = "" if path == "" else _import_fault(path, callable, "a function")
+    if fault:
+        yield Problem(
+            id="checkout_integration.E014",
+            message=f"HTTP_SESSION of {place} is {path!r}, which {fault}.",
+            hint="Set HTTP_SESSION to the dotted path of a function that returns a requests.Session, or leave it out.",
+        )
+
+
+def _import_fault(path: object, is_right: Callable[[object], bool], expected: str) -> str:
+    """Return the problem of a dotted path; "" if it leads to the expected object."""
     try:
         found = import_string(path) if isinstance(path, str) else None
     except Exception as error:  # noqa: BLE001  # the shop's module may raise anything when it is imported
-        why = error if isinstance(error, ImportError) else type(error).__name__
-        yield bad_hooks(f"HOOKS of {place} is {path!r}, which cannot be imported: {why}.")
-        return
-    if not isinstance(found, type):
-        yield bad_hooks(f"HOOKS of {place} is {path!r}, which is not a class.")
+        return f"cannot be imported: {error if isinstance(error, ImportError) else type(error).__name__}"
+    return "" if is_right(found) else f"is not {expected}"
 
 
 def bad_hooks(message: str) -> Problem:
-    """The problem that HOOKS names something else than the shop's class of hooks."""
+    """Return the problem that HOOKS names something else than the shop's class of hooks."""
     return Problem(
         id="checkout_integration.E008",
         message=message,

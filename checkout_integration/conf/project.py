@@ -51,12 +51,13 @@ class Project:
     dynamic_urls: bool = False
     allow_http_loopback: bool = False
     timeout: float = 30.0
+    http_session: str = ""
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
-        """Accepted secrets, the current one first. Callables are asked each time, so that a rotation needs no restart."""
+        """Accepted secrets, the current one first. Callables are called each time, so that a rotation needs no restart."""
         # No plain text in a variable: an error page would show it when a later source fails.
-        return tuple(map(_asked, (self.secret_key, *self.previous_secret_keys)))
+        return tuple(map(_current, (self.secret_key, *self.previous_secret_keys)))
 
     @property
     def retry_delta(self) -> timedelta:
@@ -70,23 +71,23 @@ class Project:
 
     @property
     def historic_delta(self) -> timedelta:
-        """HISTORIC_MARGIN: how much older than the installation, in seconds, a listed order is none of ours."""
+        """HISTORIC_MARGIN: how much older than the installation, in seconds, an order of the list must be to be historic."""
         return timedelta(seconds=self.historic_margin)
 
 
-def _asked(source: SecretSource) -> Secret:
+def _current(source: SecretSource) -> Secret:
     return Secret(source() if callable(source) else source)
 
 
 class UnknownAlias(KeyError):
-    """No project of the settings has this alias; the message lists those that there are."""
+    """No project of the settings has this alias; the message lists the aliases."""
 
     def __init__(self, alias: str, known: Iterable[str]) -> None:
         super().__init__(alias)
         self.known = tuple(known)
 
     def __str__(self) -> str:
-        """Return a sentence, where KeyError shows the key alone."""
+        """Return the message as a sentence; KeyError would show its repr."""
         return (
             f"CHECKOUT_INTEGRATION has no project {self.args[0]!r}; it has: {', '.join(self.known) or 'none'}"
         )
@@ -96,7 +97,7 @@ class UnknownAlias(KeyError):
 class AppSettings:
     """All settings: projects by alias, who applies notifications and runs receivers, and what of their failures is logged.
 
-    ``request_budget``: seconds that a web process spends on others' work after an answer, where it works at all.
+    ``request_budget``: seconds that a web process spends on others' work after a response, where it works at all.
     ``receiver_deadline``: seconds after which a running receiver is overdue.
     """
 

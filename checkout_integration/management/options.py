@@ -1,10 +1,11 @@
-"""Values that options take. Each refuses any other with one sentence, which argparse completes with the option's name."""
+"""Parsers of option values. Each refuses a wrong value with one sentence, to which argparse adds the option's name."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 Number = TypeVar("Number", int, float)
@@ -12,14 +13,14 @@ KINDS: Final = {int: "a whole number", float: "a number"}
 
 
 def filled(text: str) -> str:
-    """Text that says something: an empty variable of a script must not stand for "all". Raises ``ArgumentTypeError``."""
+    """Return a text that is not empty: an empty variable of a script must not mean "all". Raises ``ArgumentTypeError``."""
     if not text.strip():
         raise ArgumentTypeError("it is empty; leave the option out, or give it a value")
     return text
 
 
 def between(kind: type[Number], least: float, most: float) -> Callable[[str], Number]:
-    """A parser of numbers of this kind from ``least`` to ``most``; "nan" is none. It raises ``ArgumentTypeError``."""
+    """Return a parser of numbers from ``least`` to ``most``; "nan" is refused. It raises ``ArgumentTypeError``."""
 
     def parse(text: str) -> Number:
         with suppress(ValueError):
@@ -29,3 +30,14 @@ def between(kind: type[Number], least: float, most: float) -> Callable[[str], Nu
         raise ArgumentTypeError(f"{text!r} is not {KINDS[kind]} from {least} to {most}")
 
     return parse
+
+
+def moment(text: str) -> datetime:
+    """Return a date, or a time, as an aware time; one without a zone is in UTC. Raises ``ArgumentTypeError``."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is no date or time such as 2026-05-31 or 2026-05-31T12:00+02:00"
+        ) from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -1,11 +1,18 @@
-"""What we remember: Django tables. Queries only; no network, no signals, and no writing of state outside ``flows``."""
+"""Django's tables. Queries only; no network, no signals, and no writing of state outside ``flows``."""
 
 from checkout_integration.models.checkout import Checkout, Grant
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.notification import Notification, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
 from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
-from checkout_integration.models.sync import Installation, SyncCursor, SyncRun
+from checkout_integration.models.sync import (
+    Installation,
+    ListedRow,
+    SyncCursor,
+    SyncDifference,
+    SyncRun,
+    SyncWindow,
+)
 from checkout_integration.models.user import CheckoutUser
 
 User = CheckoutUser
@@ -18,6 +25,7 @@ __all__ = [
     "Grant",
     "Incident",
     "Installation",
+    "ListedRow",
     "Notification",
     "Order",
     "OrderItem",
@@ -26,7 +34,9 @@ __all__ = [
     "ReceiverRun",
     "Refund",
     "SyncCursor",
+    "SyncDifference",
     "SyncRun",
+    "SyncWindow",
     "Transition",
     "User",
     "ValidationDecision",

@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 class SnapshotAttribute(Generic[Value]):
-    """Reads the attribute of the same name from the row's ``snapshot``; None when the service did not tell it."""
+    """The attribute of the same name of the row's ``snapshot``; None if the service did not send it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -20,7 +20,7 @@ class SnapshotAttribute(Generic[Value]):
     def __get__(self, row: object, owner: type) -> Value | None: ...
 
     def __get__(self, row: Any, owner: type) -> SnapshotAttribute[Value] | Value | None:
-        """The attribute's value, or the descriptor itself when asked of the class."""
+        """Return the attribute's value, or the descriptor itself on the class."""
         if row is None:
             return self
         value: Value | None = getattr(row.snapshot, self.name)

@@ -1,4 +1,4 @@
-"""The shop's sale."""
+"""The shop's checkouts and grants."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import (
+    BEGINNINGS,
     CurrencyField,
     DocumentField,
     IdentifierField,
@@ -20,30 +21,36 @@ from checkout_integration.models.columns import (
     MoneyField,
 )
 from checkout_integration.models.row import Row
-from checkout_integration.policy.binding import Sale
+from checkout_integration.policy.binding import CheckoutValue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+    from checkout_integration.models.columns import Column
     from checkout_integration.models.order import Order
 
 
 def new_reference() -> str:
-    """An unguessable reference: 128 random bits as 32 hex digits."""
+    """Return an unguessable reference: 128 random bits as 32 hex digits."""
     return secrets.token_hex(16)
 
 
 class Checkout(Row):
-    """A sale of this shop: what was asked for, by whom, at what price.
+    """One thing to be sold by this shop: its products or amount, its customer, its price.
 
     It is committed before the service is called, and its ``reference`` travels in the order's metadata: a payment is
     compared with this row before goods are granted (`policy.verdict`).
 
-    With ``erased_at`` its buyer was erased: no order that comes for it brings anything personal back.
+    With ``erased_at`` its customer was erased: no later order brings personal data back.
     """
 
     class Status(models.TextChoices):
         """States of a checkout. ``unknown``: the service may or may not have made the order, the sync finds it.
 
-        ``new``, ``unknown`` and ``failed`` hold until an order is known; then the orders decide (`policy.fulfilment`).
+        ``new``, ``unknown`` and ``failed`` apply until an order is known; then the orders decide (`policy.fulfilment`).
         """
 
         NEW = "new", _("new")
@@ -58,33 +65,33 @@ class Checkout(Row):
     PAYABLE = (Status.NEW, Status.UNKNOWN, Status.OPEN)
     """States in which the hosted form is offered: no payment has come yet."""
 
-    reference = IdentifierField(max_length=64, unique=True, default=new_reference, editable=False)
+    reference = IdentifierField(max_length=64, default=new_reference, editable=False)
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
-    type = models.CharField(max_length=32)
+    type: Column[str] = models.CharField(max_length=32)
     expected_amount = MoneyField()
     currency = CurrencyField()
-    products = models.JSONField(default=list, blank=True)
+    products: Column[Sequence[str]] = models.JSONField(default=list, blank=True)
     virtual_currency_amount = MoneyField()
-    platform_id = models.CharField(max_length=32, blank=True, default="")
-    description = models.CharField(max_length=255, blank=True, default="")
-    metadata = DocumentField()
-    test = models.BooleanField(
+    platform_id: Column[str] = models.CharField(max_length=32, blank=True, default="")
+    description: Column[str] = models.CharField(max_length=255, blank=True, default="")
+    metadata: Column[Mapping[str, str]] = DocumentField()
+    test: Column[bool] = models.BooleanField(
         default=False, help_text=_("Takes test payments, and nothing but test payments.")
     )
-    status = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
+    status: Column[str] = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
     )
-    identity = models.CharField(
+    identity: Column[str] = models.CharField(
         max_length=32,
         blank=True,
         default="",
         editable=False,
-        help_text=_("By which the buyer's sales are found; empty for a guest."),
+        help_text=_("By which the customer's checkouts are found; empty for a guest."),
     )
     # Without an index of its own: that of the subject begins with it.
-    subject_type = models.ForeignKey(
+    subject_type: Column[ContentType | None] = models.ForeignKey(
         ContentType, null=True, blank=True, on_delete=models.SET_NULL, db_index=False
     )
     subject_id = IdentifierField(max_length=64, blank=True, default="")
@@ -93,32 +100,43 @@ class Checkout(Row):
     order_id = IdentifierField(
         blank=True, default="", help_text=_("The service's id of the order that was created.")
     )
-    payment_form_url = models.TextField(blank=True, default="")
-    paid_order = models.ForeignKey(
+    payment_form_url: Column[str] = models.TextField(blank=True, default="")
+    paid_order: Column[Order | None] = models.ForeignKey(
         "checkout_integration.Order",
         null=True,
         blank=True,
         on_delete=models.PROTECT,
+        db_index=False,
         related_name="paid_checkouts",
     )
-    failure = models.CharField(
-        max_length=255, blank=True, default="", help_text=_("Why the sale has no form.")
+    failure: Column[str] = models.CharField(
+        max_length=255, blank=True, default="", help_text=_("Why the checkout has no form.")
     )
-    recorded_at = InstantField(auto_now_add=True)
-    paid_at = InstantField(null=True, blank=True)
-    asked_at = InstantField(
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+    paid_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    refreshed_at: Column[datetime | None] = InstantField(
         null=True,
         blank=True,
         editable=False,
-        help_text=_("When the return page asked the service for the order."),
+        help_text=_("When the return page last refreshed the order from the service."),
     )
-    erased_at = InstantField(null=True, blank=True, editable=False)
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True, editable=False)
+
+    # Rows that refer to it, for type checkers that have no plug-in for Django.
+    orders: RelatedManager[Order]
+    grants: RelatedManager[Grant]
 
     class Meta:
         verbose_name = _("checkout")
         verbose_name_plural = _("checkouts")
+        # Unique by a constraint: a unique column of text has a second index on PostgreSQL, for how it begins.
+        constraints = [
+            models.UniqueConstraint(
+                fields=["reference"], name="ci_checkout_reference", opclasses=[BEGINNINGS]
+            )
+        ]
         indexes = [
-            models.Index(fields=["project", "order_id"], name="ci_checkout_order"),
+            models.Index(fields=["order_id"], name="ci_checkout_order"),
             models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
             models.Index(fields=["subject_type", "subject_id"], name="ci_checkout_subject"),
             models.Index(fields=["identity"], name="ci_checkout_identity"),
@@ -128,9 +146,9 @@ class Checkout(Row):
         return self.reference
 
     @property
-    def sale(self) -> Sale:
+    def value(self) -> CheckoutValue:
         """This row as the value that payments are compared with."""
-        return Sale(
+        return CheckoutValue(
             primary_key=self.pk,
             project=self.project,
             reference=self.reference,
@@ -144,7 +162,7 @@ class Checkout(Row):
         )
 
     processing = False
-    """Whether a notification of it is stored and not applied yet: what it says may be a payment (`flows.apply_for`)."""
+    """Whether a notification of it is stored and not applied yet: what it says may be a payment (`flows.inbox.apply_for`)."""
 
     @property
     def is_payable(self) -> bool:
@@ -158,12 +176,12 @@ class Checkout(Row):
 
     @property
     def latest_order(self) -> Order | None:
-        """The order that paid, else the latest one: "try again" on the form makes a new order of the same sale."""
+        """The order that paid, else the latest one: "try again" on the form makes a new order of the same checkout."""
         return self.paid_order or self.orders.order_by("pk").last()
 
     @property
     def price(self) -> tuple[Decimal, str] | None:
-        """Amount and currency that the shop asked for, None where the service sets the price."""
+        """Amount and currency that the shop set, None where the service sets the price."""
         return (self.expected_amount, self.currency) if self.expected_amount is not None else None
 
 
@@ -173,36 +191,45 @@ class Grant(Row):
     Each opening sends ``checkout_paid`` once and each closing ``checkout_reversed`` once. All payments of a checkout share a
     grant; a renewal, and an accepted order without a checkout, have one of their own. A payment that stands after the grant
     was closed opens another one, with the next ``number``.
+
+    The runs of ``checkout_paid`` show which receivers began and completed. ``begun`` and ``completed`` are for receivers
+    without such a run: code that deletes a run, or restarts it, writes its receiver there first.
     """
 
     class State(models.TextChoices):
-        """``open``: a payment for it stands."""
+        """``open``: a payment for it is valid."""
 
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
 
-    key = models.CharField(max_length=32, editable=False)
+    key: Column[str] = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
-    checkout = models.ForeignKey(
+    checkout: Column[Checkout | None] = models.ForeignKey(
         Checkout, null=True, blank=True, on_delete=models.PROTECT, related_name="grants"
     )
-    order = models.ForeignKey(
+    order: Column[Order] = models.ForeignKey(
         "checkout_integration.Order",
         on_delete=models.PROTECT,
         related_name="grants",
         help_text=_("The order that pays for it, or paid last."),
     )
-    number = models.PositiveIntegerField(default=1)
-    renewal = models.BooleanField(default=False)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
-    begun = models.JSONField(
-        default=list, blank=True, help_text=_("Receivers of checkout_paid that were started.")
+    number: Column[int] = models.PositiveIntegerField(default=1)
+    renewal: Column[bool] = models.BooleanField(default=False)
+    state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    begun: Column[list[str]] = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_("Receivers of checkout_paid that were started, where their runs do not tell."),
     )
-    completed = models.JSONField(
-        default=list, blank=True, help_text=_("Receivers of checkout_paid that completed.")
+    completed: Column[list[str]] = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_(
+            "Receivers of checkout_paid that completed, as staff say, or where their runs do not tell."
+        ),
     )
-    opened_at = InstantField(auto_now_add=True)
-    closed_at = InstantField(null=True, blank=True)
+    opened_at: Column[datetime] = InstantField(auto_now_add=True)
+    closed_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("grant")

@@ -1,6 +1,8 @@
-"""What happened to orders, and what staff should look at. Rows are added, never changed (G10, G11)."""
+"""The history of orders, and incidents for staff. Rows are added, never changed."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
@@ -9,23 +11,35 @@ from django.utils.translation import gettext_lazy as _
 from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from checkout_integration.models import Notification, SyncRun
+    from checkout_integration.models.columns import Column
+    from checkout_integration.models.order import OrderQuerySet
 
 
 class Transition(Row):
     """One change of an order's displayed status: from, to, cause and time."""
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transitions")
-    from_status = models.CharField(max_length=16, blank=True, default="")
-    to_status = models.CharField(max_length=16)
-    source = models.CharField(max_length=16, help_text=_("notification, list, creation or staff"))
-    notification = models.ForeignKey(
+    order: Column[Order] = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transitions")
+    from_status: Column[str] = models.CharField(max_length=16, blank=True, default="")
+    to_status: Column[str] = models.CharField(max_length=16)
+    source: Column[str] = models.CharField(
+        max_length=16, help_text=_("notification, list, creation or staff")
+    )
+    notification: Column[Notification | None] = models.ForeignKey(
         "checkout_integration.Notification",
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
+        db_index=False,
         related_name="transitions",
     )
-    sync_run = models.ForeignKey(
+    sync_run: Column[SyncRun | None] = models.ForeignKey(
         "checkout_integration.SyncRun",
         null=True,
         blank=True,
@@ -41,8 +55,8 @@ class Transition(Row):
         related_name="+",
         db_index=False,
     )
-    reason = models.CharField(max_length=255, blank=True, default="")
-    recorded_at = InstantField(auto_now_add=True)
+    reason: Column[str] = models.CharField(max_length=255, blank=True, default="")
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("transition")
@@ -65,25 +79,26 @@ class Transition(Row):
 class Incident(Row):
     """Something that staff should look at: a contradiction, unknown content, a payment for nothing sold here.
 
-    One row per ``key``, however often it is seen.
+    One row per ``key``, however often it is seen. Payments in review that are bound to no checkout have one row for each
+    project, kind and UTC day, without an ``order``: ``payments`` finds them.
     """
 
-    key = models.CharField(max_length=32, editable=False)
-    kind = models.CharField(max_length=64)
+    key: Column[str] = models.CharField(max_length=32, editable=False)
+    kind: Column[str] = models.CharField(max_length=64)
     project = IdentifierField(max_length=64)
-    order = models.ForeignKey(
+    order: Column[Order | None] = models.ForeignKey(
         Order, null=True, blank=True, on_delete=models.CASCADE, related_name="incidents"
     )
-    notification = models.ForeignKey(
+    notification: Column[Notification | None] = models.ForeignKey(
         "checkout_integration.Notification",
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
         related_name="incidents",
     )
-    detail = models.TextField(blank=True, default="")
-    recorded_at = InstantField(auto_now_add=True)
-    resolved_at = InstantField(null=True, blank=True)
+    detail: Column[str] = models.TextField(blank=True, default="")
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+    resolved_at: Column[datetime | None] = InstantField(null=True, blank=True)
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -99,3 +114,20 @@ class Incident(Row):
 
     def __str__(self) -> str:
         return self.kind
+
+    @property
+    def is_about_many(self) -> bool:
+        """Whether it is about the payments of a day without a checkout."""
+        return self.order_id is None and self.kind.startswith("review:")
+
+    @property
+    def payments(self) -> OrderQuerySet:
+        """The payments without a checkout that are in review for its reason now, of any day; those reversed since are not."""
+        orders = Order.objects.using(self._state.db)
+        if not self.is_about_many:
+            return orders.none()
+        reason = self.kind.removeprefix("review:")
+        waiting = orders.filter(
+            verdict=VerdictStatus.REVIEW, verdict_reason=reason, project=self.project, checkout=None
+        )
+        return waiting.exclude(status__in=(OrderStatus.REFUNDED, OrderStatus.CHARGEBACK))

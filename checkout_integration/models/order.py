@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.models.columns import (
+    BEGINNINGS,
     CurrencyField,
     DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
+    searched,
 )
 from checkout_integration.models.row import NearQuerySet, Row
 from checkout_integration.policy import personal
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol import order as documents
-from checkout_integration.protocol.method import Method
-from checkout_integration.protocol.order import parse_order
-from checkout_integration.protocol.refund import Refund as RefundDocument
+from checkout_integration.protocol.order import ITEM, Method, parse_order
+from checkout_integration.protocol.order import OrderItem as Item
+from checkout_integration.protocol.order import Refund as RefundDocument
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.contrib.auth.models import AbstractBaseUser
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+    from checkout_integration.models import Checkout, CheckoutUser, Grant
+    from checkout_integration.models.columns import Column
 
 STATE_COLUMNS = frozenset(
     {"status", "verdict", "verdict_reason", "facts", "document", "checkout", "checkout_id"}
@@ -36,24 +44,24 @@ STATE_COLUMNS = frozenset(
 
 
 class OrderQuerySet(NearQuerySet["Order"]):
-    """Questions that a shop asks of its orders."""
+    """A shop's queries of its orders."""
 
     def paid(self) -> Self:
-        """Orders that pay for something here: processed, and verified or accepted."""
+        """Return orders that pay for something here: processed, and verified or accepted."""
         return self.filter(
             status=OrderStatus.PROCESSED, verdict__in=(VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED)
         )
 
     def refunded(self) -> Self:
-        """Orders whose payment was refunded or charged back."""
+        """Return orders whose payment was refunded or charged back."""
         return self.filter(status__in=(OrderStatus.REFUNDED, OrderStatus.CHARGEBACK))
 
     def for_user(self, user: AbstractBaseUser) -> Self:
-        """Orders bound to checkouts of this account."""
+        """Return orders bound to checkouts of this account."""
         return self.filter(checkout__user=user)
 
     def awaiting_receivers(self) -> Self:
-        """Orders with a message whose receivers have not all run."""
+        """Return orders with a message that not all receivers have run for."""
         # Literal states: the outbox imports this module.
         waiting = models.Q(outbox_messages__state="new") | models.Q(
             outbox_messages__runs__state__in=("due", "waiting", "running")
@@ -62,31 +70,31 @@ class OrderQuerySet(NearQuerySet["Order"]):
 
 
 class Order(Row):
-    """An Order of the service: the merge of every notification and list row that told of it.
+    """An Order of the service: the merge of every notification and list row about it.
 
-    Columns are what is filtered, joined, summed or listed. Every other field of the specification is an attribute that
-    reads the latest document (`snapshot`). State is written by ``flows.ledger`` only; everywhere else it is read.
+    Fields that are filtered, joined, summed or listed are columns. Every other field of the specification is an attribute
+    that reads the latest document (`snapshot`). State is written by ``flows.ledger`` only; everywhere else it is read.
     """
 
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
     order_id = IdentifierField(help_text=_("The service's id."))
-    status = models.CharField(
+    status: Column[str] = models.CharField(
         max_length=16, choices=[(s.value, s.value) for s in OrderStatus], default=OrderStatus.CREATED.value
     )
-    verdict = models.CharField(
+    verdict: Column[str] = models.CharField(
         max_length=16,
         choices=[(v.value, v.value) for v in VerdictStatus],
         default=VerdictStatus.PENDING.value,
     )
-    verdict_reason = models.CharField(max_length=64, blank=True, default="")
-    checkout = models.ForeignKey(
+    verdict_reason: Column[str] = models.CharField(max_length=64, blank=True, default="")
+    checkout: Column[Checkout | None] = models.ForeignKey(
         "checkout_integration.Checkout",
         null=True,
         blank=True,
         on_delete=models.PROTECT,
         related_name="orders",
     )
-    user = models.ForeignKey(
+    user: Column[CheckoutUser | None] = models.ForeignKey(
         "checkout_integration.CheckoutUser",
         null=True,
         blank=True,
@@ -94,16 +102,16 @@ class Order(Row):
         related_name="orders",
     )
 
-    live = models.BooleanField(
+    live: Column[bool | None] = models.BooleanField(
         null=True, blank=True, help_text=_("As the notification said; the list does not say.")
     )
-    is_production = models.BooleanField(null=True, blank=True)
+    is_production: Column[bool | None] = models.BooleanField(null=True, blank=True)
     transaction = IdentifierField(blank=True, default="")
-    type = models.CharField(max_length=32, blank=True, default="")
-    created_at = InstantField(null=True, blank=True)
-    canceled_at = InstantField(null=True, blank=True)
-    refunded_at = InstantField(null=True, blank=True)
-    country = models.CharField(max_length=8, blank=True, default="")
+    type: Column[str] = models.CharField(max_length=32, blank=True, default="")
+    created_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    canceled_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    country: Column[str] = models.CharField(max_length=8, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     recurring_id = IdentifierField(blank=True, default="")
     amount = MoneyField()
@@ -120,16 +128,18 @@ class Order(Row):
     refund_amount = MoneyField()
     refund_currency = CurrencyField()
     virtual_currency_amount = MoneyField()
-    method_type = models.CharField(max_length=64, blank=True, default="")
+    method_type: Column[str] = models.CharField(max_length=64, blank=True, default="")
 
-    document = DocumentField(help_text=_("The latest known document without its personal part."))
-    facts = models.JSONField(default=dict, editable=False)
-    stamps = models.JSONField(default=dict, editable=False)
-    conflicts = models.JSONField(default=list, editable=False)
-    recorded_at = InstantField(auto_now_add=True)
-    changed_at = InstantField(auto_now=True)
+    document: Column[dict[str, Any]] = DocumentField(
+        help_text=_("The latest known document without its personal part.")
+    )
+    facts: Column[dict[str, Any]] = models.JSONField(default=dict, editable=False)
+    stamps: Column[dict[str, Any]] = models.JSONField(default=dict, editable=False)
+    conflicts: Column[dict[str, Any]] = models.JSONField(default=list, editable=False)
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+    changed_at: Column[datetime] = InstantField(auto_now=True)
 
-    objects = OrderQuerySet.as_manager()  # type: ignore[misc]  # the plug-in gives Row a plain one
+    objects: ClassVar[OrderQuerySet] = OrderQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one
 
     description = SnapshotAttribute[str]()
     canceled = SnapshotAttribute[bool]()
@@ -159,17 +169,28 @@ class Order(Row):
     merchant_info = SnapshotAttribute[documents.MerchantInfo]()
     recurring = SnapshotAttribute[bool]()
 
+    # Rows that refer to it, for type checkers that have no plug-in for Django.
+    items: RelatedManager[OrderItem]
+    refunds: RelatedManager[Refund]
+    grants: RelatedManager[Grant]
+
     class Meta:
         verbose_name = _("order")
         verbose_name_plural = _("orders")
-        constraints = [models.UniqueConstraint(fields=["project", "order_id"], name="ci_order_identity")]
+        # The id first: staff search for it without a project, and by how it begins.
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order_id", "project"],
+                name="ci_order_identity",
+                opclasses=[BEGINNINGS, "varchar_ops"],
+            )
+        ]
         indexes = [
-            models.Index(fields=["order_id"], name="ci_order_id"),
-            models.Index(fields=["project", "transaction"], name="ci_order_transaction"),
+            searched("transaction", "ci_order_transaction"),
             models.Index(fields=["status", "-created_at"], name="ci_order_status"),
             models.Index(fields=["verdict", "-created_at"], name="ci_order_verdict"),
             models.Index(fields=["-created_at"], name="ci_order_created"),
-            models.Index(fields=["receipt_number"], name="ci_order_receipt"),
+            searched("receipt_number", "ci_order_receipt"),
         ]
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),
@@ -189,8 +210,8 @@ class Order(Row):
     @property
     def whole_document(self) -> dict[str, Any]:
         """`document` with its personal part."""
-        held = getattr(self, "personal_data", None)
-        return personal.join(self.document, held.document if held else {})
+        personal_data = getattr(self, "personal_data", None)
+        return personal.join(self.document, personal_data.document if personal_data else {})
 
     def save(
         self,
@@ -200,7 +221,7 @@ class Order(Row):
         using: str | None = None,
         update_fields: Iterable[str] | None = None,
     ) -> None:
-        """Refuses to overwrite state: an instance read outside the order's lock may be stale (A.12).
+        """Refuse to overwrite state: an instance read outside the order's lock may be stale.
 
         Raises ``TypeError`` when an existing row's state columns would be written.
         """
@@ -215,36 +236,43 @@ class Order(Row):
         )
 
     def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
-        """Reads the row again, and forgets what was parsed from the old one."""
+        """Read the row again, and discard the parsed snapshot of the old one."""
         self.__dict__.pop("snapshot", None)
         super().refresh_from_db(*args, **kwargs)
 
 
 class OrderItem(Row):
-    """An item of an order (ITM-01 to ITM-08)."""
+    """An item of an order (ITM-01 to ITM-08). Fields without a search are read from the order's document (`snapshot`)."""
 
     # Without an index of its own: the unique constraint begins with it.
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="items", db_index=False)
-    position = models.PositiveSmallIntegerField()
+    order: Column[Order] = models.ForeignKey(
+        Order, on_delete=models.CASCADE, related_name="items", db_index=False
+    )
+    position: Column[int] = models.PositiveSmallIntegerField()
     item_id = IdentifierField(blank=True, default="")
     sku = IdentifierField(blank=True, default="")
-    name = models.TextField(blank=True, default="")
-    description = models.TextField(blank=True, default="")
-    images = models.JSONField(default=list, blank=True)
-    metadata = DocumentField()
-    code = IdentifierField(
-        blank=True, default="", db_index=True, help_text=_("Activation code of a game key.")
-    )
-    platform = models.CharField(max_length=64, blank=True, default="")
+    name: Column[str] = models.TextField(blank=True, default="")
+    code = IdentifierField(blank=True, default="", help_text=_("Activation code of a game key."))
+    platform: Column[str] = models.CharField(max_length=64, blank=True, default="")
+
+    description = SnapshotAttribute[str]()
+    images = SnapshotAttribute[tuple[str, ...]]()
+    metadata = SnapshotAttribute[Mapping[str, str]]()
 
     class Meta:
         verbose_name = _("order item")
         verbose_name_plural = _("order items")
         ordering = ["order", "position"]
         constraints = [models.UniqueConstraint(fields=["order", "position"], name="ci_item_position")]
+        indexes = [searched("code", "ci_item_code")]
 
     def __str__(self) -> str:
         return self.sku or self.item_id or str(self.position)
+
+    @cached_property
+    def snapshot(self) -> Item:
+        """The item as the service sent it, typed."""
+        return ITEM(self.document)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -254,35 +282,37 @@ class OrderItem(Row):
 
 
 class Refund(Row):
-    """One refund or chargeback of an order (RFD-01 to RFD-06): a reversal document, or what a notification states.
+    """One refund or chargeback of an order (RFD-01 to RFD-06): a reversal document, or a notification's statement.
 
     A reversal document is an item of the transaction list with an id of its own. One that is seen before its order has no
-    ``order`` yet: it is never taken for a payment. What a notification states has a row only while no document is known.
+    ``order`` yet: it is never taken for a payment. A notification's statement has a row only while no document is known.
     """
 
-    key = models.CharField(max_length=32, editable=False)
+    key: Column[str] = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
-    order = models.ForeignKey(Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds")
+    order: Column[Order | None] = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds"
+    )
     document_id = IdentifierField(
         blank=True, default="", help_text=_("The reversal document's own id, if it has one.")
     )
     transaction = IdentifierField(blank=True, default="")
-    status = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
-    refunded_at = InstantField(null=True, blank=True)
+    status: Column[str] = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
+    refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
     amount = MoneyField()
     currency = CurrencyField()
-    reason = models.TextField(blank=True, default="")
-    code = models.CharField(max_length=255, blank=True, default="")
+    reason: Column[str] = models.TextField(blank=True, default="")
+    code: Column[str] = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
-    document = DocumentField()
-    observed_at = InstantField(null=True, blank=True)
-    recorded_at = InstantField(auto_now_add=True)
+    document: Column[dict[str, Any]] = DocumentField()
+    observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("refund")
         verbose_name_plural = _("refunds")
         constraints = [models.UniqueConstraint(fields=["key"], name="ci_refund_key")]
-        indexes = [models.Index(fields=["project", "transaction"], name="ci_refund_transaction")]
+        indexes = [models.Index(fields=["transaction"], name="ci_refund_transaction")]
 
     def __str__(self) -> str:
         return self.document_id or str(self.order)
@@ -290,8 +320,8 @@ class Refund(Row):
     @property
     def receipt_url(self) -> str:
         """RFD-06, read from the order's personal data, so that it is erased with it; "" where it is not known."""
-        told = self.order.refund if self.order else None
-        return (told.receipt_url if told else None) or ""
+        refund = self.order.refund if self.order else None
+        return (refund.receipt_url if refund else None) or ""
 
 
 class PersonalData(Row):
@@ -300,16 +330,21 @@ class PersonalData(Row):
     ``erased_at`` is a tombstone: it wins over every later observation.
     """
 
-    order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="personal_data")
-    document = DocumentField()
-    email = models.CharField(max_length=255, blank=True, default="", db_index=True)
-    last4 = models.CharField(max_length=4, blank=True, default="")
-    erased_at = InstantField(null=True, blank=True)
+    order: Column[Order] = models.OneToOneField(
+        Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
+    )
+    document: Column[dict[str, Any]] = DocumentField()
+    email: Column[str] = models.CharField(max_length=255, blank=True, default="")
+    last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("personal data")
         verbose_name_plural = _("personal data")
-        indexes = [models.Index(fields=["last4"], name="ci_personal_last4")]
+        indexes = [
+            searched("email", "ci_personal_email"),
+            models.Index(fields=["last4"], name="ci_personal_last4"),
+        ]
 
     def __str__(self) -> str:
         return f"personal data of {self.order_id}"

@@ -1,6 +1,9 @@
-"""The outbox: what is to be announced, and to whom it has been delivered."""
+"""The outbox: signals to be sent, and the runs of their receivers."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -9,35 +12,52 @@ from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+    from checkout_integration.models import Checkout, Grant, Transition
+    from checkout_integration.models.columns import Column
+
+COMMON_ARGUMENTS: Final[Mapping[str, Any]] = {
+    "source": "notification",
+    "previous_status": "",
+    "live": True,
+    "partial": False,
+    "renewal": False,
+}
+"""Arguments that most signals about an order have. A message stores only those that differ."""
+
 
 class OutboxMessage(Row):
     """One signal to be sent, written in the transaction that changed state.
 
-    ``idempotency_key`` is unique: one logical event is announced once, ever. Whoever runs receivers fans it out.
+    ``idempotency_key`` is unique: the signal of one logical event is sent once, ever. Processes with receivers fan it out.
     """
 
     class State(models.TextChoices):
-        """``no_receivers``: nobody was connected; it can be given to receivers later."""
+        """``no_receivers``: no receiver was connected; `checkout_replay` can make runs for receivers connected later."""
 
         NEW = "new", _("new")
         FANNED_OUT = "fanned_out", _("handed to receivers")
         NO_RECEIVERS = "no_receivers", _("no receivers")
 
     # Unique by a constraint: a unique column of text has a second index on PostgreSQL, for LIKE.
-    idempotency_key = models.CharField(max_length=32, editable=False)
-    signal = models.CharField(max_length=32)
+    idempotency_key: Column[str] = models.CharField(max_length=32, editable=False)
+    signal: Column[str] = models.CharField(max_length=32)
     project = IdentifierField(max_length=64)
-    order = models.ForeignKey(
+    order: Column[Order | None] = models.ForeignKey(
         Order, null=True, blank=True, on_delete=models.CASCADE, related_name="outbox_messages"
     )
-    checkout = models.ForeignKey(
+    checkout: Column[Checkout | None] = models.ForeignKey(
         "checkout_integration.Checkout",
         null=True,
         blank=True,
         on_delete=models.CASCADE,
         related_name="outbox_messages",
     )
-    grant = models.ForeignKey(
+    grant: Column[Grant | None] = models.ForeignKey(
         "checkout_integration.Grant",
         null=True,
         blank=True,
@@ -46,7 +66,7 @@ class OutboxMessage(Row):
         related_name="outbox_messages",
         help_text=_("What checkout_paid opened, or checkout_reversed closed."),
     )
-    transition = models.ForeignKey(
+    transition: Column[Transition | None] = models.ForeignKey(
         "checkout_integration.Transition",
         null=True,
         blank=True,
@@ -54,15 +74,17 @@ class OutboxMessage(Row):
         db_index=False,
         related_name="outbox_messages",
     )
-    arguments = models.JSONField(
-        default=dict, help_text=_("Plain arguments of the signal; ids and words only.")
+    arguments: Column[dict[str, Any]] = models.JSONField(
+        default=dict, help_text=_("Plain arguments of the signal, but common ones; ids and words only.")
     )
-    state = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
-    recorded_at = InstantField(auto_now_add=True)
+    state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+
+    runs: RelatedManager[ReceiverRun]
 
     class Meta:
-        verbose_name = _("message")
-        verbose_name_plural = _("messages")
+        verbose_name = _("signal")
+        verbose_name_plural = _("signals")
         constraints = [models.UniqueConstraint(fields=["idempotency_key"], name="ci_outbox_message_key")]
         indexes = [models.Index(fields=["state", "id"], name="ci_outbox_message_state")]
 
@@ -70,15 +92,20 @@ class OutboxMessage(Row):
         return self.signal
 
     @property
+    def all_arguments(self) -> dict[str, Any]:
+        """The plain arguments of the signal, common ones included."""
+        return {**COMMON_ARGUMENTS, **self.arguments} if self.order_id else dict(self.arguments)
+
+    @property
     def line(self) -> int | None:
-        """Whose runs are one at a time and in order: the checkout's key, else minus the order's; None without either."""
+        """The line in which runs go one by one, in order: the checkout's key, else minus the order's; None without both."""
         if self.checkout_id:
             return self.checkout_id
         return -self.order_id if self.order_id else None
 
 
 class ReceiverRun(Row):
-    """One message for one receiver; unique, so that each receiver runs once."""
+    """The run of one receiver for one message; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):
         """Of the unfinished runs of one line and receiver the oldest is ``due`` or ``running``; the others wait.
@@ -93,23 +120,25 @@ class ReceiverRun(Row):
         SUPERSEDED = "superseded", _("superseded")
         FAILED = "failed", _("failed")
 
-    message = models.ForeignKey(OutboxMessage, on_delete=models.CASCADE, db_index=False, related_name="runs")
+    message: Column[OutboxMessage] = models.ForeignKey(
+        OutboxMessage, on_delete=models.CASCADE, db_index=False, related_name="runs"
+    )
     receiver = IdentifierField()
-    line = models.BigIntegerField(null=True, blank=True, editable=False)
+    line: Column[int | None] = models.BigIntegerField(null=True, blank=True, editable=False)
     # Set while it runs, and unique: of one checkout, or of one order without a checkout, one receiver runs at a time.
-    exclusive = models.BigIntegerField(unique=True, null=True, blank=True, editable=False)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    fence = models.CharField(max_length=32, blank=True, default="", editable=False)
-    due_at = InstantField(help_text=_("When it may run; of a run that runs, since when."))
-    error = models.CharField(
+    exclusive: Column[int | None] = models.BigIntegerField(unique=True, null=True, blank=True, editable=False)
+    state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
+    attempts: Column[int] = models.PositiveSmallIntegerField(default=0)
+    fence: Column[str] = models.CharField(max_length=32, blank=True, default="", editable=False)
+    due_at: Column[datetime] = InstantField(help_text=_("When it may run; of a run that runs, since when."))
+    error: Column[str] = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
     )
-    finished_at = InstantField(null=True, blank=True)
+    finished_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
-        verbose_name = _("run")
-        verbose_name_plural = _("runs")
+        verbose_name = _("receiver run")
+        verbose_name_plural = _("receiver runs")
         constraints = [
             models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity")
         ]
@@ -128,13 +157,17 @@ class ReceiverRun(Row):
 
 
 class FailedAttempt(Row):
-    """One attempt of a receiver that failed: when, and where in the shop's code. Never what the exception said."""
+    """One failed attempt of a receiver: its time and its place in the shop's code. Never the message of the exception."""
 
-    run = models.ForeignKey(ReceiverRun, on_delete=models.CASCADE, related_name="failed_attempts")
-    attempt = models.PositiveSmallIntegerField()
-    failed_at = InstantField(auto_now_add=True)
-    error = models.CharField(max_length=255, help_text=_("Class of the exception."))
-    traceback = models.TextField(help_text=_("Classes and lines of code, without values and messages."))
+    run: Column[ReceiverRun] = models.ForeignKey(
+        ReceiverRun, on_delete=models.CASCADE, related_name="failed_attempts"
+    )
+    attempt: Column[int] = models.PositiveSmallIntegerField()
+    failed_at: Column[datetime] = InstantField(auto_now_add=True)
+    error: Column[str] = models.CharField(max_length=255, help_text=_("Class of the exception."))
+    traceback: Column[str] = models.TextField(
+        help_text=_("Classes and lines of code, without values and messages.")
+    )
 
     class Meta:
         verbose_name = _("failed attempt")

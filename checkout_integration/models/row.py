@@ -1,4 +1,4 @@
-"""What all tables share: rows that belong to a row are read from the database that it came from."""
+"""The base of all tables: related rows are read from the database of their row."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
@@ -11,25 +11,30 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import DocumentField, IdentifierField, InstantField
+from checkout_integration.models.columns import DocumentField, IdentifierField, InstantField, searched
 from checkout_integration.models.row import Row
 from checkout_integration.policy.validated import with_validated
 from checkout_integration.protocol import user as documents
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from checkout_integration.models.columns import Column
 
 
 class CheckoutUser(Row):
     """A customer of a project (the specification's User).
 
-    Found by (project, external_id) where that is not empty, else by (project, user_id). What is personal is kept with the
-    orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order. What only
-    user.validate says (USR-13, USR-14) is in ``validated``.
+    Found by (project, external_id) where that is not empty, else by (project, user_id). Personal data is stored with the
+    orders (`PersonalData`); attributes such as ``name`` and ``email`` read the customer's latest order. Fields of
+    user.validate alone (USR-13, USR-14) are in ``validated``.
 
-    A row with ``erased_at`` is a tombstone: its ids are empty, its ``identity`` is a keyed hash by which the customer is
-    known again, so that nothing personal is kept of any later news.
+    A row with ``erased_at`` is a tombstone: its ids are empty, and its ``identity`` is a keyed hash that recognises the
+    customer, so that no personal data of later observations is stored.
     """
 
     project = IdentifierField(max_length=64)
-    identity = models.CharField(max_length=32, editable=False)
+    identity: Column[str] = models.CharField(max_length=32, editable=False)
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = models.ForeignKey(
@@ -39,9 +44,9 @@ class CheckoutUser(Row):
         on_delete=models.SET_NULL,
         related_name="checkout_users",
     )
-    validated = DocumentField(editable=False)
-    recorded_at = InstantField(auto_now_add=True)
-    erased_at = InstantField(null=True, blank=True)
+    validated: Column[dict[str, Any]] = DocumentField(editable=False)
+    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     email = SnapshotAttribute[str]()
     email_verified = SnapshotAttribute[bool]()
@@ -56,11 +61,11 @@ class CheckoutUser(Row):
     notify_new_region_email = SnapshotAttribute[str]()
 
     class Meta:
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+        verbose_name = _("customer")
+        verbose_name_plural = _("customers")
         constraints = [models.UniqueConstraint(fields=["project", "identity"], name="ci_user_identity")]
         indexes = [
-            models.Index(fields=["external_id"], name="ci_user_external_id"),
+            searched("external_id", "ci_user_external_id"),
             models.Index(fields=["user_id"], name="ci_user_user_id"),
         ]
         permissions = [("erase_customer", _("Can erase the personal data of customers"))]

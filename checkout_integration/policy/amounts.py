@@ -1,7 +1,7 @@
-"""Amounts that come with more digits than they should: the document holds them as they came, and staff are shown them.
+"""Amounts with too many digits: the document has them unchanged, and staff get an incident.
 
-Some senders write a double's noise, 595.0000000000001: for a comparison it is 595. A column that cannot hold an amount
-exactly holds the rounded one, so that sums do not lose it (docs/amounts.md).
+Some senders write a double's noise, 595.0000000000001: for a comparison it is 595. A column that does not fit an amount
+exactly has the rounded one, so that sums stay complete (docs/amounts.md).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _EXACT: Final = Context(prec=100, rounding=ROUND_HALF_EVEN)
 
 
 def fits_column(amount: Decimal) -> bool:
-    """Whether a column of money holds the amount exactly."""
+    """Return whether the amount fits a column of money exactly."""
     return amount.is_finite() and amount.copy_abs() < _BOUND and has_places(amount, MONEY_PLACES)
 
 
 def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | None:
-    """Return the amount that a column of money holds; None for none, and beyond the column's range.
+    """Return the amount for a column of money; None for none, and beyond the column's range.
 
-    Exactly what was sent where the column can hold it, else rounded half-even to the places of its currency.
+    The sent amount where it fits, else rounded half-even to the places of its currency.
     """
     if amount is None or not amount.is_finite() or fits_column(amount):
         return amount if amount is not None and amount.is_finite() else None
@@ -41,7 +41,7 @@ def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | Non
 
 
 def without_noise(amount: Decimal, currency: str | None) -> Decimal | None:
-    """Return the amount of its currency that a double stands for; None where more than noise would be rounded away."""
+    """Return the amount in its currency that a double means; None if rounding would remove more than noise."""
     rounded = _rounded(amount, currency)
     return rounded if _EXACT.abs(_EXACT.subtract(amount, rounded)) < FLOAT_NOISE else None
 
@@ -57,10 +57,10 @@ def _rounded(amount: Decimal, currency: str | None) -> Decimal:
 
 
 def inexact_amounts(order: Order) -> frozenset[str]:
-    """The fields of an order whose amount no column holds as it was sent, or no payment in its currency can have.
+    """Return the fields of an order with an amount that fits no column, or that no payment in its currency can have.
 
-    An amount that cannot be read is one of them. What the service reckons for itself (taxes, fees, revenue) may have more
-    places than its currency, since nobody pays it.
+    An unreadable amount is one of them. Amounts of the service's own accounting (taxes, fees, revenue) may have more
+    places than their currency, since they are not paid.
     """
     amounts = dict(_amounts(order))
     return frozenset(
@@ -74,7 +74,7 @@ def _is_exact(amount: Decimal | None, currency: str | None) -> bool:
 
 
 def _amounts(order: Order) -> Iterable[tuple[str, tuple[Decimal | None, str | None]]]:
-    """Each amount that has a column, with the currency in which somebody pays it."""
+    """Return each amount that has a column, with the currency in which it is paid."""
     yield "amount", (order.amount, order.currency)
     yield "original_amount", (order.original_amount, order.currency)
     yield "charge_amount", (order.charge_amount, order.charge_currency)

@@ -1,4 +1,4 @@
-"""Which sale of this shop an order belongs to (semantics, section 6)."""
+"""Which checkout of this shop an order belongs to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from checkout_integration.protocol.order import Order
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sale:
-    """A checkout as the shop asked for it: what a payment is compared with.
+class CheckoutValue:
+    """A checkout as the shop created it: the value that payments are compared with.
 
     ``expected_amount`` is in ``currency``; None where the service sets the price (products). ``test``: made while test
-    payments were accepted, so that it takes test payments only.
+    payments were accepted, so only a test payment can pay it.
     """
 
     project: str
@@ -30,17 +30,19 @@ class Sale:
 
 
 def reference_of(order: Order, reference_key: str) -> str:
-    """The shop's own reference that travels in ``metadata``, "" when there is none."""
+    """Return the shop's own reference that travels in ``metadata``, "" when there is none."""
     return (order.metadata or {}).get(reference_key, "")
 
 
-def bind(order: Order, project: str, reference_key: str, sales: Iterable[Sale]) -> Sale | None:
-    """The sale that an order pays for: by the order id that the service gave us, else by the shop's reference.
+def bind(
+    order: Order, project: str, reference_key: str, checkouts: Iterable[CheckoutValue]
+) -> CheckoutValue | None:
+    """Return the checkout that an order pays for: by the order id that the service gave us, else by the shop's reference.
 
-    "Try again" makes a new order id with the same metadata, hence the reference.
+    "Try again" makes a new order id with the same metadata: so the reference is needed.
     """
-    own = [sale for sale in sales if sale.project == project]
-    by_id = [sale for sale in own if order.id and sale.order_id == order.id]
+    own = [each for each in checkouts if each.project == project]
+    by_id = [each for each in own if order.id and each.order_id == order.id]
     reference = reference_of(order, reference_key)
-    by_reference = [sale for sale in own if reference and sale.reference == reference]
+    by_reference = [each for each in own if reference and each.reference == reference]
     return next(iter(by_id + by_reference), None)

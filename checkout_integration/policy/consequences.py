@@ -1,8 +1,8 @@
-"""What follows when an order's state moves: the facts to announce, and what staff should look at."""
+"""Consequences of a change of an order's state: events to send as signals, and contradictions for staff."""
 
 from __future__ import annotations
 
-from checkout_integration.policy import facts as fact_rules
+from checkout_integration.policy import status as status_rules
 from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import MONEY_CONFLICTS
 from checkout_integration.policy.observation import Source
@@ -10,19 +10,19 @@ from checkout_integration.policy.state import PARTIAL_REFUND, OrderState
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
 REVIEWED = {
-    fact_rules.PAID_AND_CANCELED,
-    fact_rules.DOUBLE_LOSS,
-    fact_rules.REVERSAL_AFTER_DECISION,
+    status_rules.PAID_AND_CANCELED,
+    status_rules.DOUBLE_LOSS,
+    status_rules.REVERSAL_AFTER_DECISION,
     PARTIAL_REFUND,
     *(f"conflict:{field}" for field in MONEY_CONFLICTS),
 }
-"""Contradictions that are announced as ``payment_review``; the others are incidents only."""
+"""Contradictions for which ``payment_review`` is sent; the others are incidents only."""
 
 
 def new_events(before: OrderState, after: OrderState) -> tuple[Event, ...]:
-    """The payment events first known by this step, in the order in which they happen to a payment.
+    """Return the payment events first known by this step, in the order in which they happen to a payment.
 
-    A late success of a payment that is reversed already is not announced (G7).
+    No signal is sent for a late success of a payment that is reversed already: docs/guarantees.md, "No silent upgrade".
     """
     events = []
     if _newly(before.facts, after.facts, OrderStatus.PROCESSED) and not after.fully_reversed:
@@ -37,7 +37,7 @@ def new_events(before: OrderState, after: OrderState) -> tuple[Event, ...]:
 
 
 def new_contradictions(before: OrderState, after: OrderState) -> tuple[str, ...]:
-    """Codes of what staff should look at, first seen in this step."""
+    """Return codes of contradictions for staff that this step shows first."""
     return tuple(sorted(after.contradictions - before.contradictions)) if after.contradictions else ()
 
 
@@ -46,7 +46,7 @@ def _newly(before: Facts, after: Facts, kind: OrderStatus) -> bool:
 
 
 def _cancel_known(facts: Facts) -> bool:
-    """A signed end, or a listed one: but a paid order that the list turns ``rejected`` was not cancelled by anyone."""
+    """Return whether a cancellation is known: a signed one, or a listed one of an order that was not paid."""
     ends = (OrderStatus.CANCELED, OrderStatus.REJECTED)
     signed = any(facts.knows(end, Source.NOTIFICATION) for end in ends)
     return signed or (any(facts.knows(end) for end in ends) and not facts.knows(OrderStatus.PROCESSED))

@@ -1,4 +1,4 @@
-"""What is left of an order's state once its customer has been erased, now and after every later observation."""
+"""The rest of an order's state after the erasure of its customer, now and after every later observation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from checkout_integration.policy.state import OrderState
 
 
 def without_customer(state: OrderState, reference_key: str) -> OrderState:
-    """The state with facts, money and times as they are, and nothing that tells of the customer.
+    """Return the state with its facts, money and times, without the customer's personal data.
 
-    Stamps of what is gone go too, so that the state is that of an order which was never told of its customer.
+    Stamps of deleted fields are deleted too: the state is that of an order whose customer was never known.
     """
     merged = state.merged
     lasting_part, _ = split(merged.document, lasting(reference_key))

@@ -1,10 +1,10 @@
 """Merging the documents of one order, field by field, so that the result does not depend on the order of arrival.
 
-Three kinds of field (semantics, section 5):
+Three kinds of field (docs/merge.md):
 
 * fixed: the value with the earliest (time, source, text) stands; another value is a conflict;
-* settled: amounts and currencies, which may still change while the form is open (VAT appears): a value told of a paid order
-  beats one told before, then they are fixed;
+* settled: amounts and currencies, which may still change while the form is open (VAT appears): a value of a paid order
+  replaces one of an unpaid order, then it is fixed;
 * latest: everything else; ``user`` is merged per key, other objects are replaced whole.
 
 An absent key is no statement, and null, "" or a zero time does not erase a value.
@@ -30,7 +30,7 @@ SETTLED = frozenset({"amount", "currency", "original_amount", "charge_amount", "
 COMPARED = FIXED | SETTLED
 MOMENTS = frozenset({"created_at", "canceled_at", "refunded_at"})
 LIVE = "live"
-"""The envelope's ``live`` is merged beside the Order's own fields, under this name."""
+"""The envelope's ``live`` is merged together with the Order's own fields, under this name."""
 
 MONEY_CONFLICTS = SETTLED
 """A conflict in one of these withdraws the verdict."""
@@ -46,7 +46,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """The document that all observations add up to, a stamp per field, and the fields that were told in two ways."""
+    """The document that all observations add up to, a stamp per field, and the fields with conflicting values."""
 
     values: Mapping[str, Any]
     stamps: Mapping[str, Stamp]
@@ -75,7 +75,7 @@ EMPTY = Merged(values={}, stamps={})
 
 
 def merge(merged: Merged, observation: Observation, *, settled: bool) -> Merged:
-    """What is known with this observation added. ``settled``: it tells of a paid (or reversed) order."""
+    """Return the merge with this observation added. ``settled``: the observation is of a paid (or reversed) order."""
     values, stamps, conflicts = dict(merged.values), dict(merged.stamps), set(merged.conflicts)
     unsettled = Stamp(at=stamp(observation.observed_at), source=observation.source)
     of_settled = unsettled._replace(settled=settled)
@@ -116,7 +116,7 @@ def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
 
 
 def _is_no_time(value: Any) -> bool:
-    """Whether the value is one of the zero times, which say nothing as null and "" do."""
+    """Return whether the value is one of the zero times, which say nothing as null and "" do."""
     try:
         return parse_moment(value) is None
     except ValueError:
@@ -124,7 +124,7 @@ def _is_no_time(value: Any) -> bool:
 
 
 def _flat(document: Document) -> Iterable[tuple[str, Any]]:
-    """Top-level fields, and those of ``user`` one by one; a ``user`` that is no object says nothing of the customer.
+    """Yield the top-level fields, and those of ``user`` one by one; a ``user`` that is no object is no statement.
 
     A top-level field of the service's that is called ``live`` or ``user.…`` is not one of ours.
     """
@@ -137,7 +137,7 @@ def _flat(document: Document) -> Iterable[tuple[str, Any]]:
 
 
 def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
-    """Whether the new value takes the old one's place: a choice by a total order, hence independent of arrival."""
+    """Return whether the new value replaces the old one: a choice by a total order, so independent of arrival."""
     if field not in COMPARED:
         return _precedes(old, new)
     if field in FIXED:
@@ -149,7 +149,7 @@ def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:
 
 
 def _precedes(one: tuple[Any, Stamp], other: tuple[Any, Stamp]) -> bool:
-    """By time, source and text, in this order."""
+    """Return whether one value precedes the other: by time, source and text, in this order."""
     (value, by), (against, its) = one, other
     if by.at != its.at:
         return by.at < its.at
@@ -159,7 +159,7 @@ def _precedes(one: tuple[Any, Stamp], other: tuple[Any, Stamp]) -> bool:
 
 
 def _as_stored(value: Any) -> Any:
-    """The value as every database gives it back: PostgreSQL sorts keys in its own way, and knows no negative zero."""
+    """Return the value as every database gives it back: PostgreSQL sorts keys in its own way, and knows no negative zero."""
     if isinstance(value, Mapping):
         return {name: _as_stored(value[name]) for name in sorted(value)}
     if isinstance(value, list):
@@ -174,7 +174,7 @@ def _contradicts(field: str, old: Any, old_stamp: Stamp, new: Any, new_stamp: St
 
 
 def _comparable(field: str, value: Any) -> Any:
-    """The value as the specification means it: 100 is 100.0, and an Order's ``products`` is the type ``product``."""
+    """Return the value as the specification means it: 100 is 100.0, and an Order's ``products`` is the type ``product``."""
     try:
         if field.endswith("amount"):
             amount = parse_money(value)

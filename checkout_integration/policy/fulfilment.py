@@ -1,4 +1,4 @@
-"""What a checkout's orders add up to: which one pays it, its status, and which goods are granted.
+"""A checkout with its orders: the paying order, the status, and the granted goods.
 
 Pure functions of the *set* of orders, so that the end does not depend on the order in which notifications and list rows
 arrived. The rules are described in docs/fulfilment.md.
@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Fulfilment:
-    """What the orders of one checkout add up to. ``paid_twice`` are standing payments beside the one that pays."""
+    """The result of a checkout's orders. ``paid_twice`` are further valid payments besides the one that pays."""
 
     status: CheckoutState
     payer: str
@@ -92,7 +92,7 @@ class Fulfilment:
 
 
 def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
-    """Return what the orders of one checkout add up to; of an order without a checkout, what it does by itself."""
+    """Return the result of a checkout's orders, or of one order without a checkout."""
     everything = sorted(payments, key=lambda payment: (payment.moment, payment.order_id))
     paying = [payment for payment in everything if payment.pays]
     standing = [payment for payment in paying if payment.stands]
@@ -109,7 +109,7 @@ def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
 
 
 def _renewals(payments: Sequence[Payment], paying: Sequence[Payment]) -> frozenset[str]:
-    """Return the ids of all that renew an agreement: a customer who paid twice may have two of them."""
+    """Return the ids of all renewals of an agreement: a customer who paid twice may have two agreements."""
     begun: dict[str, str] = {}
     for payment in paying:
         begun.setdefault(payment.recurring_id, payment.order_id)
@@ -147,7 +147,7 @@ def _status(payments: Sequence[Payment], standing: Sequence[Payment]) -> Checkou
 
 @dataclass(frozen=True, kw_only=True)
 class GrantChanges:
-    """What becomes of the open grants: those that stay, by their key, with the order that pays for each; and the rest."""
+    """Changes of the open grants: those that stay, by their key, with the paying order of each; and the others."""
 
     payers: dict[int, str]
     closed: tuple[int, ...]
@@ -157,11 +157,11 @@ class GrantChanges:
 def grant_changes(
     fulfilment: Fulfilment, payments: Iterable[Payment], open_grants: Iterable[tuple[int, str]]
 ) -> GrantChanges:
-    """Return what becomes of the open grants, given as pairs of a key and the order that paid.
+    """Return the changes of the open grants, given as pairs of a key and the order that paid.
 
     A line that stands has one grant: its payer's own, else that of another of its orders. A grant closes when no payment for
-    it stands any more: a verdict that is withdrawn takes no goods back, and neither does a reversal after a decision of
-    staff; a person looks at those.
+    it stands any more. A withdrawn verdict revokes no goods, and neither does a reversal after a decision of staff: these
+    are for staff to look at.
     """
     secure = {payment.order_id for payment in payments if payment.stands or payment.decided}
     left = sorted(open_grants)
@@ -180,7 +180,7 @@ def grant_changes(
 
 
 class Undo(StrEnum):
-    """Whether a receiver of ``checkout_reversed`` has goods to revoke."""
+    """The decision whether a receiver of ``checkout_reversed`` has goods to revoke."""
 
     RUN = "run"
     NOTHING = "nothing"
@@ -200,8 +200,8 @@ def undo(
 ) -> Undo:
     """Return whether a receiver runs that revokes what the receivers ``undoes`` granted; empty for all of them.
 
-    ``attempted``: also what was begun and not completed is undone. ``connected`` are the receivers of ``checkout_paid`` that
-    are known now: one that completed and is not among them may have been renamed, so a person has to look.
+    ``attempted``: receivers that began and did not complete are undone, too. ``connected`` are the receivers of
+    ``checkout_paid`` known now: one that completed and is missing there may have been renamed, so staff have to look.
     """
     done = granted.completed | (granted.begun if attempted else frozenset())
     if done & undoes or (done and not undoes):

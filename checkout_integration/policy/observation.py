@@ -1,4 +1,4 @@
-"""One piece of news about one order: a signed notification, a row of the transaction list, or our own creation of it."""
+"""An observation: the statement of one signed notification, list row, creation or staff decision on one order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from checkout_integration.protocol.values import Document
 
 
 class Source(StrEnum):
-    """Where an observation comes from."""
+    """The source of an observation."""
 
     CREATION = "creation"
     LIST = "list"
@@ -21,10 +21,10 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """How the service's clock is to be read: settings ``RETRY_INTERVAL`` and ``LIST_MARGIN``.
+    """The settings for the service's clock: ``RETRY_INTERVAL`` and ``LIST_MARGIN``.
 
     ``retry_interval`` is zero for a service that does not rewrite ``created_at`` at each delivery attempt.
-    ``list_margin`` is how old a list row may be when it is answered.
+    ``list_margin`` is how old the data of a list row may be when the service sends it.
     """
 
     retry_interval: timedelta = timedelta(seconds=600)
@@ -33,11 +33,11 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """News of one order.
+    """One statement about one order.
 
-    ``observed_at`` is the attempt's own ``created_at`` (notification) or the answer's ``Date`` (list row); None when the
+    ``observed_at`` is the attempt's own ``created_at`` (notification) or the response's ``Date`` (list row); None when the
     service gave no time. ``live`` is None where the source makes no statement on it (a list row). ``reversal`` is the
-    reversal document that says it of the order, where that has an id of its own (`policy.reversal`).
+    reversal document that the observation comes from, where that has an id of its own (`policy.reversal_documents`).
     """
 
     source: Source
@@ -55,7 +55,7 @@ class Observation:
 
 
 def stamp(moment: datetime | None) -> str:
-    """A moment as text that sorts by time and fits JSON; "" (sorts first) for no time.
+    """Return a moment as text that sorts by time and fits JSON; "" (sorts first) for no time.
 
     Aware datetimes in UTC only: ``protocol.values.parse_moment`` makes no others.
     """

@@ -1,4 +1,4 @@
-"""Which part of an order's document is personal data, so that it is kept where one command can erase it.
+"""The personal part of an order's document, which is stored where one command can erase it.
 
 The list names what is *not* personal; everything else, unknown fields included, counts as personal.
 """
@@ -49,49 +49,49 @@ PUBLIC: Final[Public] = {
 
 
 def lasting(reference_key: str) -> Public:
-    """What is kept of an erased customer's order: the accounting record, and the reference that binds it to its sale.
+    """Return the fields that stay of an erased customer's order: the accounting record, and the reference of its checkout.
 
-    Ids of the customer, where they came from, the shop's metadata and the words of a refund go; its code and amount stay.
+    Ids and origin of the customer, the shop's metadata and the text of a refund are deleted; its code and amount stay.
     """
-    kept = {
+    accounting = {
         name: inner for name, inner in PUBLIC.items() if name not in ("user", "issuer", "metadata", "refund")
     }
     return {
-        **kept,
+        **accounting,
         "metadata": {reference_key: _WHOLE},
         "refund": {name: inner for name, inner in REFUND.items() if name != "reason"},
     }
 
 
 def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The public and the personal part; `join` puts them together again."""
-    kept: dict[str, Any] = {}
+    """Return the public and the personal part; `join` puts them together again."""
+    open_part: dict[str, Any] = {}
     personal: dict[str, Any] = {}
     for field, value in document.items():
         inner = public.get(field)
         if field in public and (inner is _WHOLE or value is None):
-            kept[field] = value
+            open_part[field] = value
         elif inner is not None and isinstance(value, Mapping):
-            kept[field], hidden = split(value, inner)
+            open_part[field], hidden = split(value, inner)
             if hidden:
                 personal[field] = hidden
         else:  # not in the list, or not of the shape that the list describes
             personal[field] = value
-    return kept, personal
+    return open_part, personal
 
 
 def join(public: Document, personal: Document) -> dict[str, Any]:
-    """The whole document from its two parts."""
+    """Return the whole document from its two parts."""
     document = dict(public)
     for field, value in personal.items():
-        held = document.get(field)
-        both = isinstance(held, Mapping) and isinstance(value, Mapping)
-        document[field] = join(held, value) if both else value  # type: ignore[arg-type]
+        part = document.get(field)
+        both = isinstance(part, Mapping) and isinstance(value, Mapping)
+        document[field] = join(part, value) if both else value  # type: ignore[arg-type]
     return document
 
 
 def without_card_number(document: Document) -> Document:
-    """The document with no more of a card's number than first6 and last4, and ``masked`` rebuilt from them.
+    """Return the document with no more of a card's number than first6 and last4, and ``masked`` rebuilt from them.
 
     ``masked`` may carry another truncation of the same number, and two truncations together weaken it (PCI SSC FAQ 1091).
     """

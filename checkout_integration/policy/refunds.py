@@ -1,7 +1,7 @@
-"""How much of a payment was given back: what the service states, and what its reversal documents add up to.
+"""The refunded amount of a payment: from the service's statements, and from the sum of its reversal documents.
 
-A notification states one refund; each reversal document of the list is a refund of its own. Refunded is the larger of the
-largest amount that was stated and the sum over the documents, so that it does not matter which of them came first.
+A notification states one refund; each reversal document of the list is a refund of its own. The refunded amount is the
+larger of the largest stated amount and the sum of the documents, so that their order of arrival does not matter.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from checkout_integration.policy.observation import Observation
 from checkout_integration.protocol.order import Order
 
 STATED = "stated"
-_DOCUMENT = "document:"
+DOCUMENT = "document:"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refunded:
-    """An amount that was given back; ``amount`` is None where the service does not say it."""
+    """A refunded amount; ``amount`` is None where the service does not state it."""
 
     amount: Decimal | None
     currency: str = ""
 
 
 def refunds_of(observation: Observation) -> dict[str, Refunded]:
-    """Return what an observation of a refund says of its amount (RFD-01, RFD-02), by the statement that it is."""
+    """Return the refunded amounts of an observation (RFD-01, RFD-02), by their statement."""
     if observation.reversal is not None:
-        return {f"{_DOCUMENT}{observation.reversal.id}": refunded_by(observation.reversal)}
+        return {f"{DOCUMENT}{observation.reversal.id}": refunded_by(observation.reversal)}
     refund = observation.order.refund
     return {STATED: Refunded(amount=refund.amount, currency=refund.currency or "")} if refund else {}
 
@@ -51,7 +51,7 @@ def join(left: Mapping[str, Refunded], right: Mapping[str, Refunded]) -> dict[st
 
 
 def total(refunds: Mapping[str, Refunded], currency: str) -> Decimal | None:
-    """Return how much was given back in a currency; None where that is not known, or was not stated in it."""
+    """Return the refunded amount in a currency; None where it is unknown, or stated in another one."""
     amounts = {
         place: refunded.amount
         for place, refunded in refunds.items()

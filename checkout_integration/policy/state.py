@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
+from checkout_integration.policy import events
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import refunds as refund_rules
+from checkout_integration.policy import status as status_rules
 from checkout_integration.policy.amounts import comparable, inexact_amounts
 from checkout_integration.policy.facts import Facts
 from checkout_integration.policy.fields import Merged, Stamp
@@ -22,12 +24,14 @@ from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
 ORDER_FIELDS = frozenset(each.name for each in dataclasses.fields(Order)) - {"document", "problems"}
 EVENTS = frozenset(Event)
+RULES_VERSION: Final = 1
+"""Raised when a rule gives another state for the same row of the list: each row is then read once more."""
 SETTLED_KINDS = (OrderStatus.PROCESSED, OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 
 
 @dataclass(frozen=True)
 class OrderState:
-    """All that is known of one order: a function of the set of its observations (G3)."""
+    """All that is known of one order: a function of the set of its observations. docs/merge.md."""
 
     facts: Facts = fact_rules.NOTHING
     merged: Merged = field_rules.EMPTY
@@ -43,7 +47,7 @@ class OrderState:
     @cached_property
     def status(self) -> OrderStatus:
         """The displayed status."""
-        return fact_rules.displayed_status(self.facts)
+        return status_rules.displayed_status(self.facts)
 
     @property
     def partial(self) -> bool:
@@ -59,7 +63,7 @@ class OrderState:
 
     @property
     def refunded_amount(self) -> Decimal | None:
-        """How much was given back, in the currency of the charge; None where nothing or no such amount is known."""
+        """The refunded amount in the currency of the charge; None where there is none or it is unknown."""
         charged = _charged(self.order)
         return refund_rules.total(self.facts.refunds, charged[1]) if charged else None
 
@@ -79,21 +83,21 @@ class OrderState:
 
     @property
     def settled(self) -> bool:
-        """Whether money came, as a success or its reversal tells; a reversal is judged as its success would be."""
+        """Whether a success or its reversal shows a payment; a reversal is judged as its success would be."""
         return self.succeeded or any(self.facts.knows(kind) for kind in SETTLED_KINDS)
 
     @property
     def stands(self) -> bool:
-        """Whether the payment is with the shop, or a part of it, which a partial refund tells of as well as a success.
+        """Whether the payment, or a part of it, is with the shop, as a success or a partial refund shows.
 
-        A cancellation beside the success does not undo it: a person decides.
+        A cancellation in addition to the success does not undo it: staff decide.
         """
         return self.settled and not self.fully_reversed
 
     @cached_property
     def contradictions(self) -> frozenset[str]:
-        """What staff should look at, by code."""
-        found = set(fact_rules.contradictions(self.facts))
+        """Contradictions for staff, by code."""
+        found = set(status_rules.contradictions(self.facts))
         found |= {f"conflict:{name}" for name in self.merged.conflicts}
         found |= {f"inexact:{name}" for name in inexact_amounts(self.order)}
         if self.partial:
@@ -110,8 +114,8 @@ LISTED_REJECTED_WITH_TRANSACTION = "listed_rejected_with_transaction"
 
 
 def observe(state: OrderState, observation: Observation, timing: Timing) -> OrderState:
-    """The state with one more observation; again, twice or in another order gives the same."""
-    facts = fact_rules.facts_of(observation, timing)
+    """Return the state with one more observation; repetition and order make no difference."""
+    facts = events.facts_of(observation, timing)
     settled = any(facts.knows(kind) for kind in SETTLED_KINDS)
     return OrderState(
         facts=fact_rules.join(state.facts, facts),
@@ -121,7 +125,7 @@ def observe(state: OrderState, observation: Observation, timing: Timing) -> Orde
 
 
 def unknown_words(observation: Observation) -> frozenset[str]:
-    """Words that the specification does not know, and unreadable numbers: never refused, shown as incidents."""
+    """Return words outside the specification, and unreadable numbers: never refused, shown as incidents."""
     words = set()
     status = observation.order.status
     if status and status not in fact_rules.STATUSES:
@@ -141,7 +145,7 @@ def _numbers_left_out(observation: Observation) -> set[str]:
 
 
 def _charged(order: Order) -> tuple[Decimal, str] | None:
-    """What the card paid: in charge currency where the service tells it."""
+    """Return the charged amount: in the charge currency where it is known."""
     if order.charge_amount is not None and order.charge_currency:
         return order.charge_amount, order.charge_currency
     if order.amount is not None and order.currency:
@@ -152,12 +156,16 @@ def _charged(order: Order) -> tuple[Decimal, str] | None:
 def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, Any]:
     """Return stamps as JSON, for the order's row: the fields of each, under "time source" or "time source settled".
 
-    The commonest stamp stands under "" without its fields, which are all that no other stamp names: mostly one notification
-    has said nearly everything.
+    Only amounts and currencies can be settled, so other fields of the same time and source are listed with them. The most
+    frequent stamp has the key "" and no fields: it belongs to all fields that no other stamp names. Most fields come from
+    one notification.
     """
+    joined = {stamp._replace(settled=False): stamp for stamp in set(stamps.values()) if stamp.settled}
     names: dict[Stamp, list[str]] = {}
     for name in sorted(stamps):
-        names.setdefault(stamps[name], []).append(name)
+        stamp = stamps[name]
+        own = stamp if name in field_rules.SETTLED else joined.get(stamp, stamp)
+        names.setdefault(own, []).append(name)
     if not names:
         return {}
     commonest = max(names, key=lambda stamp: (len(names[stamp]), _text_of(stamp)))
@@ -168,11 +176,13 @@ def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, Any]:
 
 def stamps_from_json(stored: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Stamp]:
     """Return the stamps of these fields of an order's row; `stamps_to_json` made them."""
-    stamps = dict.fromkeys(fields, _stamp_of(stored[""])) if "" in stored else {}
+    texts = dict.fromkeys(fields, stored[""]) if "" in stored else {}
     for text, names in stored.items():
         if text:
-            stamps |= dict.fromkeys([name for name in names if name in stamps], _stamp_of(text))
-    return stamps
+            texts |= dict.fromkeys([name for name in names if name in texts], text)
+    amounts = {text: _stamp_of(text) for text in {*texts.values()}}
+    others = {text: stamp._replace(settled=False) for text, stamp in amounts.items()}
+    return {name: (amounts if name in field_rules.SETTLED else others)[text] for name, text in texts.items()}
 
 
 def _text_of(stamp: Stamp) -> str:

@@ -1,7 +1,7 @@
-"""What only user.validate says of a customer: notify_new_region and notify_new_region_email (USR-13, USR-14).
+"""Fields of a customer that only user.validate has: notify_new_region and notify_new_region_email (USR-13, USR-14).
 
-Deployed services leave both out of payment.* notifications. They are merged like the fields of an order: the latest statement
-stands, and an absent key, null or "" is no statement, so that the order of arrival does not matter.
+Deployed services leave both out of payment.* notifications. They are merged like the fields of an order: the latest
+value wins, and an absent key, null or "" is no value. So the order of arrival does not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIELDS: Final = ("notify_new_region", "notify_new_region_email")
 
 
 def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[str, Any]:
-    """Return ``stored`` with what a user.validate that was made ``at`` says; `CheckoutUser.validated` holds the result."""
+    """Return ``stored`` merged with the fields of a user.validate made ``at``, for `CheckoutUser.validated`."""
     merged = dict(stored)
     for field in FIELDS:
         value = getattr(user, field)
@@ -33,12 +33,12 @@ def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[s
 
 
 def with_validated(user: Document, stored: Mapping[str, Any], validated: Document) -> dict[str, Any]:
-    """Return the User of an order with what user.validate says, field by field the later of the two.
+    """Return the User of an order merged with the fields of user.validate, field by field the later of the two.
 
     Args:
         user: the User object of the customer's latest order.
         stored: the stamps of that order's row.
-        validated: as `merge_validated` made it.
+        validated: the result of `merge_validated`.
 
     """
     document, stamps = dict(user), stamps_from_json(stored, [f"user.{field}" for field in user])

@@ -1,1 +1,1 @@
-"""What the service's specification says, as pure Python: no Django, no clock, no network, no settings."""
+"""The service's specification as pure Python: no Django, no clock, no network, no settings."""

@@ -19,15 +19,15 @@ _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 def is_secure(address: object, *, loopback: bool) -> bool:
-    """Whether the address is absolute and HTTPS (AUT-01), or plain HTTP to a loopback host where ``loopback`` allows it.
+    """Return whether the address is absolute and HTTPS (AUT-01), or HTTP to a loopback host where ``loopback`` allows it.
 
     Never ``javascript:``, never with a user name or password, never with characters that are read in two ways.
     """
-    return not insecurity(address, loopback=loopback)
+    return not https_problem(address, loopback=loopback)
 
 
-def insecurity(address: object, *, loopback: bool) -> str:
-    """Why `is_secure` refuses an address, in words that show nothing of it; "" where it does not."""
+def https_problem(address: object, *, loopback: bool) -> str:
+    """Return why `is_secure` refuses an address, without showing any of it; "" for a secure one."""
     parts = split(address)
     if parts is None:
         return flaw(address)
@@ -36,12 +36,12 @@ def insecurity(address: object, *, loopback: bool) -> str:
 
 
 def split(address: object) -> SplitResult | None:
-    """The parts of an address that everyone reads in the same way, None for any other."""
+    """Return the parts of an address that all software reads in the same way, None for any other."""
     return None if flaw(address) else urlsplit(str(address))
 
 
 def flaw(address: object) -> str:
-    """Why not everyone reads an address in the same way, in words that show nothing of it; "" where everyone does."""
+    """Return why software reads an address in different ways, without showing any of it; "" for a clear one."""
     if not isinstance(address, str):
         return "it is not text"
     if not address:
@@ -72,7 +72,7 @@ def _has_port_or_none(parts: SplitResult) -> bool:
 
 
 def _is_one_host(host: str) -> bool:
-    """Whether it is a name, or an IP address in its usual form: browsers read 0x7f.1 as one too."""
+    """Return whether it is a name, or an IP address in its usual form. Browsers accept other forms too, such as 0x7f.1."""
     numeric = bool(_NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]))
     if _NAME.fullmatch(host) and not numeric:
         return True

@@ -17,26 +17,26 @@ _WANTS_GZIP: Final = re.compile(
 
 
 def accepts_gzip(header: str) -> bool:
-    """Whether an Accept-Encoding header asks for gzip (SVC-07)."""
+    """Return whether an Accept-Encoding header asks for gzip (SVC-07)."""
     return _WANTS_GZIP.search(header) is not None
 
 
 class BodyRefused(ValueError):
-    """The body is too large, cut short, or in an encoding that was not asked for."""
+    """The body is too large, cut short, or in an encoding that was not requested."""
 
 
 def read_body(chunks: Iterable[bytes], encoding: str, limit: int) -> bytes:
-    """The decoded body. Raises BodyRefused; never holds more than ``limit`` bytes and one chunk.
+    """Return the decoded body. Raises BodyRefused; never uses more than ``limit`` bytes and one chunk.
 
     A gzip body must be one complete member with nothing after it: the HTTP library accepts a cut one
-    silently, and what is left may even be JSON.
+    silently, and the rest may even be JSON.
     """
     match encoding.strip().lower():
         case "" | "identity":
             return _bounded(chunks, limit)
         case "gzip" | "x-gzip":
             return _gunzip(chunks, limit)
-    raise BodyRefused("it came in an encoding that was not asked for")
+    raise BodyRefused("it came in an encoding that was not requested")
 
 
 def _bounded(chunks: Iterable[bytes], limit: int) -> bytes:
@@ -67,7 +67,7 @@ def _inflated(inflate: zlib._Decompress, chunks: Iterable[bytes], limit: int) ->
 
 
 def _pieces(inflate: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
-    """What a chunk holds, piece by piece: a chunk of 64 kB can hold 64 MB."""
+    """Yield the content of a chunk in pieces: 64 kB can decompress to 64 MB."""
     try:
         while chunk:
             yield inflate.decompress(chunk, _PIECE)

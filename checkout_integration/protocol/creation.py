@@ -1,6 +1,6 @@
 """Requests that create a payment token or a payment order.
 
-The two endpoints take nearly the same sale in two shapes. Requests are plain values in the specification's
+The two endpoints take nearly the same checkout in two shapes. Requests are plain values in the specification's
 words; `build_token_document` and `build_order_document` give them their shape, and refuse what the service
 would refuse, all problems at once.
 """
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CustomerAddress:
-    """Where the customer lives (EP1-10, EP2-13): ISO 3166-1 alpha-2 country, ISO 3166-2 state."""
+    """The customer's address (EP1-10, EP2-13): ISO 3166-1 alpha-2 country, ISO 3166-2 state."""
 
     country: str | None = field(default=None, repr=False)
     city: str | None = field(default=None, repr=False)
@@ -57,7 +57,7 @@ class Customer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRequest:
-    """What a token holds (EP1-03 to EP1-22).
+    """The content of a token (EP1-03 to EP1-22).
 
     ``amount`` and ``currency`` for type simple, ``products_ids`` for product and key, either for virtual_currency.
     """
@@ -79,9 +79,9 @@ class TokenRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderRequest:
-    """What an order is made of (EP2-03 to EP2-16).
+    """The content of an order (EP2-03 to EP2-16).
 
-    ``token`` overrides the parameters that it holds, required ones included, and may stand alone (EP2-12). ``order`` is the
+    ``token`` overrides its own parameters, including required ones, and may be the only one (EP2-12). ``order`` is the
     service's identifier of an order that it has prepared; deployed services then need the project and nothing else (EP2-14).
     """
 
@@ -102,14 +102,14 @@ class OrderRequest:
 
 
 def build_token_document(request: TokenRequest) -> dict[str, Any]:
-    """The JSON object for token creation. Raises CreationError with every problem found."""
+    """Return the JSON object for token creation. Raises CreationError with every problem found."""
     document = _present(user=_token_user(request.user), settings=_settings(request))
     check_token(document)
     return document
 
 
 def build_order_document(request: OrderRequest) -> dict[str, Any]:
-    """The JSON object for order creation. Raises CreationError with every problem found."""
+    """Return the JSON object for order creation. Raises CreationError with every problem found."""
     document = _present(
         project=request.project,
         type=request.type,
@@ -150,7 +150,7 @@ def _settings(request: TokenRequest) -> dict[str, Any]:
 
 
 def _token_user(user: Customer | None) -> dict[str, Any] | None:
-    """EP1-04 to EP1-10: an id, and each value in an object of its own."""
+    """Build the user of a token request: an id, and each value in an object of its own (EP1-04 to EP1-10)."""
     if user is None:
         return None
     return _present(
@@ -166,7 +166,7 @@ def _token_user(user: Customer | None) -> dict[str, Any] | None:
 
 
 def _order_user(user: Customer | None) -> dict[str, Any] | None:
-    """EP2-13: flat."""
+    """Build the user of an order request, which is flat (EP2-13)."""
     if user is None:
         return None
     return _present(
@@ -195,5 +195,5 @@ def _valued(value: str | None, verified: bool | None = None) -> dict[str, Any] |
 
 
 def _present(**members: Any) -> dict[str, Any]:
-    """Return what was given: null and "" are left out, never sent."""
+    """Return the given values: null and "" are left out, never sent."""
     return {name: value for name, value in members.items() if value is not None and value != ""}

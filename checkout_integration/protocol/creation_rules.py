@@ -1,7 +1,7 @@
-"""The rules for requests that create tokens and orders: which fields there are, and what is required when.
+"""The rules for requests that create tokens and orders: their fields, and the requirements.
 
 They look at the finished JSON object, so a problem is named by the path that the specification uses. The sandbox reads the
-same rules a second time, independently; tests/agreement holds both against a table written by hand.
+same rules a second time, independently; tests/agreement compares both with a table written by hand.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
-from checkout_integration.protocol.creation_checks import (
+from checkout_integration.protocol.creation_values import (
     BUTTON_CAPTION_MAX,
     TOKEN_MAX,
     Checks,
@@ -34,7 +34,7 @@ def check_token(document: Document) -> None:
     settings = check.members("settings", document.get("settings"))
     check.text("settings.project_id", settings.get("project_id"), required=True)
     amount = _check_fields(check, "settings.", settings, products="products_ids")
-    _check_sale(check, "settings.", settings, amount, products="products_ids")
+    _check_checkout(check, "settings.", settings, amount, products="products_ids")
     check.flag("settings.is_buy_for_virtual_currency", settings.get("is_buy_for_virtual_currency"))
     check.text("settings.button_caption", settings.get("button_caption"), at_most=BUTTON_CAPTION_MAX)
     return_url = check.members("settings.return_url", settings.get("return_url"))
@@ -50,12 +50,12 @@ def check_order(document: Document) -> None:
     check = Checks()
     token = check.text("token", document.get("token"), at_most=TOKEN_MAX)
     prepared = check.text("order", document.get("order"))
-    # EP2-12: the token stands for the required parameters, too.
+    # EP2-12: the token replaces the required parameters, too.
     check.text("project", document.get("project"), required=token is None)
     amount = _check_fields(check, "", document, products="products")
-    # What a token or a prepared order sells is not known here (EP2-14: the project and the order are enough then).
+    # The content of a token or of a prepared order is not known here (EP2-14: the project and the order are enough).
     if token is None and (prepared is None or _given(document.get("type"))):
-        _check_sale(check, "", document, amount, products="products")
+        _check_checkout(check, "", document, amount, products="products")
     check.text("account", document.get("account"))
     for name in ("url_success", "url_fail"):
         check.web_address(name, document.get(name))
@@ -64,7 +64,7 @@ def check_order(document: Document) -> None:
 
 
 def price_problems(amount: object, currency: object) -> list[tuple[str, str]]:
-    """Return what is wrong with a price that is compared with what is paid. "" or None: no currency."""
+    """Return the problems of a price that payments are compared with. "" or None: no currency."""
     check = Checks()
     check.currency("currency", currency)
     _check_places(check, "amount", check.amount("amount", amount), currency)
@@ -74,7 +74,7 @@ def price_problems(amount: object, currency: object) -> list[tuple[str, str]]:
 
 
 def _check_fields(check: Checks, prefix: str, values: Document, *, products: str) -> Decimal | None:
-    """Check each parameter of the sale by itself; returns its amount, if that can be sent."""
+    """Check each parameter of the checkout by itself; return its amount if that can be sent."""
     check.choice(f"{prefix}type", values.get("type"), OrderType)  # EP1-19, EP2-15
     check.currency(f"{prefix}currency", values.get("currency"))
     check.identifiers(f"{prefix}{products}", values.get(products))
@@ -84,10 +84,10 @@ def _check_fields(check: Checks, prefix: str, values: Document, *, products: str
     return check.amount(f"{prefix}amount", values.get("amount"))
 
 
-def _check_sale(
+def _check_checkout(
     check: Checks, prefix: str, values: Document, amount: Decimal | None, *, products: str
 ) -> None:
-    """Check what the type requires and refuses, and that the amount fits its currency."""
+    """Check the parameters that the type requires or refuses, and that the amount fits its currency."""
     kind = values.get("type")
     if not _given(kind):
         check.choice(f"{prefix}type", None, OrderType, required=True)
@@ -101,7 +101,7 @@ def _check_sale(
 
 
 def _check_simple(check: Checks, prefix: str, values: Document, products: str) -> None:
-    """EP1-14, EP1-15, EP2-04, EP2-05, EP2-18."""
+    """Check amount and currency of a simple checkout (EP1-14, EP1-15, EP2-04, EP2-05, EP2-18)."""
     for name in ("amount", "currency"):
         if not _given(values.get(name)):
             check.add(f"{prefix}{name}", "is required for type simple")
@@ -110,7 +110,7 @@ def _check_simple(check: Checks, prefix: str, values: Document, products: str) -
 
 
 def _check_products(check: Checks, prefix: str, values: Document, products: str) -> None:
-    """EP1-17, EP2-11, EP2-18. Deployed services refuse an amount: the price of products is theirs."""
+    """Check a checkout of products (EP1-17, EP2-11, EP2-18). Deployed services refuse an amount: they set the price."""
     kind = values.get("type")
     if not values.get(products):
         check.add(f"{prefix}{products}", f"is required for type {kind}: give at least one product identifier")
@@ -136,7 +136,7 @@ def _check_places(check: Checks, field: str, amount: Decimal | None, currency: o
 
 
 def _check_token_user(check: Checks, user: Document) -> None:
-    """EP1-04 to EP1-10: an id, and each value in an object of its own."""
+    """Build the user of a token request: an id, and each value in an object of its own (EP1-04 to EP1-10)."""
     check.text("user.id", user.get("id"), required=True)
     value = {
         name: check.members(f"user.{name}", user.get(name))
@@ -155,7 +155,7 @@ def _check_token_user(check: Checks, user: Document) -> None:
 
 
 def _check_order_user(check: Checks, user: Document) -> None:
-    """EP2-13: flat."""
+    """Build the user of an order request, which is flat (EP2-13)."""
     for name in ("external_id", "name", "email", "phone"):
         check.text(f"user.{name}", user.get(name))
     for name in ("email_verified", "phone_verified"):

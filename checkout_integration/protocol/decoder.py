@@ -32,7 +32,7 @@ _Field: TypeAlias = "tuple[str, str | None, Reader]"
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """What every snapshot has, beside the fields of the specification.
+    """The base of all snapshots.
 
     Attributes:
         document: the JSON object it came from. Absent is not null: ask ``"key" in snapshot.document``.
@@ -48,7 +48,7 @@ S = TypeVar("S", bound=Snapshot)
 
 
 class Decoder(Generic[S]):
-    """Reads JSON objects as snapshots of one class. Calling it never raises on the content of a document."""
+    """A decoder of JSON objects to snapshots of one class. It never raises on the content of a document."""
 
     def __init__(self, snapshot: type[S]) -> None:
         self._snapshot = snapshot
@@ -59,7 +59,7 @@ class Decoder(Generic[S]):
         )
 
     def __call__(self, document: Document) -> S:
-        """The snapshot of one JSON object."""
+        """Return the snapshot of one JSON object."""
         return self._read(document, self._fields, {})
 
     def reread(self, document: Document, snapshot: S) -> S:
@@ -101,55 +101,55 @@ class Decoder(Generic[S]):
 
 
 def text(*, personal: bool = False, alias: str | None = None) -> Any:
-    """A field of text, of any length, "" included. ``alias`` is a second name under which it is sent."""
+    """Return a field of text, of any length, "" included. ``alias`` is a second name under which it is sent."""
     return _field(_read_text, personal, alias)
 
 
 def text_or_false() -> Any:
-    """A field of text for which some senders write false instead of null.
+    """Return a field of text for which some senders write false instead of null.
 
-    Anything else that is no text is noted, and reads as "unreadable": something was said, so it is never taken for nothing.
+    Any other value that is no text is a problem, and reads as "unreadable": it must not look like a missing value.
     """
     return _field(_read_text_or_false)
 
 
 def flag() -> Any:
-    """A boolean field."""
+    """Return a boolean field."""
     return _field(_read_flag)
 
 
 def whole() -> Any:
-    """An integer field."""
+    """Return an integer field."""
     return _field(_read_whole)
 
 
 def money() -> Any:
-    """An exact number: an amount or a rate."""
+    """Return an exact number: an amount or a rate."""
     return _field(parse_money)
 
 
 def moment() -> Any:
-    """A moment in UTC; the zero times are None and no problem."""
+    """Return a moment in UTC; the zero times are None and no problem."""
     return _field(parse_moment)
 
 
 def texts(*, personal: bool = False) -> Any:
-    """An array of text, as a tuple."""
+    """Return an array of text, as a tuple."""
     return _field(_read_texts, personal)
 
 
 def attributes() -> Any:
-    """An object of string-valued attributes. Other values in it are left out and noted."""
+    """Return an object of string-valued attributes. Other values in it are left out and noted."""
     return _field(_read_attributes, personal=True)
 
 
 def mapping() -> Any:
-    """Any JSON object, as it is."""
+    """Return any JSON object, as it is."""
     return _field(_read_mapping, personal=True)
 
 
 def nested(decoder: Decoder[Any], *, personal: bool = False) -> Any:
-    """An object with a snapshot of its own."""
+    """Return an object with a snapshot of its own."""
 
     def read(value: Any) -> Snapshot:
         part: Snapshot = decoder(_read_mapping(value))
@@ -161,7 +161,7 @@ def nested(decoder: Decoder[Any], *, personal: bool = False) -> Any:
 
 
 def array_of(decoder: Decoder[Any]) -> Any:
-    """An array of objects, as a tuple of snapshots. Elements that are not objects are left out and noted."""
+    """Return an array of objects, as a tuple of snapshots. Elements that are not objects are left out and noted."""
 
     def read(value: Any) -> tuple[Snapshot, ...]:
         if not isinstance(value, list):
@@ -178,7 +178,7 @@ def array_of(decoder: Decoder[Any]) -> Any:
 
 
 class _PartlyRead(Exception):
-    """A value was read in part: what was read, and the paths below it that were not."""
+    """A value was read in part: the readable part, and the paths below it that could not be read."""
 
     def __init__(self, value: object, paths: list[str]) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ class Endpoint:
     Attributes:
         base: which configured address the path is appended to.
         auth: "signature" for the header X-API-SIGNATURE, "basic" for HTTP Basic.
-        repeatable: whether sending it twice is harmless. There is no idempotency key.
+        repeatable: whether it can be sent twice without harm. There is no idempotency key.
 
     """
 
@@ -26,7 +26,7 @@ class Endpoint:
     repeatable: bool
 
 
-# EP1-01, EP1-02, EP1-23. A token that nobody uses has no effect.
+# EP1-01, EP1-02, EP1-23. An unused token has no effect.
 TOKENS: Final = Endpoint(
     method="POST",
     path=TOKENS_PATH,
@@ -45,7 +45,7 @@ ORDER: Final = Endpoint(
     repeatable=False,
 )
 
-# EP3-01, EP3-02, EP3-12. The host is not shown, hence an address of its own.
+# EP3-01, EP3-02, EP3-12. The host is not shown, so it has an address of its own.
 TRANSACTIONS: Final = Endpoint(
     method="GET",
     path=TRANSACTIONS_PATH,

@@ -1,4 +1,4 @@
-"""The error object of the service, read from whatever body came with an error status."""
+"""The error object of the service, parsed from the body of an error response, whatever that body is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
 
 CREDENTIAL_CODES: Final = frozenset({"ma000022", "co000005", "fm000048"})
-"""Codes with which token and order creation answer 400 to a wrong or missing key, where AUT-05 says 401."""
+"""Codes of the 400 that token and order creation return for a wrong or missing key, where AUT-05 says 401."""
 PROJECT_CODES: Final = frozenset({"fm000001", "fm000002"})
 """Codes that mean that the service does not know the project."""
 
@@ -19,7 +19,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorObject:
-    """What the service said (ERR-01 to ERR-03). "" where it said nothing; one line each, bounded.
+    """The service's error object (ERR-01 to ERR-03). "" for missing texts; one line each, bounded.
 
     Any text may be a code: their list is not shown (HTT-16).
     """
@@ -30,7 +30,7 @@ class ErrorObject:
 
 
 def parse_error(body: bytes) -> ErrorObject:
-    """The error object in a body (HTT-01). Never raises: a body that is something else gives an empty one."""
+    """Return the error object in a body (HTT-01). Never raises: a body that is something else gives an empty one."""
     try:
         document = loads(body)
     except StrictJsonError:

@@ -22,31 +22,31 @@ _HOST_AND_PORT: Final = re.compile(r"[\w.\-:\[\]]+", re.ASCII)
 
 
 def form_address(order_form_url: str, order_id: str) -> str:
-    """``{order_form_url}/?order_id=<order_id>`` (EP6-03)."""
+    """Return ``{order_form_url}/?order_id=<order_id>`` (EP6-03)."""
     return f"{order_form_url.rstrip('/')}/?order_id={quote(order_id, safe='')}"
 
 
 def build_form_options(order_form_url: str, order_id: str) -> dict[str, str]:
-    """Options of the client-side object for an order; the page then calls its ``renderPage()`` (EP6-03)."""
+    """Return options of the client-side object for an order; the page then calls its ``renderPage()`` (EP6-03)."""
     return {"formUrl": form_address(order_form_url, order_id)}
 
 
 def build_token_options(token: str) -> dict[str, str]:
-    """Options of the client-side object for the token flow: the token and nothing else (EP6-04)."""
+    """Return options of the client-side object for the token flow: the token and nothing else (EP6-04)."""
     return {"token": token}
 
 
 def safe_address(address: str | None, *, loopback: bool = False) -> str:
-    """The address if a page may link, frame or load it, else "".
+    """Return the address if a page may link, frame or load it, else "".
 
     That is https (AUT-01), and http to this machine where ``loopback`` allows it: never ``javascript:``, never with a
-    name and password, whoever sent it.
+    name and password, from any sender.
     """
     return address or "" if is_secure(address, loopback=loopback) else ""
 
 
 def origin(address: str) -> str:
-    """Scheme, host and port, as a policy of sources names them; "" for what `safe_address` would not link anywhere."""
+    """Return scheme, host and port as a content policy names them; "" for what `safe_address` would not link."""
     if not safe_address(address, loopback=True):
         return ""
     parts = urlsplit(address)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
-from checkout_integration.protocol.answers import MalformedAnswer
+from checkout_integration.protocol.array_split import split_array
 from checkout_integration.protocol.order import Order, parse_order
-from checkout_integration.protocol.values import Document, format_moment
+from checkout_integration.protocol.responses import MalformedResponse
+from checkout_integration.protocol.strict_json import MAX_VALUES, StrictJsonError, loads
+from checkout_integration.protocol.values import Document, format_moment, parse_moment
 from checkout_integration.protocol.vocabulary import CURSOR_LIMIT_MAX, CURSOR_LIMIT_MIN
 
 ArrayStyle: TypeAlias = Literal["brackets", "plain"]
@@ -20,9 +23,9 @@ END_PARAMETER: Final = "project_date_to"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransactionFilter:
-    """The query of the transaction list (EP3-03 to EP3-11). None and empty mean "not asked".
+    """The query of the transaction list (EP3-03 to EP3-11). None and empty mean "no filter".
 
-    Both ends of the period are inclusive and compared with ``created_at``. Without ``projects`` the answer
+    Both ends of the period are inclusive and compared with ``created_at``. Without ``projects`` the response
     covers all projects of the merchant.
     """
 
@@ -37,16 +40,59 @@ class TransactionFilter:
     offset: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TransactionRow:
+    """A row of the transaction list, read when its order is needed.
+
+    Attributes:
+        id: identifier of the row, "" where it has none.
+        text: the JSON text of the row, as it was sent.
+        outline: the row as the standard library reads it, numbers as text: for what is needed of every row.
+
+    """
+
+    id: str
+    text: str = field(repr=False)
+    outline: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When the row was created; None where it has no time, or one that cannot be read."""
+        try:
+            return parse_moment(self.outline.get("created_at"))
+        except ValueError:
+            return None
+
+    @cached_property
+    def order(self) -> Order:
+        """The row as an Order. Raises MalformedResponse where the row is JSON beyond our limits."""
+        # Read as deep in the page as it was sent: databases limit the depth of what they store.
+        try:
+            page = loads(f'{{"items":[{self.text}]}}'.encode(), leave_out_numbers=True)
+        except StrictJsonError as error:
+            raise MalformedResponse(f"a row of the answer was not read: {error}") from None
+        return parse_order(_rows(_object(page)["items"], "items")[0])
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransactionPage:
-    """One page (EP3-12). ``count`` is the service's word on all found rows, None when it is unreadable.
+    """One page (EP3-12).
 
-    ``date`` is the service's clock at the time of the answer, from its Date header.
+    Attributes:
+        count: how many rows the service says it has found, None when it is unreadable.
+        rows: the rows, each read when it is needed.
+        date: the service's clock at the time of the response, from its Date header.
+
     """
 
     count: int | None
-    items: tuple[Order, ...] = field(repr=False)
+    rows: tuple[TransactionRow, ...] = field(repr=False)
     date: datetime | None = None
+
+    @property
+    def items(self) -> tuple[Order, ...]:
+        """The rows as Orders. Raises MalformedResponse where a row is JSON beyond our limits."""
+        return tuple(row.order for row in self.rows)
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -56,7 +102,7 @@ class TransactionPage:
     @property
     def ids(self) -> tuple[str, ...]:
         """Identifiers of the rows, "" where a row has none."""
-        return tuple(order.id or "" for order in self.items)
+        return tuple(row.id for row in self.rows)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +113,8 @@ class CursorPage:
         data: the elements, as they were sent.
         has_more: whether there are elements after this page.
         has_before: whether there are elements before this page.
-        total_count: how many elements there are in all; None where the service sends no number. The specification lists it
-            as a boolean and describes a number.
+        total_count: the number of all elements; None if the service sends no number. The specification lists a boolean, but
+            describes a number.
 
     """
 
@@ -81,9 +127,9 @@ class CursorPage:
 def query_pairs(
     query: TransactionFilter, *, end_parameter: str = END_PARAMETER, array_style: ArrayStyle = "brackets"
 ) -> list[tuple[str, str]]:
-    """The query string of the transaction list, as pairs.
+    """Return the query string of the transaction list, as pairs.
 
-    Deployed services silently ignore ``status=`` and want ``status[]=``, hence the style "brackets".
+    Deployed services silently ignore ``status=`` and expect ``status[]=``: that is the style "brackets".
     Raises ValueError for a limit below 1, an offset below 0 or a moment without a zone.
     """
     suffix = "[]" if array_style == "brackets" else ""
@@ -104,7 +150,12 @@ def query_pairs(
 def cursor_pairs(
     *, limit: int | None = None, starting_after: str | None = None, ending_before: str | None = None
 ) -> list[tuple[str, str]]:
-    """The query string of a generic list (EP4-01 to EP4-03). Raises ValueError for a limit beyond 1 to 100 or two cursors."""
+    """Return the query string of a generic list (EP4-01 to EP4-03).
+
+    Raises:
+        ValueError: the limit is not from 1 to 100, or there are two cursors.
+
+    """
     if limit is not None and not CURSOR_LIMIT_MIN <= limit <= CURSOR_LIMIT_MAX:
         raise ValueError(f"the limit must be between {CURSOR_LIMIT_MIN} and {CURSOR_LIMIT_MAX}")
     if starting_after is not None and ending_before is not None:
@@ -113,25 +164,35 @@ def cursor_pairs(
     return [(name, str(value)) for name, value in pairs if value is not None]
 
 
-def parse_transaction_page(document: object, *, date: datetime | None = None) -> TransactionPage:
-    """Read an answer of the transaction list (EP3-12). Raises MalformedAnswer.
+def parse_transaction_page(
+    body: bytes, *, date: datetime | None = None, most_values: int = MAX_VALUES
+) -> TransactionPage:
+    """Read a response of the transaction list (EP3-12).
 
-    ``items`` null is an empty page. An answer without ``items`` is malformed: taking it for an empty page
+    ``items`` null is an empty page. A response without ``items`` is malformed: taking it for an empty page
     would end a sync early and hide its loss.
+
+    Raises:
+        MalformedResponse: the response is no page.
+        StrictJsonError: it is no JSON, or beyond our limits; the rows are not checked for that.
+
     """
+    document, elements = split_array(body, "items", most_values=most_values)
     answer = _object(document)
     if "items" not in answer:
-        raise MalformedAnswer("the answer has no items")
+        raise MalformedResponse("the answer has no items")
+    _rows(answer["items"], "items")
+    _rows([element.value for element in elements], "items")
     count = answer.get("count")
     return TransactionPage(
         count=count if type(count) is int and count >= 0 else None,
-        items=tuple(parse_order(row) for row in _rows(answer["items"], "items")),
+        rows=tuple(TransactionRow(id=_id_of(value), text=text, outline=value) for text, value in elements),
         date=date,
     )
 
 
 def parse_cursor_page(document: object) -> CursorPage:
-    """Read the envelope of a generic list (LST-01 to LST-05). Raises MalformedAnswer."""
+    """Read the envelope of a generic list (LST-01 to LST-05). Raises MalformedResponse."""
     answer = _object(document)
     total = answer.get("total_count")
     return CursorPage(
@@ -140,6 +201,11 @@ def parse_cursor_page(document: object) -> CursorPage:
         has_before=_flag(answer, "has_before"),
         total_count=total if type(total) is int else None,
     )
+
+
+def _id_of(row: Mapping[str, Any]) -> str:
+    identifier = row.get("id")
+    return identifier if isinstance(identifier, str) else ""
 
 
 def _moment(moment: datetime | None) -> str | None:
@@ -154,7 +220,7 @@ def _at_least(smallest: int, value: int | None, name: str) -> int | None:
 
 def _object(document: object) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
-        raise MalformedAnswer("the answer is not a JSON object")
+        raise MalformedResponse("the answer is not a JSON object")
     return document
 
 
@@ -162,12 +228,12 @@ def _rows(value: object, name: str) -> tuple[Document, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise MalformedAnswer(f"the {name} of the answer are not an array of objects")
+        raise MalformedResponse(f"the {name} of the answer are not an array of objects")
     return tuple(value)
 
 
 def _flag(answer: Mapping[str, Any], name: str) -> bool:
     value = answer.get(name)
     if not isinstance(value, bool):
-        raise MalformedAnswer(f"the answer has no {name}")
+        raise MalformedResponse(f"the answer has no {name}")
     return value

@@ -34,11 +34,11 @@ class Notification(Snapshot):
     object: Mapping[str, Any] = mapping()
 
     def order(self) -> Order:
-        """The payload read as an Order, afresh at each call: for payment.* events (EVT-08)."""
+        """Return the payload read as an Order, afresh at each call: for payment.* events (EVT-08)."""
         return parse_order(self.object)
 
     def user(self) -> User:
-        """The payload read as a User, afresh at each call: for user.validate (EVT-08)."""
+        """Return the payload read as a User, afresh at each call: for user.validate (EVT-08)."""
         return parse_user(self.object)
 
 
@@ -46,7 +46,7 @@ NOTIFICATION: Decoder[Notification] = Decoder(Notification)
 
 
 def parse_notification(document: object) -> Notification:
-    """The snapshot of a Webhook object.
+    """Return the snapshot of a Webhook object.
 
     Raises MalformedNotification when the document is no JSON object, or has no text ``id``, no text
     ``event`` or no JSON object as ``object``. Everything else is tolerated.

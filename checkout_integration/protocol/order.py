@@ -18,17 +18,117 @@ from checkout_integration.protocol.decoder import (
     nested,
     text,
     text_or_false,
+    texts,
 )
-from checkout_integration.protocol.item import ITEM, OrderItem
-from checkout_integration.protocol.method import METHOD, Method
-from checkout_integration.protocol.refund import REFUND, Refund
 from checkout_integration.protocol.user import USER, User
 from checkout_integration.protocol.values import Document
 
 
 @dataclass(frozen=True, kw_only=True)
+class Card(Snapshot):
+    """The card of a card method (MTH-07)."""
+
+    first6: str | None = text(personal=True)
+    last4: str | None = text(personal=True)
+    expiry_month: str | None = text(personal=True)
+    expiry_year: str | None = text(personal=True)
+    brand: str | None = text()
+    fingerprint: str | None = text(personal=True)
+    secure3d: bool | None = flag()
+
+    @property
+    def masked(self) -> str | None:
+        """The masked number, built from first6 and last4.
+
+        The one that was sent is not read: it may cut the number elsewhere, and two different cuts of one
+        number together reveal more of it than PCI DSS allows.
+        """
+        if not self.first6 or not self.last4:
+            return None
+        return f"{self.first6[:6]}******{self.last4[-4:]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wallet(Snapshot):
+    """The wallet of an integrated wallet method (MTH-08)."""
+
+    brand: str | None = text()
+    account: str | None = text(personal=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CryptoCurrency(Snapshot):
+    """The crypto currency of such a method (MTH-09)."""
+
+    brand: str | None = text()
+    address: str | None = text(personal=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Snapshot):
+    """The payment method (MTH-01 to MTH-11)."""
+
+    title: str | None = text()
+    external_id: str | None = text()
+    payment_system_id: str | None = text()
+    type: str | None = text()
+    handler: str | None = text()
+    saved: bool | None = flag()
+    card: Card | None = nested(Decoder(Card))
+    wallet: Wallet | None = nested(Decoder(Wallet))
+    crypto_currency: CryptoCurrency | None = nested(Decoder(CryptoCurrency))
+    refund_allowed: bool | None = flag()
+    recurring_allowed: bool | None = flag()
+
+
+METHOD: Decoder[Method] = Decoder(Method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderItem(Snapshot):
+    """An item of an order (ITM-01 to ITM-08), with the further fields that deployed services send.
+
+    ``platform`` is also sent as ``platform_id`` and reads as both; ``code`` and ``platform`` may be missing.
+    """
+
+    id: str | None = text()
+    sku: str | None = text()
+    name: str | None = text()
+    description: str | None = text()
+    images: tuple[str, ...] | None = texts()
+    metadata: Mapping[str, str] | None = attributes()
+    code: str | None = text(personal=True)
+    platform: str | None = text(alias="platform_id")
+    platform_id: str | None = text(alias="platform")
+    object: str | None = text()
+    amount: Decimal | None = money()
+    currency: str | None = text()
+    url: str | None = text()
+    created_at: datetime | None = moment()
+    updated_at: datetime | None = moment()
+
+
+ITEM: Decoder[OrderItem] = Decoder(OrderItem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refund(Snapshot):
+    """A refund (RFD-01 to RFD-06). Amount and currency may differ from those of the order."""
+
+    amount: Decimal | None = money()
+    currency: str | None = text()
+    reason: str | None = text(personal=True)
+    code: str | None = text()
+    receipt_number: str | None = text()
+    receipt_url: str | None = text(personal=True)
+
+
+REFUND: Decoder[Refund] = Decoder(Refund)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Issuer(Snapshot):
-    """Where the order came from (ORD-21)."""
+    """The origin of the order (ORD-21)."""
 
     url: str | None = text(personal=True)
     embedded: bool | None = flag()
@@ -50,7 +150,7 @@ class Cancellation(Snapshot):
 
 @dataclass(frozen=True, kw_only=True)
 class BillingAddress(Snapshot):
-    """The address asked for on the form (ORD-25): a country, for the USA also state and zip."""
+    """The address from the form (ORD-25): a country, for the USA also state and zip."""
 
     country: str | None = text(personal=True)
     state: str | None = text(personal=True)
@@ -90,8 +190,8 @@ class Order(Snapshot):
     """An order (ORD-01 to ORD-47), in the specification's sequence of fields.
 
     Nothing is checked across fields: one message can contradict itself. Values of ``status``, ``type`` and
-    the other word lists stay as sent, unknown ones included. ``testing_case`` false reads as None; what is neither
-    that nor text reads as text that is not empty, so that nothing which may be a test passes for a payment.
+    the other word lists stay as sent, unknown ones included. ``testing_case`` false reads as None; any
+    other value that is no text reads as a text that is not empty, so that a possible test never passes for a payment.
     """
 
     id: str | None = text()
@@ -147,10 +247,10 @@ ORDER: Decoder[Order] = Decoder(Order)
 
 
 def parse_order(document: Document) -> Order:
-    """The snapshot of an Order object. Never raises: see ``Order.problems``."""
+    """Return the snapshot of an Order object. Never raises: see ``Order.problems``."""
     return ORDER(document)
 
 
 def reread_order(document: Document, order: Order) -> Order:
-    """The same as `parse_order`, quicker where much of the document is taken from that of ``order``."""
+    """Return the same as `parse_order`, quicker where much of the document is taken from that of ``order``."""
     return ORDER.reread(document, order)

@@ -23,14 +23,14 @@ _HEADER: Final = re.compile(rf"{SIGNATURE_SCHEME} +(\S+)", re.IGNORECASE | re.AS
 
 
 class Encoding(StrEnum):
-    """How the hash is written in the header, which the specification does not show (AUT-07)."""
+    """The encoding of the hash in the header, which the specification does not show (AUT-07)."""
 
     HEX = "hex"
     BASE64 = "base64"
 
 
 def sign(body: bytes, secret: Secret, encoding: Encoding = Encoding.HEX) -> str:
-    """The value after ``Signature`` in the Authorization header. Raises ValueError for a blank secret."""
+    """Return the value after ``Signature`` in the Authorization header. Raises ValueError for a blank secret."""
     if _is_blank(secret):
         raise ValueError("a blank secret signs nothing")
     digest = _digest(body, secret)
@@ -43,7 +43,7 @@ def verify(
     secrets: Sequence[Secret],
     encodings: Collection[Encoding] = tuple(Encoding),
 ) -> int | None:
-    """The index of the secret that signed the body, or None when none did.
+    """Return the index of the secret that signed the body, or None when none did.
 
     Args:
         header: the value of the Authorization header, whatever a stranger put there.
@@ -70,7 +70,7 @@ def _is_blank(secret: Secret) -> bool:
 
 
 def _claimed_digest(header: str | None, encodings: Collection[Encoding]) -> bytes | None:
-    """The 32 bytes that the header claims: comparing bytes cannot fail as comparing odd text does."""
+    """Return the 32 bytes that the header claims: comparing bytes cannot fail as comparing odd text does."""
     match = _HEADER.fullmatch(header) if header else None
     if match is None:
         return None

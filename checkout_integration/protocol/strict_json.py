@@ -31,7 +31,7 @@ _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 class StrictJsonError(ValueError):
-    """The body was not read. ``reason`` says why in a few words and repeats nothing of the body."""
+    """A body that was not read. ``reason`` says why in a few words and repeats nothing of the body."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -39,15 +39,15 @@ class StrictJsonError(ValueError):
 
 
 class NotJson(StrictJsonError):
-    """The body is empty, not UTF-8, or not JSON as RFC 8259 defines it."""
+    """A body that is empty, not UTF-8, or not JSON as RFC 8259 defines it."""
 
 
 class JsonRefused(StrictJsonError):
-    """The body is JSON as far as it was read, but beyond our limits: equal keys, depth, size of numbers."""
+    """A body that is JSON as far as it was read, but beyond our limits: equal keys, depth, size of numbers."""
 
 
 class NumberRefused(JsonRefused):
-    """A number is beyond our limits."""
+    """A number beyond our limits."""
 
 
 class PartlyRead(dict[str, JsonValue]):
@@ -74,14 +74,8 @@ def loads(body: bytes, *, most_values: int = MAX_VALUES, leave_out_numbers: bool
     are counted, those in text too. With ``leave_out_numbers`` a number beyond our limits costs its field only: see
     `PartlyRead`.
     """
-    brackets = body.count(b"{") + body.count(b"[")
-    if brackets + body.count(b",") > most_values:  # first: it needs no memory of its own
-        raise JsonRefused(f"more than {most_values} values")
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise NotJson(f"not UTF-8 at byte {error.start}") from None
-    if brackets > MAX_DEPTH:
+    text = checked_text(body, most_values=most_values)
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         _refuse_depth(body)
     try:
         value = _decode(text, _DECODER)
@@ -89,9 +83,19 @@ def loads(body: bytes, *, most_values: int = MAX_VALUES, leave_out_numbers: bool
         if not leave_out_numbers:
             raise
         value = _decode(text, _LENIENT_DECODER)
-        if not isinstance(value, dict):  # nothing could say what is missing
+        if not isinstance(value, dict):  # the missing part could not be named
             raise
     return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
+
+
+def checked_text(body: bytes, *, most_values: int) -> str:
+    """Return the text of a body that takes a bounded part of memory. Raises `NotJson` or `JsonRefused`."""
+    if body.count(b"{") + body.count(b"[") + body.count(b",") > most_values:  # needs no memory of its own
+        raise JsonRefused(f"more than {most_values} values")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotJson(f"not UTF-8 at byte {error.start}") from None
 
 
 def dumps(value: object) -> str:
@@ -107,16 +111,16 @@ class DocumentEncoder(json.JSONEncoder):
     """`dumps` for Django's ``JSONField(encoder=...)``; formatting options are not used."""
 
     def encode(self, o: Any) -> str:
-        """The JSON text of a value, as `dumps` writes it."""
+        """Return the JSON text of a value, as `dumps` writes it."""
         return dumps(o)
 
     def iterencode(self, o: Any, _one_shot: bool = False) -> Iterator[str]:
-        """The same text in one piece."""
+        """Return the same text in one piece."""
         yield dumps(o)
 
 
 class DocumentDecoder(json.JSONDecoder):
-    """Reads what `DocumentEncoder` wrote, for Django's ``JSONField(decoder=...)``: Decimals stay exact.
+    """The counterpart of `DocumentEncoder`, for Django's ``JSONField(decoder=...)``: Decimals stay exact.
 
     Without the limits of `loads`, since a database may write a number differently from how we stored it.
     """
@@ -187,7 +191,7 @@ def _fraction_or_left_out(text: str) -> Any:
 
 
 def _object_without_numbers(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of members whose own objects are made already: what is left out is collected upwards."""
+    """Make an object of its parsed members, and collect the paths of omitted numbers in it."""
     members = _object(pairs)
     paths: list[str] = []
     for name, value in members.items():
@@ -206,7 +210,7 @@ def _object_without_numbers(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _cleared(values: list[Any], prefix: str) -> list[str]:
-    """Put null in the place of the numbers that were left out of an array, and return their paths."""
+    """Replace the left-out numbers of an array by null, and return their paths."""
     paths: list[str] = []
     for index, value in enumerate(values):
         if value is _LEFT_OUT:
@@ -224,7 +228,7 @@ def _constant(_name: str) -> Any:
 
 
 _LEFT_OUT: Final = object()
-"""Stands for a number beyond our limits while its object is made."""
+"""The placeholder of a number beyond our limits while its object is made."""
 _LENIENT_DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object_without_numbers,
     parse_int=_whole_or_left_out,
@@ -237,7 +241,7 @@ _DECODER: Final = json.JSONDecoder(
 
 
 def _storable(value: JsonValue) -> JsonValue:
-    """Replace what databases refuse, in values and in keys. Depth is bounded by now."""
+    """Replace characters that databases refuse, in values and in keys. The depth is already bounded."""
     if isinstance(value, str):
         return _UNSTORABLE.sub(REPLACEMENT, value)
     if isinstance(value, list):
@@ -263,7 +267,7 @@ def _text_of(value: object) -> str:
 
 
 def _writer_of(value: object) -> Callable[[Any], str]:
-    """Return the writer of a value whose own type is not in the table: of the first type there that it is a kind of."""
+    """Return the writer of a value whose own type is not in the table: that of its first base type there."""
     if not isinstance(value, (bytes, bytearray)):  # they are sequences too
         for kind, write in _WRITERS.items():
             if isinstance(value, kind):

@@ -11,7 +11,7 @@ from checkout_integration.protocol.values import Document
 
 @dataclass(frozen=True, kw_only=True)
 class Address(Snapshot):
-    """Where the customer lives (USR-11)."""
+    """The customer's address (USR-11)."""
 
     country: str | None = text(personal=True)
     city: str | None = text(personal=True)
@@ -43,5 +43,5 @@ USER: Decoder[User] = Decoder(User)
 
 
 def parse_user(document: Document) -> User:
-    """The snapshot of a User object. Never raises: see ``User.problems``."""
+    """Return the snapshot of a User object. Never raises: see ``User.problems``."""
     return USER(document)

@@ -30,7 +30,7 @@ _EXACT: Final = Context(prec=100)
 
 
 def parse_moment(value: object) -> datetime | None:
-    """A moment in UTC, or None for every way in which documents say "no time".
+    """Return a moment in UTC, or None for every way in which documents say "no time".
 
     Reads RFC 3339 text (up to nine fraction digits, cut to microseconds; no offset means UTC) and the older
     ``{"seconds": n, "nanos": n}``. No time: null, "", year 1, the Unix epoch. Raises ValueError otherwise.
@@ -74,14 +74,14 @@ def _unless_zero(moment: datetime) -> datetime | None:
 
 
 def format_moment(moment: datetime) -> str:
-    """``YYYY-MM-DDThh:mm:ss`` in UTC, as the filters of the transaction list want it (EP3-07, EP3-08)."""
+    """Return ``YYYY-MM-DDThh:mm:ss`` in UTC, as the filters of the transaction list require it (EP3-07, EP3-08)."""
     if moment.tzinfo is None:
         raise ValueError("a moment without a zone cannot be sent")
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def parse_money(value: object) -> Decimal | None:
-    """An amount as an exact Decimal in plain notation, or None for null and "".
+    """Return an amount as an exact Decimal in plain notation, or None for null and "".
 
     Reads JSON numbers (int, Decimal) and, from older messages, numeric text such as "9.99". Raises ValueError
     for anything else, floats and booleans included.
@@ -98,17 +98,17 @@ def parse_money(value: object) -> Decimal | None:
 
 
 def minor_units(currency: str) -> int | None:
-    """Decimal places of an active ISO 4217 code; None when the code is unknown or has no minor unit."""
+    """Return decimal places of an active ISO 4217 code; None when the code is unknown or has no minor unit."""
     return _PLACES.get(currency)
 
 
 def is_currency(code: str) -> bool:
-    """Whether this is an active code of ISO 4217, with a minor unit or without."""
+    """Return whether this is an active code of ISO 4217, with a minor unit or without."""
     return code in _PLACES or code in _WITHOUT_MINOR_UNIT
 
 
 def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> bool:
-    """Whether two amounts are equal to the last place that the currency has; unknown amounts never are."""
+    """Return whether two amounts are equal to the last place that the currency has; unknown amounts never are."""
     if first is None or second is None:
         return False
     places = minor_units(currency)
@@ -118,13 +118,13 @@ def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> 
 
 
 def fits_places(amount: Decimal, currency: str | None) -> bool:
-    """Whether the amount has no more decimal places than its currency; true for an unknown currency."""
+    """Return whether the amount has no more decimal places than its currency; true for an unknown currency."""
     places = minor_units(currency or "")
     return places is None or has_places(amount, places)
 
 
 def has_places(amount: Decimal, places: int) -> bool:
-    """Whether the amount can be written with so many decimal places, whatever the precision of the caller's context."""
+    """Return whether the amount can be written with so many decimal places, whatever the caller's decimal precision."""
     return amount == _rounded(amount, places)
 
 
@@ -149,7 +149,7 @@ class Secret:  # noqa: PLW1641 -- not hashable on purpose
         self._text = text
 
     def reveal(self) -> str:
-        """The secret itself, for a header or a hash, never for a log or a message."""
+        """Return the secret itself, for a header or a hash, never for a log or a message."""
         return self._text
 
     def __repr__(self) -> str:

@@ -1,12 +1,12 @@
 """The words of the specification: values, paths and header names, each spelled once.
 
-This is the only module that the client's side and the sandbox share, so it holds words and no rules.
+This is the only module that the client's side and the sandbox share, so it has words and no rules.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 
 class OrderStatus(StrEnum):
@@ -32,12 +32,16 @@ class Event(StrEnum):
 
 
 class OrderType(StrEnum):
-    """Sales options (SVC-03). An Order object may also say ``products`` for ``product`` (ORD-35)."""
+    """Types of checkouts and orders (SVC-03). An Order object may also say ``products`` for ``product`` (ORD-35)."""
 
     KEY = "key"
     PRODUCT = "product"
     VIRTUAL_CURRENCY = "virtual_currency"
     SIMPLE = "simple"
+
+
+CheckoutsOption: TypeAlias = Literal["key", "product", "virtual_currency", "simple"]
+"""The words of `OrderType`, for who writes them as text (EP2-15)."""
 
 
 class Platform(StrEnum):
@@ -55,7 +59,7 @@ class Platform(StrEnum):
 
 
 class VatPayer(StrEnum):
-    """Who is responsible for VAT (ORD-41)."""
+    """The party that is responsible for VAT (ORD-41)."""
 
     BUYER = "buyer"
     SELLER = "seller"
@@ -74,7 +78,7 @@ class TestingCase(StrEnum):
 
 
 class FormMode(StrEnum):
-    """How the form is opened on the project side (ORD-44)."""
+    """The way in which the project opens the form (ORD-44)."""
 
     EMBED = "embed"
     IFRAME = "iframe"
@@ -82,7 +86,7 @@ class FormMode(StrEnum):
 
 
 class WebhookMode(StrEnum):
-    """How a project's webhooks work (EVT-01, EVT-02)."""
+    """The mode of a project's webhooks (EVT-01, EVT-02)."""
 
     DEFAULT = "default"
     PRE_APPROVAL = "pre_approval"
@@ -107,9 +111,13 @@ CURSOR_LIMIT_MIN: Final = 1  # LIM-01
 CURSOR_LIMIT_MAX: Final = 100  # LIM-01
 TRANSACTIONS_LIMIT_DEFAULT: Final = 100  # LIM-02
 
-INVALID_SIGNATURE_CODE: Final = "INVALID_SIGNATURE"  # field notes, testing cases
-INVALID_USER_CODE: Final = "INVALID_USER"  # field notes, testing cases
+INVALID_SIGNATURE_CODE: Final = (
+    "INVALID_SIGNATURE"  # not in the specification; deployed services send it in testing cases
+)
+INVALID_USER_CODE: Final = (
+    "INVALID_USER"  # not in the specification; deployed services send it in testing cases
+)
 
 SANDBOX_SECRET_PREFIX: Final = "sandbox_"  # ours: the sandbox signs with secrets of this prefix only
 UNITS_KEY: Final = "virtual_currency_amount"
-"""Ours: the key of ``metadata`` under which a shop tells how many units it sells, for which there is no parameter."""
+"""The key of ``metadata`` under which this app sends how many units are sold; creation has no parameter for it."""

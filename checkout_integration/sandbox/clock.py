@@ -1,4 +1,4 @@
-"""The sandbox's own time, which can be moved forward so that 48 hours of retries take no time at all, and back again."""
+"""Virtual time: it can be moved forward, so that 48 hours of retries take no real time, and back again."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class VirtualClock:
         return self._anchor + timedelta(seconds=time.monotonic() - self._anchor_real)
 
     def advance(self, seconds: float) -> datetime:
-        """Move the clock forward and wake whoever waits for a time; return the new time.
+        """Move the clock forward, wake the threads that wait for a time, and return the new time.
 
         Raises:
-            ValueError: it would go beyond what dates can tell.
+            ValueError: the new time is out of range.
         """
         return self._move(max(0.0, seconds))
 
     def turn_back(self, seconds: float) -> datetime:
-        """Move the clock back, and return the new time; `Sandbox.turn_back` takes along what waits for a time.
+        """Move the clock back, and return the new time; `Sandbox.turn_back` moves waiting notifications too.
 
         Raises:
-            ValueError: it would go beyond what dates can tell.
+            ValueError: the new time is out of range.
         """
         return self._move(-max(0.0, seconds))
 

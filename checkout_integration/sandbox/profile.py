@@ -1,6 +1,6 @@
-"""The two behaviours of the stand-in: `spec`, to the letter of the specification, and `field`, as seen in deployment.
+"""The two behaviours of the sandbox: `spec`, by the letter of the specification, and `field`, like deployed services.
 
-Each attribute is one point where the two differ, so that no other module asks for a profile by its name.
+Each attribute is one point where the two differ, so that no other module compares the name of a profile.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Final
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """One way for the service to behave.
+    """One behaviour of the service.
 
     Attributes:
         name: `spec` or `field`.
-        not_json_status: answer to a body that is not JSON (SVC-08).
-        bad_credentials_status: answer of token and order creation to bad credentials (AUT-05).
-        unknown_token_project_status: answer of token creation to an unknown project (EP1-23).
-        list_unknown_project_status: answer of the list to an unknown login.
-        framework_errors_short: errors of the framework carry a message alone.
+        not_json_status: response to a body that is not JSON (SVC-08).
+        bad_credentials_status: response of token and order creation to bad credentials (AUT-05).
+        unknown_token_project_status: response of token creation to an unknown project (EP1-23).
+        list_unknown_project_status: response of the list to an unknown login.
+        framework_errors_short: errors of the framework have a message only.
         details_always: every error object has `details`, "" where there is nothing to add (ERR-03).
-        unneeded_signature_checked: a signature is looked at where the request needs none, too (AUT-02, AUT-06).
+        unneeded_signature_checked: a signature is checked even where none is required (AUT-02, AUT-06).
         plain_arrays: the list reads `status=` and `project=` as well as the bracketed names (EP3-04, EP3-05).
         id_is_uuid: the list refuses an `id` that is no UUID (EP3-03).
         zero_limit_is_default: the list takes `limit=0` for no limit given (EP3-10).
-        account_finds_parts: the list's `account` finds a part of what is known of the customer, not `account` alone (EP3-06).
+        account_finds_parts: the list's `account` finds a part of several texts of the customer (EP3-06).
         reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own; the status filter
             `processed` finds refunded originals too, and `refunded` finds the items of refunds only.
         chargeback_listed_as_refunded: a chargeback's list item says `refunded` true.
@@ -34,9 +34,9 @@ class Profile:
         zero_time: how "never" is written.
         empty_is_null: empty nested objects are written as null, and empty members of an address are left out.
         decline_has_cancellation: a declined payment carries a filled `cancellation`.
-        refusal_cancels: a refused user.validate cancels the order, which else stays `created` (EVT-02).
-        unacknowledged_is_rejected: a payment whose notification nobody took turns `rejected`.
-        acknowledging: the statuses by which a merchant takes a notification (EVT-09).
+        refusal_cancels: a refused user.validate cancels the order; without it the order stays `created` (EVT-02).
+        unacknowledged_is_rejected: a payment whose notification was never acknowledged turns `rejected`.
+        acknowledging: the statuses that acknowledge a notification (EVT-09).
         attempt_is_created_at: `created_at` of a notification is the time of the attempt, not of the event (WHK-05).
         event_ids: notifications of two refunds of one order have two ids, not one (WHK-01).
         breakdown_in_list: list rows carry `net_revenue` and `fee`.
@@ -50,7 +50,7 @@ class Profile:
         agreement_extras: orders carry identifiers of the recurring agreement's subscription and plan.
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
-        total_count_is_boolean: `total_count` of a cursor list is a boolean, as it is listed (LST-05).
+        total_count_is_boolean: `total_count` of a cursor list is a boolean, as LST-05 has it.
         returns_prepared_orders: order creation with the identifier of an order returns that order (EP2-14).
         test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
@@ -180,7 +180,7 @@ SPEC: Final = Profile(
 _PROFILES: Final = {FIELD.name: FIELD, SPEC.name: SPEC}
 
 
-def profile_named(name: str) -> Profile:
+def find_profile(name: str) -> Profile:
     """Return the profile of that name.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The sandbox: all its parts put together, usable in memory or behind `SandboxServer`."""
+"""The sandbox: all parts put together, usable in memory or behind `SandboxServer`."""
 
 from __future__ import annotations
 
@@ -8,28 +8,16 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
-from checkout_integration.sandbox.approval import Approval
+from checkout_integration.sandbox.api import CreationRequests, CursorList, TransactionsList
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.creation import Creation
-from checkout_integration.sandbox.cursor_list import CursorList
-from checkout_integration.sandbox.delivery import DeliveryThreads
-from checkout_integration.sandbox.documents import Documents
-from checkout_integration.sandbox.faults import FaultSwitchboard
-from checkout_integration.sandbox.ledger import Ledger
-from checkout_integration.sandbox.listing import Listing
-from checkout_integration.sandbox.moments import read_moment, write_moment
-from checkout_integration.sandbox.moves import Moves
-from checkout_integration.sandbox.outgoing import Outgoing
-from checkout_integration.sandbox.own_hosts import OwnHosts
-from checkout_integration.sandbox.payments import Payments
-from checkout_integration.sandbox.profile import profile_named
-from checkout_integration.sandbox.project import Projects, SandboxProject
-from checkout_integration.sandbox.project_memory import ProjectMemory
-from checkout_integration.sandbox.renewals import Renewals
-from checkout_integration.sandbox.run_log import RunLog
-from checkout_integration.sandbox.store import Store
-from checkout_integration.sandbox.testing_cases import TestingCases
-from checkout_integration.sandbox.unreliable_list import UnreliableLedger
+from checkout_integration.sandbox.faults import FaultSwitchboard, FaultyLedger
+from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.notify import DeliveryThreads, Outbox, TestingCases, UserValidation
+from checkout_integration.sandbox.orders import Documents
+from checkout_integration.sandbox.payments import Payments, Renewals, Transitions
+from checkout_integration.sandbox.profile import find_profile
+from checkout_integration.sandbox.store import Ledger, ProjectChanges, Store
+from checkout_integration.sandbox.wire import OwnHosts, RunLog, read_moment, write_moment
 
 _CLOCK = "clock"
 
@@ -57,12 +45,12 @@ class Sandbox:
         profile: str = "field",
         clock: VirtualClock | None = None,
     ) -> None:
-        """Build a sandbox; with a `state` file, orders, tokens, messages, clock and changed settings survive a restart.
+        """Build a sandbox; with a `state` file, orders, tokens, notifications, clock and changed settings survive a restart.
 
-        A changed setting gives way to another value in `projects`. Faults, the run log and results of testing cases are
-        not kept.
+        Another value in `projects` replaces a changed setting. Faults, the run log and results of testing cases are
+        not stored.
         """
-        self.profile = profile_named(profile)
+        self.profile = find_profile(profile)
         self.own_hosts = OwnHosts()
         self.projects = Projects(list(projects))
         self.clock = clock or VirtualClock()
@@ -70,40 +58,42 @@ class Sandbox:
         self.log = RunLog()
         self.store = Store(state)
         self._restore_clock()
-        ProjectMemory(self.store, self.projects)
+        ProjectChanges(self.store, self.projects)
         self.documents = Documents(self.profile)
         self.ledger = Ledger(self.store)
-        self.outgoing = Outgoing(self.store, self.documents, self.profile)
+        self.outbox = Outbox(self.store, self.documents, self.profile)
         self.deliveries = DeliveryThreads(
             store=self.store,
             ledger=self.ledger,
             projects=self.projects,
-            outgoing=self.outgoing,
+            outbox=self.outbox,
             documents=self.documents,
             clock=self.clock,
             faults=self.faults,
             log=self.log,
             profile=self.profile,
         )
-        approval = Approval(self.projects, self.documents, self.clock, self.faults, self.log)
-        self._moves = Moves(
-            self.store, self.ledger, self.outgoing, self.clock, self.profile, self.deliveries.wake
+        approval = UserValidation(self.projects, self.documents, self.clock, self.faults, self.log)
+        self._transitions = Transitions(
+            self.store, self.ledger, self.outbox, self.clock, self.profile, self.deliveries.wake
         )
-        self.payments = Payments(self._moves, approval, Renewals(self._moves, self.projects))
+        self.payments = Payments(self._transitions, approval, Renewals(self._transitions, self.projects))
         self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
-        self.creation = Creation(self.store, self.ledger, self.projects, self.clock, self.profile)
-        listed = UnreliableLedger(self.ledger, self.store, self.faults)
-        self.listing = Listing(listed, self.projects, self.documents, self.profile)
-        self.cursor_list = CursorList(self.ledger, self.projects, self.documents, self.listing, self.profile)
+        self.creation = CreationRequests(self.store, self.ledger, self.projects, self.clock, self.profile)
+        listed = FaultyLedger(self.ledger, self.store, self.faults)
+        self.transactions_list = TransactionsList(listed, self.projects, self.documents, self.profile)
+        self.cursor_list = CursorList(
+            self.ledger, self.projects, self.documents, self.transactions_list, self.profile
+        )
 
     @property
     def public_url(self) -> str:
-        """The address under which buyers reach the sandbox, without a slash at the end."""
-        return self._moves.public_url
+        """The address under which customers reach the sandbox, without a slash at the end."""
+        return self._transitions.public_url
 
     @public_url.setter
     def public_url(self, url: str) -> None:
-        self._moves.public_url = url.rstrip("/")
+        self._transitions.public_url = url.rstrip("/")
         self.own_hosts.add(urlsplit(url).hostname or "localhost")
 
     def form_url(self, order_id: str) -> str:
@@ -125,7 +115,7 @@ class Sandbox:
     def close(self) -> None:
         """Stop the threads and close the store."""
         self.stop()
-        self.faults.set([])  # a list that falls behind holds a store of its own
+        self.faults.set([])  # closes the copy of a list that falls behind
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -137,15 +127,15 @@ class Sandbox:
         self.close()
 
     def turn_back(self, seconds: float) -> None:
-        """Move the clock back; what waits to be sent waits as long as before. Orders keep their times.
+        """Move the clock back; queued notifications wait as long as before. Orders do not change.
 
         Raises:
-            ValueError: it would go beyond what dates can tell.
+            ValueError: the new time is out of range.
         """
         distance = max(0.0, seconds)
-        # RACE: the clock first, or what waits would be due at the old time for a moment.
+        # RACE: the clock first, or queued notifications would be due at the old time for a moment.
         self.clock.turn_back(distance)
-        self.outgoing.bring_forward(distance)
+        self.outbox.bring_forward(distance)
         self.deliveries.wake()
 
     def wait_idle(self, timeout: float = 10.0) -> bool:
@@ -153,12 +143,12 @@ class Sandbox:
         return self.deliveries.wait_idle(timeout)
 
     def _restore_clock(self) -> None:
-        kept = self.store.remembered(_CLOCK)
-        if kept is not None:
-            running, _, moment = kept.partition(" ")
+        stored = self.store.remembered(_CLOCK)
+        if stored is not None:
+            running, _, moment = stored.partition(" ")
             self.clock.restore(read_moment(moment), running=running == "running")
-        self.clock.subscribe(self._keep_clock)
+        self.clock.subscribe(self._save_clock)
 
-    def _keep_clock(self) -> None:
+    def _save_clock(self) -> None:
         state = "running" if self.clock.running else "standing"
         self.store.remember(_CLOCK, f"{state} {write_moment(self.clock.now())}")

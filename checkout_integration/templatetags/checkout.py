@@ -2,13 +2,14 @@
 
 | way | tag |
 |---|---|
-| redirect, in a new window (EP6-01) | ``{% checkout_link sale %}`` |
-| inline frame (EP6-02) | ``{% checkout_frame sale %}`` |
-| standalone page with the client-side object (EP6-03) | ``{% checkout_page sale %}`` |
+| redirect, in a new window (EP6-01) | ``{% checkout_link checkout %}`` |
+| inline frame (EP6-02) | ``{% checkout_frame checkout %}`` |
+| standalone page with the client-side object (EP6-03) | ``{% checkout_page checkout %}`` |
 | token flow (EP6-04) | ``{% checkout_token_page issued %}`` |
-| token flow on the server (EP6-05) | ``{% checkout_link sale %}`` or ``{% checkout_frame sale %}``, once the order is made |
+| token flow on the server (EP6-05) | link or frame, once the order is made |
 
-``sale`` is what ``flows.create_checkout`` returned, ``issued`` what ``flows.create_token`` did; link and frame take either.
+``checkout`` is what ``flows.create_checkout`` returned, ``issued`` what ``flows.create_token`` did; link and frame take
+either.
 Each tag renders a template of the folder ``checkout_integration/display/``, which a shop may override. An address that is
 not https (or http to this machine, where ALLOW_HTTP_LOOPBACK is on) is never linked, framed or loaded.
 """
@@ -33,18 +34,18 @@ register = Library()
 
 
 @register.inclusion_tag("checkout_integration/display/link.html")
-def checkout_link(sale: Checkout | IssuedToken, text: str = "", css_class: str = "") -> dict[str, Any]:
-    """A link that opens the form in a new window (EP6-01). ``text`` defaults to "Pay"."""
-    return {"address": display.form_link(sale), "text": text or gettext("Pay"), "css_class": css_class}
+def checkout_link(checkout: Checkout | IssuedToken, text: str = "", css_class: str = "") -> dict[str, Any]:
+    """Render a link that opens the form in a new window (EP6-01). ``text`` defaults to "Pay"."""
+    return {"address": display.form_link(checkout), "text": text or gettext("Pay"), "css_class": css_class}
 
 
 @register.inclusion_tag("checkout_integration/display/frame.html")
 def checkout_frame(
-    sale: Checkout | IssuedToken, title: str = "", height: int = 700, css_class: str = ""
+    checkout: Checkout | IssuedToken, title: str = "", height: int = 700, css_class: str = ""
 ) -> dict[str, Any]:
-    """The form in an inline frame (EP6-02), with a link to open it in a new window for whom the frame does not work."""
+    """Render the form in an inline frame (EP6-02), with a link to a new window where the frame does not work."""
     return {
-        **_link_beside(sale),
+        **_link_beside(checkout),
         "title": title or gettext("Payment form"),
         "height": str(height),  # a number would be written as people of the language write it
         "css_class": css_class,
@@ -53,39 +54,39 @@ def checkout_frame(
 
 
 @register.inclusion_tag("checkout_integration/display/client.html", takes_context=True)
-def checkout_page(context: Context, sale: Checkout, target: str = "", nonce: str = "") -> dict[str, Any]:
-    """The client-side object for the order of a sale (EP6-03).
+def checkout_page(context: Context, checkout: Checkout, target: str = "", nonce: str = "") -> dict[str, Any]:
+    """Render the client-side object for the order of a checkout (EP6-03).
 
     As in the specification, ``renderPage()`` is called without an argument: deployed services then empty the whole body of
     the page. ``target``, a CSS selector, names an element that gives way instead. ``nonce`` defaults to the request's.
     """
-    return _client(context, sale, sale.reference, display.form_options(sale), target, nonce)
+    return _client(context, checkout, checkout.reference, display.form_options(checkout), target, nonce)
 
 
 @register.inclusion_tag("checkout_integration/display/client.html", takes_context=True)
 def checkout_token_page(
     context: Context, issued: IssuedToken, target: str = "", nonce: str = ""
 ) -> dict[str, Any]:
-    """The client-side object for a payment token, its single option (EP6-04). Arguments are those of `checkout_page`.
+    """Render the client-side object for a payment token, its single option (EP6-04). Arguments as for `checkout_page`.
 
-    The token stands in the page: it is for the customer of the sale only, and such a page must not be cached.
+    The token is in the page: it is for the customer of the checkout only, and such a page must not be cached.
     """
     return _client(context, issued, issued.checkout.reference, display.token_options(issued), target, nonce)
 
 
 def _client(
     context: Context,
-    sale: Checkout | IssuedToken,
+    checkout: Checkout | IssuedToken,
     reference: str,
     options: Mapping[str, str],
     target: str,
     nonce: str,
 ) -> dict[str, Any]:
-    """What the template needs; values reach the script as JSON beside it, never as text in it."""
+    """Return the template's context; values reach the script as separate JSON, never as text inside it."""
     options_id, target_id = f"checkout-options-{reference}", f"checkout-target-{reference}"
     return {
-        **_link_beside(sale),
-        "script": display.client_script(sale),
+        **_link_beside(checkout),
+        "script": display.client_script(checkout),
         "options": json_script(options, options_id),
         "options_id": options_id,
         "target": json_script(target, target_id) if target else "",
@@ -94,5 +95,5 @@ def _client(
     }
 
 
-def _link_beside(sale: Checkout | IssuedToken) -> dict[str, str]:
-    return {"address": display.form_link(sale), "text": gettext("Open the payment form")}
+def _link_beside(checkout: Checkout | IssuedToken) -> dict[str, str]:
+    return {"address": display.form_link(checkout), "text": gettext("Open the payment form")}

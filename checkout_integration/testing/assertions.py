@@ -1,4 +1,4 @@
-"""What a shop's tests want to be sure of. Each reads the rows again, and says how they are when it fails."""
+"""Assertions for a shop's tests. Each reads its rows again, and says how they are when it fails."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from django.http import HttpResponse
 from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.verdict import VerdictStatus
 
+__all__ = [
+    "assert_acknowledged",
+    "assert_granted",
+    "assert_in_review",
+    "assert_not_granted",
+    "assert_revoked",
+]
+
 
 def assert_granted(checkout: Checkout) -> None:
-    """The sale is paid, and every receiver of ``checkout_paid`` has run."""
+    """Assert that the checkout is paid, and that every receiver of ``checkout_paid`` has run."""
     checkout.refresh_from_db()
     assert checkout.status == Checkout.Status.PAID, f"The checkout is {checkout.status}; {_orders(checkout)}."
     _assert_ran("checkout_paid", checkout)
 
 
 def assert_not_granted(checkout: Checkout) -> None:
-    """No receiver of ``checkout_paid`` has run for the sale, and none will."""
+    """Assert that no receiver of ``checkout_paid`` has run for the checkout, and that none will."""
     checkout.refresh_from_db()
     runs = ReceiverRun.objects.filter(message__checkout=checkout, message__signal="checkout_paid")
     ran = runs.exclude(state=ReceiverRun.State.SUPERSEDED).count()
@@ -24,8 +32,8 @@ def assert_not_granted(checkout: Checkout) -> None:
     assert not ran, f"{ran} receivers of checkout_paid have run, or will."
 
 
-def assert_taken_back(checkout: Checkout) -> None:
-    """The checkout is reversed, and every receiver of ``checkout_reversed`` has run, or had nothing to undo."""
+def assert_revoked(checkout: Checkout) -> None:
+    """Assert that the checkout is reversed, and that every receiver of ``checkout_reversed`` ran or had nothing to undo."""
     checkout.refresh_from_db()
     assert checkout.status == Checkout.Status.REVERSED, (
         f"The checkout is {checkout.status}; {_orders(checkout)}."
@@ -34,7 +42,7 @@ def assert_taken_back(checkout: Checkout) -> None:
 
 
 def assert_in_review(order: Order, reason: str = "") -> None:
-    """The payment could not be verified (for this reason, where one is given), so no goods were granted for it."""
+    """Assert that the payment is in review, for this reason where one is given, so that no goods were granted for it."""
     order.refresh_from_db()
     assert order.verdict == VerdictStatus.REVIEW, f"The verdict is {order.verdict} {order.verdict_reason}."
     assert order.verdict_reason == (reason or order.verdict_reason), (
@@ -43,7 +51,7 @@ def assert_in_review(order: Order, reason: str = "") -> None:
 
 
 def assert_acknowledged(response: HttpResponse) -> None:
-    """The webhook's answer acknowledges: 200 and not one byte (EP5-02)."""
+    """Assert that the webhook's response acknowledges: 200 and not one byte (EP5-02)."""
     assert response.status_code == 200, f"The answer is {response.status_code}: {response.content!r}."
     assert response.content == b"", f"The answer has a body: {response.content!r}."
 
@@ -59,8 +67,8 @@ def _assert_ran(signal: str, checkout: Checkout, *ended: str) -> None:
 
 
 def _orders(checkout: Checkout) -> str:
-    told = [
+    orders = [
         f"{order.order_id} is {order.status}, {order.verdict} {order.verdict_reason}".strip()
         for order in checkout.orders.all()
     ]
-    return "; ".join(told) or "no order is bound to it"
+    return "; ".join(orders) or "no order is bound to it"

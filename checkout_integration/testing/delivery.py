@@ -17,9 +17,13 @@ from checkout_integration.protocol.values import Secret
 from checkout_integration.protocol.vocabulary import SIGNATURE_SCHEME, Event
 from checkout_integration.testing.payloads import NotificationDocumentFactory
 
+__all__ = [
+    "Deliver",
+]
+
 
 class Deliver:
-    """Posts notifications. It is the value of the fixture ``checkout_deliver``."""
+    """Posts notifications: the value of the fixture ``checkout_deliver``."""
 
     def __call__(
         self,
@@ -35,12 +39,12 @@ class Deliver:
         gzip: bool = False,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Delivers one notification and returns the webhook's answer.
+        """Deliver one notification and return the webhook's response.
 
         Args:
             document: the whole notification, as a document or as bytes; made from the next three when it is left out.
             event: its event.
-            order: the Order that it tells of; a paid one is made up when it is left out.
+            order: the Order that it is about; a paid one is made when it is left out.
             user: the User of user.validate.
             delivery_try: number of the attempt; the document's own when it is left out.
             project: alias of the project whose webhook gets it.
@@ -68,13 +72,13 @@ class Deliver:
 def _notification(
     event: str, order: Mapping[str, Any] | None, user: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    told = user if event == Event.USER_VALIDATE else order
+    named = user if event == Event.USER_VALIDATE else order
     made: Mapping[str, Any] = NotificationDocumentFactory(
-        event=event, **({} if told is None else {"object": told})
+        event=event, **({} if named is None else {"object": named})
     )
     return made
 
 
 def _body(document: Mapping[str, Any], delivery_try: int | None) -> bytes:
-    told = document if delivery_try is None else {**document, "delivery_try": delivery_try}
-    return strict_json.dumps(told).encode()
+    attempt = {} if delivery_try is None else {"delivery_try": delivery_try}
+    return strict_json.dumps({**document, **attempt}).encode()

@@ -1,4 +1,4 @@
-"""Delivering the same notifications in every order of arrival: the end must not depend on it (G3)."""
+"""Delivery of the same notifications in every order of arrival: the result must not depend on it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
-from checkout_integration.flows.database.connection import state_database
+from checkout_integration.flows.database import state_database
 from checkout_integration.testing.delivery import Deliver
+
+__all__ = [
+    "Orderings",
+]
 
 Outcome = TypeVar("Outcome")
 Ordering = tuple[int, ...]
 
 
 class Orderings:
-    """Delivers sets of notifications. It is the value of the fixture ``checkout_orderings``; the test needs the database."""
+    """Delivers sets of notifications: the value of the fixture ``checkout_orderings``; the test needs the database."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -31,7 +35,7 @@ class Orderings:
         limit: int = 24,
         seed: int = 0,
     ) -> dict[Ordering, Outcome]:
-        """Delivers the notifications in each order, each time from the state at hand, and tells how each order ended.
+        """Deliver the notifications in each sequence, always from the same state, and return each result.
 
         Args:
             documents: whole notifications.
@@ -60,14 +64,14 @@ class Orderings:
 
 
 def orderings_of(count: int, *, limit: int, seed: int) -> Iterator[Ordering]:
-    """Every order of so many things, or ``limit`` different ones by chance where there are more."""
+    """Return every order of so many things, or ``limit`` different ones by chance where there are more."""
     if math.factorial(count) <= limit:
         return permutations(range(count))
     return islice(_shuffles(count, random.Random(seed)), limit)  # noqa: S311 -- repeatable on purpose
 
 
 def _shuffles(count: int, source: random.Random) -> Iterator[Ordering]:
-    """Different orders: as given, backwards, then by chance."""
+    """Yield different orders: as given, backwards, then by chance."""
     seen = {tuple(range(count)), tuple(reversed(range(count)))}
     yield from sorted(seen)
     while True:

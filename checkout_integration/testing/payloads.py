@@ -1,4 +1,4 @@
-"""Documents in the specification's shapes, as plain dicts; ``seen=True`` writes an order as the field notes saw it.
+"""Documents in the specification's shapes, as plain dicts; ``seen=True`` writes an order as deployed services do.
 
 Every part may be changed by keyword, parts of parts with two underscores: ``OrderDocumentFactory(user__name="Ada")``. Money
 is Decimal: write documents as JSON with ``protocol.strict_json.dumps``.
@@ -26,6 +26,24 @@ from checkout_integration.protocol.vocabulary import (
     VatPayer,
 )
 
+__all__ = [
+    "AddressDocumentFactory",
+    "CardDocumentFactory",
+    "CursorPageFactory",
+    "ErrorDocumentFactory",
+    "IssuerDocumentFactory",
+    "ListedOrderDocumentFactory",
+    "ListedUserDocumentFactory",
+    "MethodDocumentFactory",
+    "NotificationDocumentFactory",
+    "OrderDocumentFactory",
+    "OrderItemDocumentFactory",
+    "RefundDocumentFactory",
+    "TokenDocumentFactory",
+    "TransactionPageFactory",
+    "UserDocumentFactory",
+]
+
 ZERO_TIME = "0001-01-01T00:00:00Z"
 """How the deployed service writes "never"."""
 STOPPED = (OrderStatus.CANCELED, OrderStatus.REJECTED)
@@ -34,7 +52,7 @@ PAID = (OrderStatus.PROCESSED, *REVERSED)
 
 
 def now_text() -> str:
-    """This moment, as the service writes times."""
+    """Return the present time, as the service writes times."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -67,7 +85,7 @@ class UserDocumentFactory(factory.DictFactory):
 
 
 class ListedUserDocumentFactory(UserDocumentFactory):
-    """The User as the transaction list tells it: without ``id`` (ORD-48)."""
+    """The User of the transaction list: without ``id`` (ORD-48)."""
 
     class Meta:
         exclude = ("id",)
@@ -87,7 +105,7 @@ class IssuerDocumentFactory(factory.DictFactory):
 
 
 class CardDocumentFactory(factory.DictFactory):
-    """``method.card``."""
+    """The document of ``method.card``."""
 
     first6 = "424242"
     last4 = "4242"
@@ -231,32 +249,34 @@ class OrderDocumentFactory(factory.DictFactory):
 
 
 class ListedOrderDocumentFactory(OrderDocumentFactory):
-    """An Order as the transaction list tells it: no ``user.id``, and a ``method.handler`` (ORD-48, MTH-05)."""
+    """An Order of the transaction list: no ``user.id``, and a ``method.handler`` (ORD-48, MTH-05)."""
 
     user = factory.SubFactory(ListedUserDocumentFactory)
     method = factory.SubFactory(MethodDocumentFactory, handler="cardpay")
 
 
 class NotificationDocumentFactory(factory.DictFactory):
-    """A Webhook object. Its ``id`` is a hash of order and event, the same for every attempt, as seen in the field."""
+    """A Webhook object. Its ``id`` is a hash of order and event, the same for every attempt, as of deployed services."""
 
     class Params:
-        validates = factory.LazyAttribute(lambda told: told.event == Event.USER_VALIDATE)
+        validates = factory.LazyAttribute(lambda notification: notification.event == Event.USER_VALIDATE)
 
-    id = factory.LazyAttribute(lambda told: _same_for_every_attempt(told.object["id"], told.event))
+    id = factory.LazyAttribute(
+        lambda notification: _same_for_every_attempt(notification.object["id"], notification.event)
+    )
     type = TYPE_NOTIFICATION
     event = Event.PAYMENT_SUCCESS
-    live = factory.LazyAttribute(lambda told: bool(told.object.get("is_production", False)))
+    live = factory.LazyAttribute(lambda notification: bool(notification.object.get("is_production", False)))
     created_at = factory.LazyFunction(now_text)
     expires_at = ""
-    delivery_try = factory.LazyAttribute(lambda told: 1 if told.validates else 0)
+    delivery_try = factory.LazyAttribute(lambda notification: 1 if notification.validates else 0)
     object = factory.Maybe(
         "validates", factory.SubFactory(UserDocumentFactory), factory.SubFactory(OrderDocumentFactory)
     )
 
 
 class TokenDocumentFactory(factory.DictFactory):
-    """The answer to token creation."""
+    """The response to token creation."""
 
     token = factory.LazyFunction(lambda: uuid.uuid4().hex)
     payment_form_url = factory.LazyAttribute(
@@ -265,7 +285,7 @@ class TokenDocumentFactory(factory.DictFactory):
 
 
 class TransactionPageFactory(factory.DictFactory):
-    """A page of the transaction list; an empty one says null, as in the field."""
+    """A page of the transaction list; an empty one says null, as deployed services do."""
 
     items = None
     count = factory.LazyAttribute(lambda page: len(page.items or ()))

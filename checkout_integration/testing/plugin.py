@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[CheckoutSandbox]:
-    """A running sandbox on a loopback socket, with ``CHECKOUT_INTEGRATION`` pointed at it.
+    """Run a sandbox on a loopback socket, with ``CHECKOUT_INTEGRATION`` pointed at it.
 
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
     address is set by ``checkout_sandbox.projects.update(project_id, webhook_url=…)``. ``pay``, ``decline``, ``cancel``,
@@ -34,9 +34,9 @@ def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[
 
 @pytest.fixture
 def checkout_deliver(settings: Any) -> Deliver:
-    """Signs a notification as the service does and posts it to the project's webhook: see `run.Deliver`.
+    """Return a function that signs a notification like the service, and posts it to the project's webhook.
 
-    It is applied, and receivers run, before it returns, whatever RUNNER says.
+    Before the call returns, the notification is applied and receivers are run, with any RUNNER.
     """
     from checkout_integration.testing.delivery import Deliver
 
@@ -50,7 +50,7 @@ def checkout_deliver(settings: Any) -> Deliver:
 
 @pytest.fixture
 def checkout_orderings(checkout_deliver: Deliver) -> Orderings:
-    """Delivers a set of notifications in every order of arrival: see `orderings.Orderings`."""
+    """Return a function that delivers notifications in every order of arrival."""
     from checkout_integration.testing.orderings import Orderings
 
     return Orderings(checkout_deliver)

@@ -1,4 +1,4 @@
-"""A sandbox in the place of the service, for the length of a test."""
+"""A sandbox that replaces the service during a test."""
 
 from __future__ import annotations
 
@@ -9,11 +9,22 @@ from typing import Any, Unpack
 
 from django.urls import reverse
 
-from checkout_integration.flows import apply_due
+from checkout_integration.flows.inbox import apply_due
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
-from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
-from checkout_integration.sandbox.methods import PaymentMethod
-from checkout_integration.sandbox.payments import Outcome, PaymentDetails
+from checkout_integration.sandbox import (
+    Outcome,
+    PaymentDetails,
+    PaymentMethod,
+    Sandbox,
+    SandboxProject,
+    SandboxServer,
+    VirtualClock,
+)
+
+__all__ = [
+    "CheckoutSandbox",
+    "running_sandbox",
+]
 
 ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL")
 
@@ -35,7 +46,7 @@ class CheckoutSandbox(Sandbox):
         Args:
             order_id: ``checkout.order_id``.
             method: a ``Card``, ``Wallet`` or ``CryptoCurrency`` of the sandbox; a card that pays when it is left out.
-            **details: what the customer says beside it; ``recurring=True`` agrees to renewals.
+            **details: further data of the customer; ``recurring=True`` agrees to renewals.
 
         Returns:
             Whether it was paid, declined, or refused by the shop's answer to user.validate.
@@ -99,7 +110,7 @@ class CheckoutSandbox(Sandbox):
 def running_sandbox(
     settings: Any, shop: str = "", *, profile: str = "field", clock: VirtualClock | None = None
 ) -> Iterator[CheckoutSandbox]:
-    """Runs a sandbox with the shop's projects and points the settings at it.
+    """Run a sandbox with the shop's projects and point the settings at it.
 
     Args:
         settings: pytest-django's ``settings``, which takes changes back after the test.
@@ -128,12 +139,12 @@ def running_sandbox(
 
 
 def _with_sandbox_secret(alias: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The project's own entry; a real secret never reaches the sandbox, and its own addresses give way to the sandbox's."""
-    kept = {name: value for name, value in own.items() if name not in ADDRESSES}
-    secret = kept["SECRET_KEY"]
+    """Return the project's settings for the sandbox: without its own addresses, and never with a real secret."""
+    copied = {name: value for name, value in own.items() if name not in ADDRESSES}
+    secret = copied["SECRET_KEY"]
     if not (isinstance(secret, str) and secret.startswith(SANDBOX_SECRET_PREFIX)):
-        kept["SECRET_KEY"] = f"{SANDBOX_SECRET_PREFIX}secret_of_{alias}"
-    return kept
+        copied["SECRET_KEY"] = f"{SANDBOX_SECRET_PREFIX}secret_of_{alias}"
+    return copied
 
 
 def _known_to_the_service(alias: str, own: Mapping[str, Any], shop: str) -> SandboxProject:

@@ -1,1 +1,1 @@
-"""Django's doors for the service and for returning customers: thin, no rules."""
+"""Django views for the service and for returning customers: thin, without rules."""

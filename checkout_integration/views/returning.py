@@ -1,4 +1,4 @@
-"""Where the customer comes back to after the form. The page drives nothing: it says what the ledger knows."""
+"""The page to which the customer returns after the form. It changes nothing: it shows the stored status."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from django.views.decorators.http import require_safe
 
 from checkout_integration.conf import app_settings
 from checkout_integration.display import amount_text, csp_nonce
-from checkout_integration.flows.returning import ask_once, brought_up_to_date, checkout_of
+from checkout_integration.flows.checkout import ask_once, brought_up_to_date, checkout_of
 from checkout_integration.models import Checkout
-from checkout_integration.views.handing_over import JsonHandingOver
+from checkout_integration.views.dispatching import JsonDispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
 
 @require_safe
 @never_cache
-@login_not_required  # inside the form's frame the session cookie is not sent; the signed reference says whose page it is
+@login_not_required  # inside the form's frame the session cookie is not sent; the signed reference identifies the checkout
 @xframe_options_exempt  # the form redirects inside its own frame
-@outside_transactions  # what is stored for the sale is applied first
+@outside_transactions  # stored notifications for the checkout are applied first
 def return_page(request: HttpRequest, signed: str) -> HttpResponse:
-    """Says paid, or that the payment is awaited; 404 for a reference that was made up or has expired.
+    """Show whether the checkout is paid; 404 for a reference that is unknown or has expired.
 
     Override the template ``checkout_integration/return.html`` for the shop's own look.
     """
@@ -38,26 +38,26 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 @require_safe
 @never_cache
 @login_not_required
-@outside_transactions  # the service may be asked
+@outside_transactions  # it may call the service
 def status(request: HttpRequest, signed: str) -> JsonResponse:
-    """How the sale stands, for the return page to ask; asks the service once for an open sale.
+    """Return the checkout's status for the return page; query the service once for an open checkout.
 
-    ``{"status": "open", "order_status": "created"}``: the sale's own status, and that of its latest order. The status is
+    ``{"status": "open", "order_status": "created"}``: the checkout's own status, and that of its latest order. The status is
     ``processing`` while a notification of it is stored that could not be applied yet.
     """
     checkout = _checkout(signed)
-    asked = not checkout.processing and ask_once(checkout)
-    if asked:
+    was_refreshed = not checkout.processing and ask_once(checkout)
+    if was_refreshed:
         checkout = _checkout(signed)
     order = checkout.latest_order
-    told = {"status": checkout.shown_status, "order_status": order.status if order else ""}
-    return JsonHandingOver(told) if asked else JsonResponse(told)
+    body = {"status": checkout.shown_status, "order_status": order.status if order else ""}
+    return JsonDispatchingResponse(body) if was_refreshed else JsonResponse(body)
 
 
 def _checkout(signed: str) -> Checkout:
     checkout = checkout_of(signed)
     if checkout is None:
-        raise Http404("There is no such purchase, or its address has expired.")
+        raise Http404("There is no such checkout, or its address has expired.")
     return brought_up_to_date(checkout)
 
 
@@ -86,7 +86,7 @@ def _price(checkout: Checkout) -> str:
 
 
 def _continue_url(checkout: Checkout) -> str:
-    """RETURN_CONTINUE_URL; the start page where the checkout's project is no longer in the settings."""
+    """Return RETURN_CONTINUE_URL; the start page where the checkout's project is no longer in the settings."""
     project = app_settings().projects.get(checkout.project)
     return project.return_continue_url if project else "/"
 
@@ -97,7 +97,7 @@ def _words(checkout: Checkout) -> tuple[str, str]:
     if checkout.status == Checkout.Status.PAID:
         return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
     if checkout.status == Checkout.Status.REVERSED:
-        return gettext("Refunded"), gettext("The payment was given back.")
+        return gettext("Refunded"), gettext("The payment was refunded.")
     if checkout.status == Checkout.Status.FAILED:
         return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
     if checkout.status == Checkout.Status.REVIEW:
@@ -108,8 +108,8 @@ def _words(checkout: Checkout) -> tuple[str, str]:
 def _words_of_open(checkout: Checkout) -> tuple[str, str]:
     if checkout.processing:
         return gettext("Processing"), gettext(
-            "The shop is processing news of your payment. This page looks again by itself."
+            "The shop is processing your payment. This page updates by itself."
         )
     return gettext("Waiting for the payment"), gettext(
-        "The payment is not known yet. This page looks again by itself."
+        "Your payment has not arrived yet. This page updates by itself."
     )

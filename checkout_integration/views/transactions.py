@@ -1,4 +1,4 @@
-"""Views whose flows own their transactions."""
+"""Views without a transaction around them: their flows open their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def outside_transactions(view: View) -> View:
-    """The view without the transaction of ATOMIC_REQUESTS, whichever database state lives in."""
+    """Return the view without the transaction of ATOMIC_REQUESTS, whichever database state lives in."""
     for alias in connections:
         view = transaction.non_atomic_requests(using=alias)(view)
     return view

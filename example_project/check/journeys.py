@@ -21,7 +21,7 @@ from example_project.shop.models import InventoryItem, Product
 
 
 class Journeys:
-    """A buyer, a member of staff and an operator, who share one shop. Journeys are named as they are told."""
+    """Journeys of a customer, a member of staff and an operator, who share one shop."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -45,12 +45,12 @@ class Journeys:
             "refund takes back": lambda: self.taken_back("refund", "refunded"),
             "chargeback takes back": lambda: self.taken_back("chargeback", "chargeback"),
             "staff see the order": self.staff_see,
-            "staff accept a payment without a sale": self.staff_accept,
+            "staff accept a payment without a checkout": self.staff_accept,
             "staff erase the customer": self.staff_erase,
         }
 
     def log_in(self) -> str:
-        """The buyer logs in at the shop."""
+        """Log the customer in at the shop."""
         page = self._buyer.log_in(BUYER)
         expect("the page's greeting", f"Log out {BUYER.first_name}" in page.text, True)
         return f"{BUYER.username} is in the shop"
@@ -73,38 +73,38 @@ class Journeys:
         return f"activation code {item.code[:5]}-… shown"
 
     def pay_by_token(self) -> str:
-        """A token that holds customer and purchase; its form makes the order, which is bound by the reference."""
+        """Pay by a token of customer and purchase: its form makes the order, which is bound by the reference."""
         issued = flows.create_token(
             amount=Decimal("1.50"), currency="USD", user=self._account(), subject=_product("gems-500")
         )
         self._buyer.pay(self._buyer.get(issued.payment_form_url))
         await_value(
-            "an item for the token's sale",
+            "an item for the token's checkout",
             lambda: InventoryItem.objects.filter(checkout=issued.checkout).first(),
         )
-        return f"sale {issued.checkout.reference[:8]}… paid"
+        return f"checkout {issued.checkout.reference[:8]}… paid"
 
     def validated(self) -> str:
-        """The purchases above were approved by the shop's hook."""
+        """Check that the shop's hook approved the purchases above."""
         decisions = ValidationDecision.objects.filter(approved=True, external_id=str(self._account().pk))
-        expect("approvals of the buyer are kept", decisions.count() >= 3, True)
+        expect("approvals of the customer are stored", decisions.count() >= 3, True)
         return (
             f"{decisions.count()} approvals, the slowest in {max(each.latency for each in decisions):.2f} s"
         )
 
     def refused(self) -> str:
-        """A customer whom the shop does not know is refused: nothing is paid."""
+        """Try to pay as a customer whom the shop does not know: they are refused, and nothing is paid."""
         order_id = self._order_past_the_shop("a-stranger")
-        told = self._operator.ask("POST", f"orders/{order_id}/pay")
-        expect("the outcome of paying", told["outcome"], "refused")
+        order = self._operator.ask("POST", f"orders/{order_id}/pay")
+        expect("the outcome of paying", order["outcome"], "refused")
         # By the specification a refused payment cancels its order; deployed services leave it as it is.
         status = "canceled" if self._places.profile == "spec" else "created"
-        expect("the order at the service", told["status"], status)
+        expect("the order at the service", order["status"], status)
         decision = ValidationDecision.objects.get(external_id="a-stranger")
         return f"answered no: {decision.reason}"
 
     def decline_and_try_again(self) -> str:
-        """A declined card makes no sale; "try again" is a new order of the same sale, and grants once."""
+        """Have a card declined and try again: a new order of the same checkout, whose goods are granted once."""
         declined = self._buyer.pay(self._buyer.buy("tin-raven"), DECLINED_CARD)
         expect("the form says so", "Payment declined" in declined.text, True)
         end = self._buyer.pay(self._buyer.submit(declined, "/form/again"))
@@ -112,11 +112,11 @@ class Journeys:
         checkout = Checkout.objects.latest("pk")
         await_value("both orders", lambda: checkout.orders.filter(status="rejected").first())
         states = sorted(checkout.orders.values_list("status", flat=True))
-        expect("the orders of the sale", states, ["processed", "rejected"])
+        expect("the orders of the checkout", states, ["processed", "rejected"])
         return "two orders, one payment, one item"
 
     def cancel(self) -> str:
-        """A cancelled order: the page of the purchase says so, and nothing is owned."""
+        """Cancel an order: the page of the purchase says so, and nothing is owned."""
         end = self._buyer.submit(self._buyer.buy("moss-and-iron"), "/form/cancel")
         self._buyer.read_until(self._buyer.come_back(end), "nothing was charged")
         checkout = Checkout.objects.latest("pk")
@@ -125,7 +125,7 @@ class Journeys:
         return "canceled, nothing owned"
 
     def lost_notification(self) -> str:
-        """The service's notification never arrives; the sync finds the payment in the list and the goods are granted."""
+        """Lose the service's notification: the sync finds the payment in the list, and the goods are granted."""
         lose = {"point": "notification", "kind": "drop", "subject": "payment.success", "times": 1}
         self._operator.ask("PUT", "faults", rules=[lose])
         self._buyer.pay(self._buyer.buy("gems-1200"))
@@ -139,14 +139,14 @@ class Journeys:
         return "granted by the sync alone"
 
     def taken_back(self, action: str, status: str) -> str:
-        """What the operator takes back leaves the inventory, and the page of the purchase says so."""
+        """Reverse a payment: its goods leave the inventory, and the page of the purchase says so."""
         checkout = self._bought("ember-cloak")
         self._operator.ask("POST", f"orders/{checkout.order_id}/{action}")
         gone = InventoryItem.objects.filter(checkout=checkout).exclude(taken_back_at=None)
         await_value("the item is taken back", gone.first)
         expect("the order", _order(checkout).status, status)
         checkout.refresh_from_db()
-        expect("the sale", checkout.status, Checkout.Status.REVERSED)
+        expect("the checkout", checkout.status, Checkout.Status.REVERSED)
         return f"order {status}, item gone"
 
     def staff_see(self) -> str:
@@ -161,7 +161,7 @@ class Journeys:
         return "list and timeline"
 
     def staff_accept(self) -> str:
-        """What no sale is for is staff's to give: the receivers hear of it and of its refund, and have nothing to do."""
+        """Accept a payment without a checkout: the receivers run for it and for its refund, and have nothing to do."""
         order_id = self._order_past_the_shop(str(self._account().pk))
         self._operator.ask("POST", f"orders/{order_id}/pay")
         in_review = Order.objects.filter(order_id=order_id, verdict="review")
@@ -174,14 +174,14 @@ class Journeys:
         return "accepted and refunded, nothing granted"
 
     def staff_erase(self) -> str:
-        """A form that the erased customer had open is nowhere to be found; their sales stay, without them."""
+        """Links to the open form of an erased customer are gone; their checkouts stay, without personal data."""
         self._buyer.buy("moss-and-iron")
         expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, True)
         order = _order(Checkout.objects.latest("pk"))
         page = self._staff.get(f"/admin/checkout_integration/order/{order.pk}/erase/")
         self._staff.submit(page, "/erase/")
         expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, False)
-        return "no way to the form, the sales are kept"
+        return "no way to the form, the checkouts are stored"
 
     def _bought(self, slug: str) -> Checkout:
         page: Page = self._buyer.come_back(self._buyer.pay(self._buyer.buy(slug)))
@@ -202,8 +202,8 @@ class Journeys:
         return User.objects.get(username=BUYER.username)
 
     def _order_past_the_shop(self, external_id: str) -> str:
-        """An order for this customer of which the shop knows nothing; returns its id."""
-        asked = {
+        """Make an order for this customer that the shop does not know; return its id."""
+        document = {
             "project": "brightwick",
             "type": "simple",
             "amount": 1,
@@ -213,7 +213,7 @@ class Journeys:
         project = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
         headers = {"X-API-SIGNATURE": project["SECRET_KEY"]}
         answer = requests.post(
-            f"{self._places.service}/api/v1/order", json=asked, headers=headers, timeout=20
+            f"{self._places.service}/api/v1/order", json=document, headers=headers, timeout=20
         )
         return str(answer.json()["id"])
 

@@ -30,18 +30,18 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note links, forms and their fields."""
-        told = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append(
-                PageForm(action=told.get("action") or self.url, method=told.get("method", "get"))
+                PageForm(action=values.get("action") or self.url, method=values.get("method", "get"))
             )
-        elif tag == "input" and self.forms and "name" in told:
-            self.forms[-1].values[told["name"]] = told.get("value", "")
+        elif tag == "input" and self.forms and "name" in values:
+            self.forms[-1].values[values["name"]] = values.get("value", "")
         elif tag == "a":
-            self._link = told.get("href", "")
+            self._link = values.get("href", "")
 
     def handle_endtag(self, tag: str) -> None:
-        """A link ends."""
+        """Note the end of a link."""
         if tag == "a":
             self._link = ""
 

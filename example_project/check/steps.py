@@ -1,4 +1,4 @@
-"""Steps that are run, timed and told, one line each."""
+"""Steps that are run, timed and printed, one line each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 20.0
 
 
 class Failed(Exception):
-    """Something is not as it should be; the text says what."""
+    """A check has failed; the text says which."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(kw_only=True)
 class Report:
-    """The steps so far; each is told on ``stream`` as it ends."""
+    """The steps so far; each is printed to ``stream`` as it ends."""
 
     stream: TextIO = field(default_factory=lambda: sys.stdout)
     steps: list[Step] = field(default_factory=list)
@@ -41,16 +41,16 @@ class Report:
         return all(step.ok for step in self.steps)
 
     def run(self, name: str, action: Callable[[], str]) -> None:
-        """Run a step, which returns what it saw; whatever it raises is its failure, and the next step is run all the same."""
+        """Run a step, which returns what it saw; an exception is its failure and does not stop the next step."""
         started_at = time.monotonic()
         try:
             ok, detail = True, action()
-        except Exception as error:  # noqa: BLE001 -- told below, and the other journeys are made all the same
+        except Exception as error:  # noqa: BLE001 -- printed below, and the other journeys go on
             ok, detail = False, f"{type(error).__name__}: {error}"
         self.add(Step(name=name, ok=ok, seconds=round(time.monotonic() - started_at, 3), detail=detail))
 
     def add(self, step: Step) -> None:
-        """Keep a step and tell it."""
+        """Add a step and print it."""
         self.steps.append(step)
         word = "ok" if step.ok else "FAILED"
         print(f"{word:7}{step.seconds:6.2f} s  {step.name}: {step.detail}", file=self.stream, flush=True)
@@ -61,7 +61,7 @@ class Report:
 
 
 def await_value(what: str, look: Callable[[], Value | None]) -> Value:
-    """Return what `look` sees as soon as it sees something. Raises Failed when that takes too long."""
+    """Return the first true value of `look`. Raises Failed when that takes too long."""
     deadline = time.monotonic() + PATIENCE
     while True:
         seen = look()
@@ -72,7 +72,7 @@ def await_value(what: str, look: Callable[[], Value | None]) -> Value:
         time.sleep(0.1)
 
 
-def expect(what: str, seen: object, wanted: object) -> None:
+def expect(what: str, seen: object, expected: object) -> None:
     """Raise Failed unless the two are equal."""
-    if seen != wanted:
-        raise Failed(f"{what} is {seen!r}, not {wanted!r}")
+    if seen != expected:
+        raise Failed(f"{what} is {seen!r}, not {expected!r}")

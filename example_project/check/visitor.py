@@ -18,7 +18,7 @@ TIMEOUT = 20.0
 
 
 class Visitor:
-    """Someone with a browser's session: a buyer, or staff."""
+    """Someone with a browser's session: a customer, or staff."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -90,5 +90,5 @@ class Operator:
         answer = self._session.request(method, f"{self._base}/{path}", json=document, timeout=TIMEOUT)
         if not answer.ok:
             raise Failed(f"{method} {path} was answered {answer.status_code}: {answer.text[:200]}")
-        told: dict[str, Any] = answer.json()
-        return told
+        result: dict[str, Any] = answer.json()
+        return result

@@ -1,1 +1,1 @@
-"""Brightwick Games: products, inventories, and what happens when a sale is paid or taken back."""
+"""Brightwick Games: products, inventories, and what happens when a checkout is paid or reversed."""

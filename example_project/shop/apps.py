@@ -8,7 +8,7 @@ from django.apps import AppConfig
 
 
 class ShopConfig(AppConfig):
-    """Connects the receivers of paid and reversed sales, and makes the shop's Celery app the current one."""
+    """Connects the receivers of paid and reversed checkouts, and makes the shop's Celery app the current one."""
 
     name = "example_project.shop"
     default_auto_field = "django.db.models.BigAutoField"

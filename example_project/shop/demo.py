@@ -1,4 +1,4 @@
-"""The demonstration's content: products, a buyer and a member of staff."""
+"""The demonstration's content: products, a customer and a member of staff."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ STAFF = Account(username="sam", password="sam-helps", first_name="Sam", last_nam
 def fill() -> None:
     """Make what is missing; run at every start."""
     for good in GOODS:
-        told = asdict(good)
-        Product.objects.update_or_create(slug=told.pop("slug"), defaults=told)
+        fields = asdict(good)
+        Product.objects.update_or_create(slug=fields.pop("slug"), defaults=fields)
     for account in (BUYER, STAFF):
         _open(account)
 

@@ -31,12 +31,12 @@ class Product(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """The product's page."""
+        """Return the address of the product's page."""
         return reverse("product", args=[self.slug])
 
 
 class InventoryItem(models.Model):
-    """Something a player owns, because a sale was paid. One sale grants one item, however often we are told of it."""
+    """Something a player owns because a checkout was paid. One checkout grants one item, however often the signal is sent."""
 
     checkout = models.OneToOneField(Checkout, on_delete=models.PROTECT, related_name="inventory_item")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="inventory")

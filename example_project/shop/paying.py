@@ -1,4 +1,4 @@
-"""Selling a product, and showing the service's form in the way that the buyer picks."""
+"""Selling a product, and showing the service's form in the way that the customer picks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from checkout_integration import flows
 from checkout_integration.client.errors import CheckoutError
-from checkout_integration.flows.returning import signed_reference
+from checkout_integration.flows.checkout import signed_reference
 from checkout_integration.models import Checkout
 from checkout_integration.protocol.creation import Customer
 from example_project.shop.models import Product
@@ -34,18 +34,18 @@ WAYS = {
 @login_required
 @never_cache  # a payment token may stand in the page
 def buy(request: HttpRequest, slug: str) -> HttpResponse:
-    """Sell a product, and send the buyer to the form, or to the page of the way that was picked."""
+    """Sell a product: redirect to the form, or to the page of the chosen way."""
     sold = get_object_or_404(Product, slug=slug)
     way = request.POST.get("way", "")
-    asked = _sale(request, sold)
+    arguments = _terms(request, sold)
     try:
         if way == "token":
-            issued = flows.create_token(**asked)
+            issued = flows.create_token(**arguments)
             return _page(request, way, issued.checkout, issued)
         if way == "server":
-            checkout = flows.create_order_from_token(flows.create_token(**asked))
+            checkout = flows.create_order_from_token(flows.create_token(**arguments))
         else:
-            checkout = flows.create_checkout(**asked)
+            checkout = flows.create_checkout(**arguments)
     except CheckoutError:
         messages.error(
             request, "The payment could not be started, and nothing was charged. Please try again."
@@ -57,19 +57,19 @@ def buy(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @never_cache
 def pay(request: HttpRequest, way: str, reference: str) -> HttpResponse:
-    """The form of a sale of this buyer; its purchase once there is nothing left to pay."""
+    """Show the form of this customer's checkout; its purchase once there is nothing left to pay."""
     checkout = get_object_or_404(Checkout, reference=reference, user=request.user.pk)
     if (
         way not in WAYS or way == "token"
-    ):  # the token was in the answer to the buyer's press, and nowhere else
+    ):  # the token was in the response to the customer's press, and nowhere else
         raise Http404
     if checkout.status != Checkout.Status.OPEN:
         return redirect(_purchase(checkout))
-    return _page(request, way, checkout, checkout)
+    return _page(request, way, checkout)
 
 
-def _sale(request: HttpRequest, sold: Product) -> dict[str, Any]:
-    """What is asked of the service, whichever way the form is shown."""
+def _terms(request: HttpRequest, sold: Product) -> dict[str, Any]:
+    """Return the arguments of the checkout; they are the same for every way to show the form."""
     buyer: User = request.user  # type: ignore[assignment]  # login_required
     return {
         "type": sold.kind,
@@ -85,12 +85,12 @@ def _sale(request: HttpRequest, sold: Product) -> dict[str, Any]:
 
 
 def _page(
-    request: HttpRequest, way: str, checkout: Checkout, sale: Checkout | flows.IssuedToken
+    request: HttpRequest, way: str, checkout: Checkout, issued: flows.IssuedToken | None = None
 ) -> HttpResponse:
-    shown = {"sale": sale, "checkout": checkout, "way": WAYS[way], "purchase_url": _purchase(checkout)}
+    shown = {"checkout": checkout, "issued": issued, "way": WAYS[way], "purchase_url": _purchase(checkout)}
     return render(request, f"shop/pay/{way}.html", shown)
 
 
 def _purchase(checkout: Checkout) -> str:
-    """The page that says how the sale stands; the form sends the buyer back to it, too."""
+    """Return the page that shows how the checkout stands; the form leads back to it too."""
     return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])

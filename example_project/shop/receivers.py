@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.dispatch import receiver
 from django.utils import timezone
 
 from checkout_integration.models import Checkout, Order
@@ -12,9 +11,9 @@ from checkout_integration.signals import checkout_paid, checkout_reversed
 from example_project.shop.models import InventoryItem, Product
 
 
-@receiver(checkout_paid)
+@checkout_paid.receiver()
 def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
-    """Give the buyer what was sold. The payment is verified: it pays for this sale, in full."""
+    """Give the customer what was sold. The payment is verified: it pays for this checkout, in full."""
     if checkout is None:
         return  # staff accepted an order that this shop did not make: what it is for, they know
     item = order.items.first()
@@ -32,7 +31,7 @@ def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
     )
 
 
-@receiver(checkout_reversed, undoes=grant_goods)
+@checkout_reversed.receiver(undoes=grant_goods)
 def take_goods_back(checkout: Checkout | None, **kwargs: Any) -> None:
     """Take back what a refund or a chargeback has undone."""
     if checkout is None:

@@ -24,13 +24,13 @@ def product(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def inventory(request: HttpRequest) -> HttpResponse:
-    """What the player owns."""
+    """Show what the player owns."""
     owned = InventoryItem.objects.filter(owner=request.user.pk, taken_back_at=None).select_related("product")
     return render(request, "shop/inventory.html", {"items": owned})
 
 
 @login_required
 def purchases(request: HttpRequest) -> HttpResponse:
-    """The player's sales, newest first."""
+    """Show the player's checkouts, newest first."""
     made = Checkout.objects.filter(user=request.user.pk).select_related("paid_order").order_by("-pk")
     return render(request, "shop/purchases.html", {"checkouts": made.prefetch_related("subject")})

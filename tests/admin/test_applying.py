@@ -11,13 +11,13 @@ from django.test import Client
 from checkout_integration.models import Incident, Notification, Order
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.admin import rows
-from tests.admin.screens import page_address
-from tests.flows.shop import ShopHooks, notification
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+from tests.support.flows.shop import ShopHooks, notification
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIST = "/admin/checkout_integration/notification/"
-HELD = ("view_notification", "apply_notification")
+PERMISSIONS = ("view_notification", "apply_notification")
 
 
 def button(row: Notification) -> str:
@@ -28,7 +28,7 @@ def button(row: Notification) -> str:
 def test_the_button_does_what_its_page_said(
     client: Client, checkout_deliver: Deliver, hooks: type[ShopHooks]
 ) -> None:
-    """A bug in the shop's hook, mended; the page asks with a preview, a POST applies, the incident is resolved."""
+    """After a fixed bug in the shop's hook the page shows a preview, a POST applies, and the incident is resolved."""
 
     def fail(order: object) -> Any:
         raise LookupError("canary-words")
@@ -36,12 +36,12 @@ def test_the_button_does_what_its_page_said(
     hooks.resolve = staticmethod(fail)
     checkout_deliver(notification(order=OrderDocumentFactory(id="order-1")))
     hooks.resolve = staticmethod(lambda order: None)
-    staff = rows.make_staff(*HELD)
+    staff = rows.make_staff(*PERMISSIONS)
     client.force_login(staff)
     row = Notification.objects.get()
-    asked = client.get(button(row)).content.decode()
+    confirmation = client.get(button(row)).content.decode()
     for words in ("What would change", "order-1: not known → processed", "pending → review (unbound)"):
-        assert words in asked
+        assert words in confirmation
     assert not Order.objects.exists()
     page = client.post(button(row), follow=True).content.decode()
     assert "Applied. order order-1: unknown → processed" in page
@@ -54,7 +54,7 @@ def test_the_button_does_what_its_page_said(
 def test_only_what_waits_is_offered(client: Client, state: str) -> None:
     """And only with the permission."""
     waiting, applied = rows.make_waiting_notification(state), rows.make_notification("order-2")
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     pages = [client.get(page_address("notification", each)).content.decode() for each in (waiting, applied)]
     assert ["/apply/" in page for page in pages] == [True, False]
     client.force_login(rows.make_staff("view_notification", name="looks"))
@@ -63,14 +63,14 @@ def test_only_what_waits_is_offered(client: Client, state: str) -> None:
 
 
 def test_what_fails_again_is_said_with_its_place(client: Client, hooks: type[ShopHooks]) -> None:
-    """On the page that asks, and after the button was pressed all the same."""
+    """On the confirmation page, and after the POST."""
 
     def fail(order: object) -> Any:
         raise LookupError("canary-words")
 
     hooks.resolve = staticmethod(fail)
     row = rows.make_waiting_notification()
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     pages = [client.get(button(row)), client.post(button(row), follow=True)]
     assert ["LookupError in test_what_fails_again" in page.content.decode() for page in pages] == [True, True]
     assert not LogEntry.objects.exists()
@@ -79,13 +79,13 @@ def test_what_fails_again_is_said_with_its_place(client: Client, hooks: type[Sho
 
 
 def test_an_action_applies_several_after_a_preview(client: Client) -> None:
-    """The list's own action; what does not wait is left out."""
+    """The list's action; notifications that do not wait are left out."""
     waiting = [rows.make_waiting_notification(state) for state in ("failed", "quarantined")]
     applied = rows.make_notification("order-3")
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     chosen = {"action": "apply_selected", "_selected_action": [each.pk for each in (*waiting, applied)]}
-    asked = client.post(LIST, chosen).content.decode()
-    assert [each.object_id in asked for each in (*waiting, applied)] == [True, True, False]
+    confirmation = client.post(LIST, chosen).content.decode()
+    assert [each.object_id in confirmation for each in (*waiting, applied)] == [True, True, False]
     assert not Order.objects.exists()
     page = client.post(LIST, {**chosen, "confirmed": "yes"}, follow=True).content.decode()
     assert "2 notifications were applied." in page
@@ -106,6 +106,6 @@ def test_the_action_needs_its_permission(client: Client) -> None:
 def test_nothing_that_waits_is_said(client: Client) -> None:
     """Instead of an empty page."""
     row = rows.make_notification("order-1")
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     page = client.post(LIST, {"action": "apply_selected", "_selected_action": [row.pk]}, follow=True)
-    assert "None of these waits to be applied." in page.content.decode()
+    assert "None of the selected notifications is waiting to be applied." in page.content.decode()

@@ -11,12 +11,12 @@ from django.test import Client
 
 from checkout_integration.models import Checkout, Order, Transition
 from checkout_integration.testing.delivery import Deliver
-from tests.admin import rows
-from tests.admin.screens import page_address
-from tests.flows.test_binding import sale, unbound
+from tests.flows.operations.test_binding import new_checkout, unbound
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HELD = ("view_order", "bind_order")
+PERMISSIONS = ("view_order", "bind_order")
 DESCRIBED = {
     "type": "simple",
     "amount": "9.99",
@@ -40,11 +40,11 @@ def bind(client: Client, order: Order, **answers: Any) -> str:
 
 def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) -> None:
     """To a checkout by its reference; who did it and why is in the history and in the log."""
-    checkout, staff = sale(), rows.make_staff(*HELD)
+    checkout, staff = new_checkout(), rows.make_staff(*PERMISSIONS)
     client.force_login(staff)
-    asked = client.get(page_address("order", order).replace("/change/", "/bind/")).content.decode()
-    assert "What was paid" in asked
-    assert "<td>9.99" in asked
+    confirmation = client.get(page_address("order", order).replace("/change/", "/bind/")).content.decode()
+    assert "What was paid" in confirmation
+    assert "<td>9.99" in confirmation
     page = bind(client, order, reference=checkout.reference, type="simple", reason="the receipt")
     assert f"bound to checkout {checkout.reference}. Verdict: verified." in page
     order.refresh_from_db()
@@ -54,8 +54,8 @@ def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) ->
 
 
 def test_a_new_checkout_is_described(client: Client, order: Order) -> None:
-    """Price, currency, type and subject, in the words of staff."""
-    client.force_login(rows.make_staff(*HELD))
+    """Price, currency, type and subject, as described by staff."""
+    client.force_login(rows.make_staff(*PERMISSIONS))
     assert "Verdict: verified." in bind(client, order, **DESCRIBED)
     checkout = Checkout.objects.get()
     assert (checkout.expected_amount, checkout.currency) == (Decimal("9.99"), "USD")
@@ -78,7 +78,7 @@ def test_what_is_missing_or_wrong_is_said(
     client: Client, order: Order, answers: dict[str, str], words: str
 ) -> None:
     """And nothing is bound."""
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     assert words in bind(client, order, **answers)
     order.refresh_from_db()
     assert (order.checkout, Checkout.objects.count()) == (None, 0)
@@ -92,6 +92,6 @@ def test_it_needs_its_permission_and_an_unbound_order(client: Client, order: Ord
     bind(client, order, **DESCRIBED)
     order.refresh_from_db()
     assert order.checkout is None
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     pages = [client.get(page_address("order", each)).content.decode() for each in (order, bound)]
     assert ["/bind/" in page for page in pages] == [True, False]

@@ -14,17 +14,17 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
-from checkout_integration.admin.buttons import Refused
-from checkout_integration.admin.order_buttons import ACCEPT
+from checkout_integration.admin.order.buttons import ACCEPT
+from checkout_integration.admin.site.buttons import Refused
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.signals import checkout_paid
-from tests.admin import rows
-from tests.admin.screens import page_address
-from tests.flows.recording import record
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+from tests.support.flows.recording import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DOCUMENT = {
@@ -40,14 +40,14 @@ DOCUMENT = {
 @pytest.fixture
 def in_review() -> Order:
     """A payment for nothing that was sold here, as the ledger records it."""
-    news = Observation(
+    observation = Observation(
         source=Source.NOTIFICATION,
         order=parse_order(DOCUMENT),
         event="payment.success",
         observed_at=rows.NOON,
         live=False,
     )
-    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
+    record(app_settings().project(), [observation], Cause(source=Source.NOTIFICATION))
     order = Order.objects.get()
     assert order.verdict == "review"
     return order
@@ -68,7 +68,7 @@ def grant(order: Order, **kwargs: object) -> None:
 
 
 def test_accepting_grants_the_goods_and_keeps_who_and_why(client: Client, in_review: Order) -> None:
-    """The order is accepted, its receiver runs, and the timeline tells who accepted it and for what reason."""
+    """The order is accepted, its receiver runs, and the timeline has the account and the reason."""
     checkout_paid.connect(grant)
     staff = rows.make_staff("view_order", "accept_payment", name="grace")
     client.force_login(staff)
@@ -96,10 +96,10 @@ def test_accepting_needs_a_reason(admin_client: Client, in_review: Order) -> Non
     assert verdict_of(in_review) == "review"
 
 
-@pytest.mark.parametrize("held", ["view_order", "accept_payment", "check_order"])
-def test_accepting_needs_both_permissions(client: Client, in_review: Order, held: str) -> None:
+@pytest.mark.parametrize("permission", ["view_order", "accept_payment", "check_order"])
+def test_accepting_needs_both_permissions(client: Client, in_review: Order, permission: str) -> None:
     """To view orders, and to accept payments."""
-    client.force_login(rows.make_staff(held))
+    client.force_login(rows.make_staff(permission))
     assert client.post(address(in_review, "accept"), {"reason": "x"}).status_code == 403
     assert verdict_of(in_review) == "review"
 
@@ -139,14 +139,14 @@ def test_a_payment_that_was_taken_back_cannot_be_accepted(admin_client: Client) 
 
 
 def test_a_payment_that_the_ledger_refuses_is_not_accepted() -> None:
-    """The ledger's word stands: what the button was offered for may be gone when the order is locked."""
+    """The ledger decides under its lock: the order may have changed since the button was shown."""
     order = rows.make_order(status="refunded", verdict="review")
     with pytest.raises(Refused, match="Only a paid order that is in review"):
         ACCEPT.act(order, rows.make_staff(), "x")
 
 
 class _List(BaseHTTPRequestHandler):
-    """A service whose transaction list knows order-1, refunded."""
+    """A service with a transaction list of order-1, refunded."""
 
     def do_GET(self) -> None:
         """One page."""
@@ -192,7 +192,7 @@ def test_a_service_that_does_not_answer_is_a_message(
     service.server_close()
     answer = admin_client.post(address(in_review, "check"), follow=True)
     assert answer.status_code == 200
-    assert "The service did not tell" in answer.content.decode()
+    assert "The service could not be reached" in answer.content.decode()
 
 
 def test_checking_needs_its_permission(client: Client, in_review: Order) -> None:
@@ -209,7 +209,7 @@ def failed() -> ReceiverRun:
 
 
 def test_a_parked_receiver_runs_again(client: Client, failed: ReceiverRun) -> None:
-    """It is made due, runs, and the order's history keeps who ran it."""
+    """It is made due, runs, and the order's history has the account."""
     checkout_paid.connect(grant)
     client.force_login(rows.make_staff("view_receiverrun", "change_receiverrun", "view_order", name="grace"))
     try:

@@ -1,12 +1,12 @@
-"""The screen of sales."""
+"""The screen of checkouts."""
 
 from __future__ import annotations
 
 import pytest
 from django.test import Client
 
-from tests.admin import rows
-from tests.admin.screens import page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/checkout/"
@@ -24,7 +24,7 @@ def test_the_list_shows_the_order_that_paid(admin_client: Client) -> None:
 
 
 def test_the_list_shows_the_order_of_the_form_while_none_has_paid(admin_client: Client) -> None:
-    """That is the one by which the service knows the sale."""
+    """That is the one by which the service knows the checkout."""
     rows.make_checkout(order_id="order-1")
     assert "order-1" in admin_client.get(LIST).content.decode()
 

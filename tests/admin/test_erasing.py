@@ -1,4 +1,4 @@
-"""The button that erases a customer: own permission, a page that asks, and a log that does not tell whom."""
+"""The button that erases a customer: its own permission, a confirmation page, and a log without personal data."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from django.test import Client
 from checkout_integration.models import CheckoutUser, Order
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.testing.payloads import UserDocumentFactory
-from tests.admin import rows
-from tests.admin.screens import page_address
-from tests.leaks.tables import columns_with
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+from tests.support.tables import columns_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARIES = ["zaphod@canary.example", "Zaphod Canaryblossom"]
-HELD = ("view_order", "view_checkoutuser", "erase_customer")
+PERMISSIONS = ("view_order", "view_checkoutuser", "erase_customer")
 
 
 @pytest.fixture
 def order() -> Order:
-    """An order of a customer whose id in the shop is an address."""
+    """An order of a customer with an address as the shop's id."""
     made: Order = OrderFactory(user=UserDocumentFactory(external_id=CANARIES[0], name=CANARIES[1]))
     return made
 
@@ -37,21 +37,21 @@ def address(screen: str, row: Any) -> str:
 def test_the_customer_is_erased_and_the_log_says_so_without_a_name(
     client: Client, order: Order, screen: str
 ) -> None:
-    """A GET asks, a POST erases; no table and no page holds the customer afterwards."""
-    client.force_login(rows.make_staff(*HELD, name="grace"))
+    """A GET asks, a POST erases; afterwards no table and no page contains the customer."""
+    client.force_login(rows.make_staff(*PERMISSIONS, name="grace"))
     row = order if screen == "order" else order.user
     assert "cannot be undone" in client.get(address(screen, row)).content.decode()
     assert columns_with(CANARIES)
     page = client.post(address(screen, row), follow=True).content.decode()
-    assert "The customer is erased: 1 orders" in page
+    assert "The customer is erased. 1 order remains without personal data." in page
     assert columns_with(CANARIES) == set()
     assert [word for word in CANARIES if word in page] == []
     assert LogEntry.objects.get().change_message
 
 
 def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> None:
-    """Django's list of recent actions links each entry by its words: without any there is nothing to press."""
-    staff = rows.make_staff(*HELD)
+    """Django's list of recent actions links each entry by its text: an empty one could not be clicked."""
+    staff = rows.make_staff(*PERMISSIONS)
     client.force_login(staff)
     assert order.user is not None
     checkout = rows.make_checkout(identity=order.user.identity)
@@ -69,8 +69,8 @@ def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> N
 @pytest.mark.parametrize("screen", ["order", "checkoutuser"])
 def test_erasing_needs_its_own_permission(client: Client, order: Order, screen: str) -> None:
     """To see personal data, or to accept payments, is not enough."""
-    held = {*HELD, "view_personal_data", "accept_payment", "check_order"} - {"erase_customer"}
-    client.force_login(rows.make_staff(*held))
+    others = {*PERMISSIONS, "view_personal_data", "accept_payment", "check_order"} - {"erase_customer"}
+    client.force_login(rows.make_staff(*others))
     row = order if screen == "order" else order.user
     assert "Erase the customer" not in client.get(page_address(screen, row)).content.decode()
     assert client.post(address(screen, row)).status_code == 403
@@ -79,7 +79,7 @@ def test_erasing_needs_its_own_permission(client: Client, order: Order, screen: 
 
 def test_what_is_erased_is_not_offered_again(client: Client, order: Order) -> None:
     """The button is gone from both pages."""
-    client.force_login(rows.make_staff(*HELD))
+    client.force_login(rows.make_staff(*PERMISSIONS))
     client.post(address("order", order))
     pages = [client.get(page_address("order", order)), client.get(page_address("checkoutuser", order.user))]
     assert ["/erase/" in page.content.decode() for page in pages] == [False, False]

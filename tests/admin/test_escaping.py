@@ -1,4 +1,4 @@
-"""What buyers and attackers write stays text."""
+"""Texts of customers and attackers stay text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.test import Client
 
-from checkout_integration.admin.display import NOTHING, link, money, pretty, pretty_body, visible
+from checkout_integration.admin.site.values import NOTHING, link, money, pretty, pretty_body, visible
 from checkout_integration.models import Order
-from tests.admin import rows
-from tests.admin.screens import SCREENS, make_row, page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS, make_row, page_address
 
 SCRIPT = "<script>x</script>"
-KEPT = {"project", "key", "identity", "idempotency_key", "status", "state", "verdict"}
+UNCHANGED = {"project", "key", "identity", "idempotency_key", "status", "state", "verdict"}
 
 
 def poison(row: models.Model) -> None:
@@ -26,7 +26,7 @@ def poison(row: models.Model) -> None:
     texts = [
         field.name
         for field in row._meta.concrete_fields
-        if isinstance(field, models.CharField | models.TextField) and field.name not in KEPT
+        if isinstance(field, models.CharField | models.TextField) and field.name not in UNCHANGED
     ]
     fitting = {name: SCRIPT for name in texts if (row._meta.get_field(name).max_length or 255) >= len(SCRIPT)}  # type: ignore[union-attr]
     type(row)._default_manager.filter(pk=row.pk).update(**fitting)
@@ -76,7 +76,7 @@ def test_scripts_in_documents_and_bodies_stay_text(admin_client: Client) -> None
 
 @pytest.mark.django_db
 def test_a_script_as_address_is_no_link(admin_client: Client) -> None:
-    """Neither the receipt nor the form is a link to what is not https."""
+    """Neither the receipt nor the form links to an address that is not https."""
     order = rows.make_order(document={"receipt_url": "javascript:alert(1)"})
     checkout = rows.make_checkout(payment_form_url="javascript:alert(1)")
     for address in (page_address("order", order), page_address("checkout", checkout)):
@@ -119,8 +119,8 @@ def test_a_receipt_on_this_machine_is_a_link_for_a_test_payment(
 ) -> None:
     """As the form is. That of a real payment is never on this machine."""
     receipt = "http://127.0.0.1:8001/receipt"
-    told = {"receipt_url": receipt, "refund": {"receipt_url": receipt}}
-    order = rows.make_order(document=told, is_production=real, live=real)
+    document = {"receipt_url": receipt, "refund": {"receipt_url": receipt}}
+    order = rows.make_order(document=document, is_production=real, live=real)
     shown = [page_address("order", order), page_address("refund", rows.make_refund(order))]
     pages = [admin_client.get(address).content.decode() for address in shown]
     assert [page.count(f'<a href="{receipt}"') for page in pages] == [links, links]
@@ -139,7 +139,7 @@ def test_a_receipt_on_this_machine_is_a_link_for_a_test_payment(
     ],
 )
 def test_invisible_characters_are_shown(text: str, shown: str) -> None:
-    """What would hide or reorder text stands as an escape; letters of every script stay."""
+    """Characters that hide or reorder text are shown as escapes; letters of every script stay."""
     assert visible(text) == shown
 
 

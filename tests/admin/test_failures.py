@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from checkout_integration.models import FailedAttempt, ReceiverRun
-from tests.admin import rows
-from tests.admin.screens import page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 WHERE = "shop.stock.Empty at /srv/shop/receivers.py:12 in grant"

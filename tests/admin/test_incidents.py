@@ -1,27 +1,32 @@
-"""Incidents in words: what staff read instead of codes."""
+"""Incidents in plain sentences instead of codes."""
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
+from django.contrib.admin import site
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 
-from checkout_integration.admin.words import INCIDENT, REASONS, brief_incident, incident_meaning
+from checkout_integration.admin.screens import IncidentAdmin
+from checkout_integration.admin.site.reasons import INCIDENTS, REASONS, incident_label, incident_sentence
 from checkout_integration.models import Incident
-from checkout_integration.policy import consequences, state
-from checkout_integration.policy import facts as fact_rules
+from checkout_integration.policy import consequences, drift, state
+from checkout_integration.policy import status as status_rules
 from checkout_integration.policy.verdict import Reason
-from tests.admin import rows
-from tests.admin.screens import page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/incident/"
 KINDS = {
-    *(fact_rules.PAID_AND_CANCELED, fact_rules.LISTED_CANCELED_THOUGH_PAID, fact_rules.DOUBLE_LOSS),
-    fact_rules.REVERSAL_AFTER_DECISION,
+    *(status_rules.PAID_AND_CANCELED, status_rules.LISTED_CANCELED_THOUGH_PAID, status_rules.DOUBLE_LOSS),
+    status_rules.REVERSAL_AFTER_DECISION,
     *(state.PARTIAL_REFUND, state.LISTED_REJECTED_WITH_TRANSACTION),
-    *("unknown_status", "unknown_event", "refused_content", "not_applied"),
+    *("unknown_status", "unknown_event", "refused_content", "not_applied", drift.REVERSAL_UNDONE),
     *("conflict:type", "inexact:refund.amount", "unreadable:amount"),
     *(f"review:{each}" for each in {*Reason, *consequences.REVIEWED} - {Reason.NONE}),
 }
@@ -30,14 +35,14 @@ KINDS = {
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_has_words(kind: str) -> None:
     """A few for the list, a sentence for the page; neither is the code."""
-    assert str(brief_incident(kind)) != kind
-    assert str(incident_meaning(kind)).endswith(".")
+    assert str(incident_label(kind)) != kind
+    assert str(incident_sentence(kind)).endswith(".")
 
 
 def test_words_are_for_kinds_that_there_are() -> None:
     """And each says something else."""
-    assert set(INCIDENT) == {kind.partition(":")[0] for kind in KINDS}
-    assert len({str(text) for text, _ in INCIDENT.values()}) == len(INCIDENT)
+    assert set(INCIDENTS) == {kind.partition(":")[0] for kind in KINDS}
+    assert len({str(text) for text, _ in INCIDENTS.values()}) == len(INCIDENTS)
 
 
 def test_an_inexact_amount_is_shown_in_words(admin_client: Client) -> None:
@@ -57,16 +62,16 @@ def test_an_inexact_amount_is_shown_in_words(admin_client: Client) -> None:
 
 def test_a_review_says_why(admin_client: Client) -> None:
     """By the verdict's reason, or by the contradiction that it is about."""
-    assert brief_incident("review:amount") == "payment in review: other amount"
-    assert incident_meaning("review:amount") == REASONS[Reason.AMOUNT][1]
-    assert brief_incident("review:conflict:amount") == "payment in review: told in two ways: amount"
-    assert brief_incident("review:partial_refund") == "payment in review: refunded in part"
+    assert incident_label("review:amount") == "payment in review: other amount"
+    assert incident_sentence("review:amount") == REASONS[Reason.AMOUNT][1]
+    assert incident_label("review:conflict:amount") == "payment in review: conflicting values: amount"
+    assert incident_label("review:partial_refund") == "payment in review: partly refunded"
 
 
 def test_an_unknown_kind_stands_for_itself() -> None:
     """One of an older version."""
-    assert brief_incident("of old: 7") == "of old: 7"
-    assert incident_meaning("of old: 7") == ""
+    assert incident_label("of old: 7") == "of old: 7"
+    assert incident_sentence("of old: 7") == ""
 
 
 def resolve_address(incident: Incident) -> str:
@@ -97,20 +102,39 @@ def test_an_incident_without_an_order_is_resolved_too(admin_client: Client) -> N
     assert LogEntry.objects.get().object_id == str(incident.pk)
 
 
+def test_payments_of_others_are_counted_and_found(client: Client) -> None:
+    """Their incident links to them; whoever may not view orders sees the number alone."""
+    waiting = [rows.make_order(verdict="review", verdict_reason="unbound") for _ in range(2)]
+    rows.make_order(verdict="verified")
+    rows.make_order(verdict="review", verdict_reason="unbound", status="refunded")
+    incident = rows.make_incident(None, "review:unbound")
+    client.force_login(rows.make_staff("view_incident", "view_order"))
+    html = client.get(page_address("incident", incident)).content.decode()
+    (address,) = re.findall(r'href="([^"]*/order/[?][^"]*)">Show the payments in review<', html)
+    assert set(waiting) < set(client.get(unescape(address)).context["cl"].result_list)
+    client.force_login(rows.make_staff("view_incident", name="eve"))
+    hidden = client.get(page_address("incident", incident)).content.decode()
+    assert "/order/?" not in hidden
+    assert all("payments in review now" in page.lower() for page in (html, hidden))
+    assert IncidentAdmin(Incident, site).payments(incident) == "2"
+
+
 def test_resolving_asks_first(admin_client: Client) -> None:
     """A GET shows the question and changes nothing."""
     incident = rows.make_incident(None)
-    assert "marked as looked at" in admin_client.get(resolve_address(incident)).content.decode()
+    assert "marked as resolved" in admin_client.get(resolve_address(incident)).content.decode()
     assert Incident.objects.get().resolved_at is None
 
 
-@pytest.mark.parametrize("held", [["view_incident"], ["view_incident", "accept_payment"], ["view_order"]])
-def test_resolving_needs_its_permission(client: Client, held: list[str]) -> None:
+@pytest.mark.parametrize(
+    "permissions", [["view_incident"], ["view_incident", "accept_payment"], ["view_order"]]
+)
+def test_resolving_needs_its_permission(client: Client, permissions: list[str]) -> None:
     """To view incidents is not enough, nor is another button's."""
     incident = rows.make_incident(rows.make_order())
-    client.force_login(rows.make_staff(*held))
+    client.force_login(rows.make_staff(*permissions))
     assert client.post(resolve_address(incident)).status_code == 403
-    if "view_incident" in held:
+    if "view_incident" in permissions:
         assert (
             resolve_address(incident) not in client.get(page_address("incident", incident)).content.decode()
         )
@@ -129,7 +153,7 @@ def test_a_second_click_says_so(admin_client: Client) -> None:
     """And the first one stands."""
     incident = rows.make_incident(None)
     admin_client.post(resolve_address(incident))
-    held = Incident.objects.get().resolved_at
+    first = Incident.objects.get().resolved_at
     answer = admin_client.post(resolve_address(incident), follow=True)
     assert "This cannot be done now" in answer.content.decode()
-    assert Incident.objects.get().resolved_at == held
+    assert Incident.objects.get().resolved_at == first

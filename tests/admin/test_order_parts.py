@@ -1,4 +1,4 @@
-"""Parts of an order's page: what its receivers and its reversals say."""
+"""Parts of an order's page: its receivers and its reversals."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.admin import rows
 from tests.admin.test_orders import page_of
+from tests.support.admin import rows
 
 pytestmark = pytest.mark.django_db
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from checkout_integration.admin import paging
+from checkout_integration.admin.site import large_tables
 from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.admin import rows
-from tests.flows.shop import notification
+from tests.support.admin import rows
+from tests.support.flows.shop import notification
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/order/"
@@ -62,7 +62,7 @@ def test_live_needs_every_word_of_the_service(
 
 
 def test_page_answers_on_top(admin_client: Client) -> None:
-    """What was paid, what the shop receives, who granted the goods, and where the receipt is."""
+    """The summary has the payment, the revenue, the granting receivers, and the receipt."""
     order = rows.make_order(checkout=rows.make_checkout())
     rows.make_history(order)
     html = page_of(admin_client, order)
@@ -74,7 +74,7 @@ def test_page_answers_on_top(admin_client: Client) -> None:
 def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
     """The reason of the verdict is a sentence, not a code."""
     order = rows.make_order(verdict="review", verdict_reason="unbound")
-    assert "The payment belongs to no checkout of this shop." in page_of(admin_client, order)
+    assert "The payment matches no checkout of this shop." in page_of(admin_client, order)
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
 def test_what_is_not_paid_has_a_price_and_no_sums(admin_client: Client, status: str, words: str) -> None:
     """Whatever the document of an order says that would be charged and received."""
     html = page_of(admin_client, rows.make_order(status=status, verdict="pending"))
-    assert html.count(f'<dd class="ci-answer">{words}</dd>') == 2
+    assert html.count(f'<dd class="ci-value">{words}</dd>') == 2
     assert f"the price is 9.99{SPACE}USD" in html
-    assert f"8.10{SPACE}EUR</dd>" not in html.partition("ci-chapters")[0]
+    assert f"8.10{SPACE}EUR</dd>" not in html.partition("ci-field-groups")[0]
 
 
-def test_money_of_which_two_things_were_told_is_not_certain(admin_client: Client) -> None:
+def test_money_with_contradicting_notifications_is_not_certain(admin_client: Client) -> None:
     """A payment and its cancellation: the page does not choose."""
     facts: dict[str, Any] = {"slots": {"processed/notification": {}, "canceled/notification": {}}}
     order = rows.make_order(status="canceled", verdict="verified", facts=facts)
     html = page_of(admin_client, order)
-    assert html.count('<dd class="ci-answer">not certain</dd>') == 2
-    assert "Whether money moved is a question for the service." in html
+    assert html.count('<dd class="ci-value">not certain</dd>') == 2
+    assert "Ask the service whether money moved." in html
     assert "goods may be granted" in html
 
 
@@ -116,13 +116,13 @@ def test_money_of_which_two_things_were_told_is_not_certain(admin_client: Client
         ),
     ],
 )
-def test_what_went_back_is_told_beside_what_was_received(
+def test_what_was_refunded_is_shown_beside_what_was_received(
     admin_client: Client, status: str, given_back: dict[str, Any], words: str
 ) -> None:
-    """Two currencies are not counted together; the buyer's payment stays what it was."""
+    """Two currencies are not counted together; the customer's payment stays what it was."""
     html = page_of(admin_client, rows.make_order(status=status, **given_back))
-    assert f'<dd class="ci-answer">8.10{SPACE}EUR before {words}</dd>' in html
-    assert f'<dd class="ci-answer">9.20{SPACE}EUR</dd>' in html
+    assert f'<dd class="ci-value">8.10{SPACE}EUR before {words}</dd>' in html
+    assert f'<dd class="ci-value">9.20{SPACE}EUR</dd>' in html
 
 
 def test_a_chargeback_after_a_part_was_refunded_has_no_sum_of_its_own(
@@ -144,13 +144,13 @@ def test_no_verdict_grants_goods_for_money_that_went_back(
 ) -> None:
     """The verdict is about the payment, which was taken back since."""
     html = page_of(admin_client, rows.make_order(status=status, verdict=verdict))
-    assert f"The order is {word}: no goods are to be granted." in html
+    assert f"The order is {word}, so no goods are to be granted." in html
     assert "may be granted" not in html
     assert "until a member of staff accepts" not in html
 
 
 def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
-    """As it leaves them with the buyer."""
+    """As it leaves them with the customer."""
     part = {"amount": 2, "currency": "USD"}
     slots: dict[str, Any] = {"processed/notification": {}, "refunded/notification": {}}
     order = rows.make_order(
@@ -180,7 +180,7 @@ def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
 def test_goods_are_granted_when_the_receiver_of_a_bound_checkout_is_done(
     admin_client: Client, state: str, bound: bool, words: str
 ) -> None:
-    """A receiver that is not told what was sold may return without granting anything."""
+    """A receiver without a checkout may return without granting anything."""
     order = rows.make_order(checkout=rows.make_checkout() if bound else None)
     rows.make_run(order, state=state)
     assert f"</span> {words}</span>" in page_of(admin_client, order)
@@ -192,7 +192,7 @@ def test_goods_granted_by_one_of_two_receivers_are_granted_in_part(admin_client:
     rows.make_run(order)
     rows.make_run(order, receiver="shop.receivers.mail", state="failed", attempts=10, error="OSError")
     html = page_of(admin_client, order)
-    assert "granted in part" in html
+    assert "partly granted" in html
     assert "OSError" in html
 
 
@@ -201,16 +201,16 @@ def test_goods_that_were_taken_back_are_not_called_granted(admin_client: Client)
     order = rows.make_order(status="refunded")
     rows.make_run(order)
     rows.make_run(order, "checkout_reversed", receiver="shop.receivers.take_back")
-    assert "</span> taken back</span>" in page_of(admin_client, order)
+    assert "</span> revoked</span>" in page_of(admin_client, order)
 
 
 def test_page_says_that_nobody_listens(admin_client: Client) -> None:
-    """A shop without a receiver is told so, instead of wondering where the goods are."""
+    """A shop without a receiver can read why no goods were granted."""
     order = rows.make_order()
     OutboxMessage.objects.create(
         idempotency_key="k", signal="checkout_paid", project="default", order=order, state="no_receivers"
     )
-    assert "Nobody is connected to the signal checkout_paid" in page_of(admin_client, order)
+    assert "No receiver is connected to checkout_paid" in page_of(admin_client, order)
 
 
 def test_timeline_merges_all_sources_newest_first(admin_client: Client) -> None:
@@ -235,7 +235,7 @@ def test_timeline_tells_attempt_and_age_of_a_notification(admin_client: Client) 
     order = rows.make_order()
     rows.make_notification(order.order_id, delivery_try=3, receipts=2)
     html = page_of(admin_client, order)
-    for text in ("delivery attempt 3", "under way for 4 s", "came 2 times"):
+    for text in ("delivery attempt 3", "took 4 s", "received 2 times"):
         assert text in html
 
 
@@ -253,14 +253,14 @@ def test_empty_list_teaches_the_first_order(admin_client: Client) -> None:
 
 def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of millions of rows is not counted: beyond the bound the list asks to search."""
-    monkeypatch.setattr(paging, "COUNTED", 2)
+    monkeypatch.setattr(large_tables, "COUNTED", 2)
     for _ in range(3):
         rows.make_order()
     assert "the newest 2 are listed" in html_of(admin_client, LIST)
 
 
 def test_filter_finds_orders_with_a_parked_receiver(admin_client: Client) -> None:
-    """The queue of orders whose goods were paid and not granted."""
+    """The list of paid orders with goods that are not granted."""
     rows.make_run(rows.make_order("stuck"), state="failed")
     rows.make_run(rows.make_order("granted"))
     html = html_of(admin_client, f"{LIST}?receivers=failed")
@@ -269,7 +269,7 @@ def test_filter_finds_orders_with_a_parked_receiver(admin_client: Client) -> Non
 
 
 def test_filter_by_mode_agrees_with_the_badge(admin_client: Client) -> None:
-    """What the live filter lists carries the LIVE badge."""
+    """Rows of the live filter have the LIVE badge."""
     rows.make_order("contradicts", is_production=True, live=False)
     rows.make_order("real", is_production=True, live=True)
     html = html_of(admin_client, f"{LIST}?mode=live")

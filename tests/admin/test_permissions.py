@@ -1,4 +1,4 @@
-"""Who sees what: screens are read-only, need their own permission, and mask personal data."""
+"""Permissions: screens are read-only, need their own permission, and mask personal data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.admin import rows
-from tests.admin.screens import SCREENS, make_row, page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS, make_row, page_address
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_staff_without_the_view_permission_are_refused(client: Client, screen: str) -> None:
-    """List and page answer 403."""
+    """List and page respond with 403."""
     row = make_row(screen)
     client.force_login(rows.make_staff())
     assert client.get(f"/admin/checkout_integration/{screen}/").status_code == 403
@@ -24,7 +24,7 @@ def test_staff_without_the_view_permission_are_refused(client: Client, screen: s
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_view_permission_of_a_screen_opens_it(client: Client, screen: str) -> None:
-    """List and page answer 200 with nothing but that permission."""
+    """List and page respond with 200 with this permission alone."""
     row = make_row(screen)
     client.force_login(rows.make_staff(f"view_{screen}"))
     assert client.get(f"/admin/checkout_integration/{screen}/").status_code == 200
@@ -76,7 +76,7 @@ def test_the_document_of_a_refund_needs_the_permission(client: Client) -> None:
 
 
 def test_the_links_of_a_customer_need_the_permission(client: Client) -> None:
-    """Whoever has a receipt's address, or that of a form, reads what is the customer's."""
+    """The addresses of receipts and forms give access to personal data."""
     receipt, form = "https://service.example/receipts/canary", "https://service.example/form/?token=canary"
     order = rows.make_order(document={"receipt_url": receipt, "refund": {"receipt_url": receipt}})
     shown = [
@@ -92,7 +92,7 @@ def test_the_links_of_a_customer_need_the_permission(client: Client) -> None:
 
 
 def test_activation_codes_are_masked(client: Client) -> None:
-    """A code is worth what was paid for it: neither the table of items nor the document shows it."""
+    """A code can be redeemed: neither the table of items nor the document shows it."""
     items = [{"id": "1", "name": "Game", "code": "CODE-1234-ABCD"}]
     order = rows.make_order(document={"items": items})
     rows.make_history(order)

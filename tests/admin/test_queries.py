@@ -7,8 +7,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.admin import rows
-from tests.admin.screens import SCREENS, make_row, page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS, make_row, page_address
 
 pytestmark = pytest.mark.django_db
 MOST_FOR_A_LIST = 6

@@ -13,19 +13,19 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.admin.pressing import ButtonScreen
+from checkout_integration.admin.site.button_views import ButtonAdmin
 from checkout_integration.models import Order
-from tests.admin import rows
-from tests.admin.screens import SCREENS, make_row, page_address
 from tests.admin.test_buttons import address, verdict_of
 from tests.admin.test_buttons import in_review as in_review  # noqa: PLC0414  # a fixture
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS, make_row, page_address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS"])
 def test_a_button_acts_on_post_alone(admin_client: Client, in_review: Order, method: str) -> None:
-    """Whatever the address says beside it: the page asks, the payment stays in review, and nothing is logged."""
+    """With any query string, a GET asks, the payment stays in review, and nothing is logged."""
     typed = "reason=paid+by+phone&confirm=on&x=1"
     admin_client.generic(method, f"{address(in_review, 'accept')}?{typed}", typed)
     assert verdict_of(in_review) == "review"
@@ -49,7 +49,7 @@ OFFERED: dict[tuple[str, str], Callable[[], Model]] = {
 def buttons() -> Iterator[tuple[str, str]]:
     """Every button of every screen."""
     for model, screen in admin.site._registry.items():
-        if isinstance(screen, ButtonScreen):
+        if isinstance(screen, ButtonAdmin):
             yield from ((str(model._meta.model_name), each.name) for each in screen.buttons)
 
 
@@ -72,7 +72,7 @@ def test_every_button_is_tried_here() -> None:
 def test_no_button_changes_anything_but_by_post(
     admin_client: Client, screen: str, button: str, method: str
 ) -> None:
-    """Whatever stands in the address and in the body, the page asks first."""
+    """With any query string and body, the page asks first."""
     row = OFFERED[screen, button]()
     page = page_address(screen, row).replace("/change/", f"/{button}/")
     with CaptureQueriesContext(connection) as captured:

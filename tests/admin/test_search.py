@@ -10,15 +10,15 @@ from django.contrib import admin
 from django.test import Client
 
 from checkout_integration.models import Order, OrderItem
-from tests.admin import rows
-from tests.admin.screens import SCREENS
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/order/"
 
 
 @pytest.fixture
-def wanted() -> str:
+def searched() -> str:
     """One order that can be found in every way, and one that must not be found."""
     checkout = rows.make_checkout(reference="5a1e" * 8)
     order = rows.make_order(
@@ -58,34 +58,34 @@ def found(client: Client, text: str) -> set[str]:
         "  order-AAA1 ",
     ],
 )
-def test_search_finds_the_order_by_each_kind_of_text(admin_client: Client, wanted: str, text: str) -> None:
+def test_search_finds_the_order_by_each_kind_of_text(admin_client: Client, searched: str, text: str) -> None:
     """Order id, transaction, receipt, customer, checkout, activation code, e-mail or last four digits."""
-    assert found(admin_client, text) == {wanted}
+    assert found(admin_client, text) == {searched}
 
 
 @pytest.mark.parametrize("text", ["order-AA", "bank-7", "R-900", "player-9", "5a1e5", "GAME-KEY", "grace@"])
-def test_search_finds_the_order_by_how_a_text_begins(admin_client: Client, wanted: str, text: str) -> None:
-    """What matches nothing exactly is looked up as a beginning."""
-    assert found(admin_client, text) == {wanted}
+def test_search_finds_the_order_by_how_a_text_begins(admin_client: Client, searched: str, text: str) -> None:
+    """A text without an exact match is searched as a prefix."""
+    assert found(admin_client, text) == {searched}
 
 
-def test_an_exact_match_is_not_drowned_in_prefixes(admin_client: Client, wanted: str) -> None:
-    """Where the text is the id of one order, orders whose ids begin with it are not listed."""
+def test_an_exact_match_is_not_drowned_in_prefixes(admin_client: Client, searched: str) -> None:
+    """For the exact id of an order, longer ids with this prefix are not listed."""
     rows.make_order("order-AAA1-retry")
-    assert found(admin_client, "order-AAA1") == {wanted}
+    assert found(admin_client, "order-AAA1") == {searched}
 
 
 @pytest.mark.parametrize(
     "text", ["GAME-KEY", "grace@", "grace@buyers.example", "1881", "GAME-KEY-0001", "Grace@Buyers.example"]
 )
-def test_masked_texts_are_not_searched(client: Client, wanted: str, text: str) -> None:
-    """Whoever may not see a text cannot guess it either, neither letter by letter nor as a whole."""
+def test_masked_texts_are_not_searched(client: Client, searched: str, text: str) -> None:
+    """Staff without the permission for a text cannot guess it, neither by prefixes nor as a whole."""
     client.force_login(rows.make_staff("view_order"))
     assert found(client, text) == set()
 
 
-def test_the_box_says_what_this_viewer_may_search_for(client: Client, wanted: str) -> None:
-    """An empty answer says which permission is missing."""
+def test_the_box_says_what_this_viewer_may_search_for(client: Client, searched: str) -> None:
+    """An empty result names the missing permission."""
     client.force_login(rows.make_staff("view_order"))
     page = client.get(LIST, {"q": "nobody"}).content.decode()
     assert page.count("only with the permission “Can see personal data of customers”") == 2
@@ -95,14 +95,14 @@ def test_the_box_says_what_this_viewer_may_search_for(client: Client, wanted: st
 
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("text", ["grace@buyers.example", "1881", "GAME-KEY-0001"])
-def test_no_screen_finds_rows_by_personal_data(client: Client, wanted: str, screen: str, text: str) -> None:
+def test_no_screen_finds_rows_by_personal_data(client: Client, searched: str, screen: str, text: str) -> None:
     """The other boxes know ids only, whatever the viewer may see."""
-    order = Order.objects.get(order_id=wanted)
+    order = Order.objects.get(order_id=searched)
     checkout = order.checkout
     rows.make_refund(order, document={"user": {"email": "grace@buyers.example"}})
     rows.make_run(order)
     rows.make_incident(order)
-    rows.make_decision(user=order.user, notification=rows.make_notification(wanted))
+    rows.make_decision(user=order.user, notification=rows.make_notification(searched))
     rows.make_sync_run()
     assert checkout is not None
     client.force_login(rows.make_staff(f"view_{screen}"))
@@ -112,14 +112,14 @@ def test_no_screen_finds_rows_by_personal_data(client: Client, wanted: str, scre
 
 
 @pytest.mark.parametrize("text", ["%", "order%", "_____", "'; DROP TABLE", "\\", "x" * 5000])
-def test_odd_texts_find_nothing(admin_client: Client, wanted: str, text: str) -> None:
+def test_odd_texts_find_nothing(admin_client: Client, searched: str, text: str) -> None:
     """Wildcards are letters here, and nothing breaks."""
     assert found(admin_client, text) == set()
 
 
-def test_nothing_found_tells_what_can_be_searched(admin_client: Client, wanted: str) -> None:
-    """An empty answer helps on."""
-    assert "Nothing found. This box looks for" in admin_client.get(LIST, {"q": "nobody"}).content.decode()
+def test_nothing_found_tells_what_can_be_searched(admin_client: Client, searched: str) -> None:
+    """An empty result names the searchable fields."""
+    assert "Nothing found. You can search for" in admin_client.get(LIST, {"q": "nobody"}).content.decode()
 
 
 def test_notifications_are_found_by_their_id_and_by_their_order(admin_client: Client) -> None:
@@ -132,7 +132,7 @@ def test_notifications_are_found_by_their_id_and_by_their_order(admin_client: Cl
 
 
 def test_decisions_about_customers_without_a_row_are_found(admin_client: Client) -> None:
-    """Whoever was refused and never bought asks why."""
+    """A refused customer without an order may ask for the reason."""
     decision = rows.make_decision(external_id="player-77")
     response = admin_client.get("/admin/checkout_integration/validationdecision/", {"q": "player-77"})
     assert [row.pk for row in response.context["cl"].result_list] == [decision.pk]
@@ -143,8 +143,8 @@ def test_the_log_of_notifications_is_sorted_by_time(admin_client: Client) -> Non
     keys = []
     for minutes, key in ((1, "b"), (3, "a"), (2, "c")):
         at = rows.NOON + timedelta(minutes=minutes)
-        rows.make_notification("order-1", key=key * 64, received_at=at)
-        keys.append((at, key * 64))
+        rows.make_notification("order-1", key=key * 32, received_at=at)
+        keys.append((at, key * 32))
     response = admin_client.get("/admin/checkout_integration/notification/")
     newest_first = [key for _, key in sorted(keys, reverse=True)]
     assert [row.key for row in response.context["cl"].result_list] == newest_first

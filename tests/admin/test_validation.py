@@ -1,4 +1,4 @@
-"""The screen of user.validate: what was answered, by whom, and whether it was late."""
+"""The screen of user.validate: the decision, its author, and whether it was late."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from tests.admin import rows
-from tests.admin.screens import page_address
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/validationdecision/"

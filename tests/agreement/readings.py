@@ -1,4 +1,4 @@
-"""The two readings of the specification that are held against the table: the client's checks, and the sandbox over WSGI."""
+"""The two readings of the specification compared with the table: the client's checks, and the sandbox over WSGI."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from werkzeug.test import Client
 
 from checkout_integration.protocol.creation_rules import CreationError, check_order, check_token
 from checkout_integration.sandbox import Sandbox, SandboxProject
-from checkout_integration.sandbox.app import SandboxApp
-from tests.agreement.sale_table import LONG_PROJECT, LONG_TOKEN, PREPARED, PROJECT, TOKEN
+from checkout_integration.sandbox.server import SandboxApp
+from tests.agreement.checkout_table import LONG_PROJECT, LONG_TOKEN, PREPARED, PROJECT, TOKEN
 
 SECRET = "sandbox_agreement"
 PATHS = {"order": "/api/v1/order", "token": "/api/v1/tokens"}
 
 
 def client_allows(endpoint: str, document: dict[str, Any]) -> bool:
-    """Tell whether the client would send a request."""
+    """Return whether the client would send a request."""
     try:
         (check_order if endpoint == "order" else check_token)(document)
     except CreationError:
@@ -44,7 +44,7 @@ class Service:
             connection.execute("UPDATE orders SET id = ? WHERE id = ?", (PREPARED, answer["id"]))
 
     def allows(self, endpoint: str, document: dict[str, Any]) -> bool:
-        """Tell whether the service creates what a request asks for; every refusal is a 400."""
+        """Return whether the service accepts a request; every refusal is a 400."""
         return "code" not in self._post(endpoint, document)
 
     def _post(self, endpoint: str, document: dict[str, Any]) -> dict[str, Any]:

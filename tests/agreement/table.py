@@ -11,8 +11,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Final
 
+from tests.agreement.checkout_table import OF_THE_SALE
 from tests.agreement.customer_table import OBJECTS, OF_THE_CUSTOMER
-from tests.agreement.sale_table import OF_THE_SALE
 
 PARAMETERS: Final = (*OF_THE_SALE, *OF_THE_CUSTOMER, *OBJECTS)
 
@@ -32,7 +32,7 @@ PLACES_USED: Final = {
 def broken(endpoint: str, given: dict[str, Any]) -> list[str]:
     """Return the rules between parameters that a request breaks; ``given`` has those that were given, by their names.
 
-    What a token stands for is not asked for again (EP2-12); an order that the service has prepared needs its project only.
+    A token replaces its parameters (EP2-12); an order that the service has prepared needs its project only.
     """
     kind, user = given.get("type"), given.get("object_user")
     whole = "token" not in given and ("order" not in given or kind is not None)

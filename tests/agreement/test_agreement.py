@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from checkout_integration.protocol.values import is_currency, minor_units
-from checkout_integration.sandbox import currencies
-from tests.agreement.asking import Request, combinations, every_value
+from checkout_integration.sandbox.merchant import currencies
+from tests.agreement.generated_requests import Request, combinations, every_value
 from tests.agreement.readings import Service, client_allows, running
-from tests.corpora import corpus
-from tests.scale import times
+from tests.support.corpora import corpus
+from tests.support.scale import times
 
 SEED = 20261122
 

@@ -1,1 +1,1 @@
-"""The buyer's REST interface."""
+"""The customer's REST interface."""

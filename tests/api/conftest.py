@@ -1,4 +1,4 @@
-"""Two buyers, each with a client of their own."""
+"""Two customers, each with a client of their own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from checkout_integration.hooks import Hooks
 class Shop(Hooks):
     """Sells gems, by the shop's own price."""
 
-    def build_checkout(self, request: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """The wanted values are the test's; what was asked for is noted."""
-        Shop.asked.append((request, data))
+    def build_checkout(self, request: Any, data: dict[str, Any]) -> Any:
+        """Return the test's values, and note the call."""
+        Shop.calls.append((request, data))
         if isinstance(Shop.answer, Exception):
             raise Shop.answer
         return Shop.answer
 
-    asked: list[Any] = []
+    calls: list[Any] = []
     answer: dict[str, Any] | Exception = {}
 
 
@@ -35,13 +35,13 @@ def _addresses(settings: Any) -> None:
 @pytest.fixture
 def shop() -> type[Shop]:
     """The hook, which sells nothing yet."""
-    Shop.asked, Shop.answer = [], {}
+    Shop.calls, Shop.answer = [], {}
     return Shop
 
 
 @pytest.fixture
 def buyer(db: None) -> User:
-    """The account whose client is `api`."""
+    """The account that is logged in as `api`."""
     return User.objects.create_user("buyer")
 
 
@@ -53,7 +53,7 @@ def stranger(db: None) -> User:
 
 @pytest.fixture
 def api(buyer: User) -> APIClient:
-    """The buyer's client, which raises nothing: an exception is a 500, as in production."""
+    """A client of the account, which raises nothing: an exception is a 500, as in production."""
     client = APIClient(raise_request_exception=False)
     client.force_login(buyer)
     return client

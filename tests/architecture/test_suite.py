@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import services, suite
 from tests.__main__ import recipe
-from tests.services import Server
-from tests.suite import NOTHING_COLLECTED, ROOT, Run
+from tests.support import services, suite
+from tests.support.services import Server
+from tests.support.suite import NOTHING_COLLECTED, ROOT, Job, Run
 
 HERE = Server(name="Redis", url="redis://127.0.0.1/0", origin="from its wheel")
 NOT_HERE = Server(name="PostgreSQL", url=None, origin="no wheel fits this Python")
@@ -73,6 +74,18 @@ def test_a_broker_that_was_there_is_named(capsys: pytest.CaptureFixture[str]) ->
     assert "with     PostgreSQL" not in said
 
 
+def test_runs_side_by_side_are_shown_one_after_the_other(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each under its own heading, whichever ends first."""
+    jobs = [
+        Job(name=name, environment=dict(os.environ), arguments=["--version"])
+        for name in ("PostgreSQL", "MariaDB")
+    ]
+    assert [(run.name, run.code) for run in suite._run(jobs)] == [("PostgreSQL", 0), ("MariaDB", 0)]
+    said = [line for line in capfd.readouterr().out.splitlines() if line]
+    assert said[0] == "== PostgreSQL, side by side with MariaDB =="
+    assert said[1::2] == ["== PostgreSQL ==", "== MariaDB =="]
+
+
 @pytest.mark.parametrize(
     ("give", "variable"), [(services.mariadb, services.MARIADB), (services.rabbitmq, services.RABBITMQ)]
 )
@@ -97,21 +110,30 @@ def test_a_mariadb_without_its_driver_is_left_out(monkeypatch: pytest.MonkeyPatc
         assert (server.url, "libmariadb-dev" in server.origin) == (None, True)
 
 
-def test_the_driver_is_asked_for_where_there_is_a_mariadb() -> None:
+def test_the_driver_is_needed_where_there_is_a_mariadb() -> None:
     """Elsewhere nothing has to be compiled."""
     assert recipe({services.MARIADB: "mysql://of.a.server"}).compiled == ("mariadb",)
     assert recipe({}).compiled == ()
 
 
-def test_browser_tests_are_skipped_where_playwright_is_missing() -> None:
-    """Plain pytest in an environment without the group `browser` does not stop at their imports."""
+@pytest.mark.slow
+@pytest.mark.parametrize(("required", "code"), [("", 0), ("1", 1)])
+def test_browser_tests_where_playwright_is_missing(required: str, code: int) -> None:
+    """Plain pytest in an environment without the group `browser` skips them and says why, or fails."""
     files = [
         str(file.relative_to(ROOT))
         for file in (ROOT / "tests").rglob("test_*.py")
         if "pytest.mark.browser" in file.read_text(encoding="utf-8") and file != Path(__file__)
     ]
     options = ["-q", "-p", "no:playwright", "-p", "no:cacheprovider", "-m", "browser", *files]
-    code = f"import sys, pytest; sys.modules['playwright'] = None; sys.exit(pytest.main({options}))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "needs playwright" in done.stdout
+    missing = f"import sys, pytest; sys.modules['playwright'] = None; sys.exit(pytest.main({options}))"
+    done = subprocess.run(
+        [sys.executable, "-c", missing],
+        cwd=ROOT,
+        env={**os.environ, services.REQUIRED: required},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert bool(done.returncode) == bool(code), done.stdout
+    assert ("needs playwright" if not required else "playwright") in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -64,3 +65,17 @@ def test_no_file_names_a_package_registry(files: list[Path], host: str) -> None:
 def lines(path: Path) -> int:
     """Return how many lines a file has."""
     return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_file_cites_a_text_that_nobody_has(files: list[Path]) -> None:
+    """A comment cites a statement of the specification, such as EP1-15, or a page of docs."""
+    private = re.compile(r"\((?:G\d{1,2}|A\.\d{1,2})\b|field" + r" notes|semantics" + r",? section")
+    cited = [
+        path for path in files if path.suffix in {".py", ".md", ".toml"} and private.search(text_of(path))
+    ]
+    assert [path for path in cited if path.name != "test_tree.py"] == []
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file."""
+    return path.read_text(encoding="utf-8")

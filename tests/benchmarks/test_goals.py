@@ -1,12 +1,13 @@
-"""Ratios of rounds, and what is made of them."""
+"""Ratios of rounds, and their verdicts."""
 
 from __future__ import annotations
 
 import pytest
 
 from benchmarks.command import assert_goals, measure
-from benchmarks.goals import ACCEPT, CHAIN, GOALS, HALF, MEASURED, PEER, WORDS, Figure, Goal, Outcome, judge
+from benchmarks.goals import ACCEPT, CHAIN, GOALS, HALF, MEASURED, PEER, WORDS, judge
 from benchmarks.product import NotMeasured
+from benchmarks.ratios import Figure, Goal, Outcome
 
 FASTER = Goal(
     word="ingest",
@@ -33,7 +34,7 @@ def rates(ours: float, theirs: float) -> dict[str, dict[str, float]]:
 
 
 def verdict(goal: Goal, *ratios: float) -> str:
-    """Return what is made of these ratios."""
+    """Return the verdict on these ratios."""
     return Outcome(goal=goal, ratios=ratios).verdict
 
 
@@ -51,7 +52,7 @@ def test_the_median_of_the_ratios_is_claimed() -> None:
 
 
 def test_a_round_that_lacks_a_side_gives_no_ratio() -> None:
-    """Nor does one whose other side has measured nothing at all."""
+    """Neither does a round without a measurement of the other side."""
     assert FASTER.ratios([{"ours": {"rate": 1}}, {"theirs": {"rate": 1}}, rates(1, 0), rates(6, 2)]) == [3]
 
 
@@ -85,7 +86,7 @@ def test_a_goal_without_ratios_is_not_measured() -> None:
 
 
 def test_every_goal_is_in_the_outcome() -> None:
-    """Those of words that were not asked for are listed as not measured, though a figure of theirs may be there."""
+    """Goals of other words are listed as not measured, even where a figure of theirs exists."""
     rounds = [{ACCEPT: {"rate": 100.0}, PEER: {"rate": 10.0, "total": 8.0}, CHAIN: {"total": 1.0}}]
     outcomes = judge(rounds, ["ingest"])
     assert [outcome.goal for outcome in outcomes] == list(GOALS)

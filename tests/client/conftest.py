@@ -9,7 +9,7 @@ import pytest
 
 from checkout_integration.client import Client, ClientConfig
 from checkout_integration.protocol.values import Secret
-from tests.client.stub import Stub
+from tests.support.client.stub import Stub
 
 SECRET = "sk-canary-0123456789"
 

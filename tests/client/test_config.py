@@ -65,7 +65,7 @@ def test_a_slash_at_the_end_of_an_address_does_no_harm() -> None:
     "secret", ["", " ", " sk-canary", "sk-canary ", "sk-\r\nX-Evil: 1", "sk-é-canary", "sk-\x00"]
 )
 def test_a_secret_must_fit_into_a_header(secret: str) -> None:
-    """Found here, not in the middle of a sale, and not repeated in the message."""
+    """Refused here, not at the first checkout, and not repeated in the message."""
     with pytest.raises(ValueError, match="printable ASCII") as caught:
         config_for("https://service.example", secret_key=Secret(secret))
     assert "canary" not in str(caught.value)

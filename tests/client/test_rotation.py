@@ -10,9 +10,9 @@ import pytest
 
 from checkout_integration.client import errors
 from checkout_integration.protocol.values import Secret
-from tests.client.calls import CALLS, failure, good_answer
 from tests.client.conftest import SECRET, MakeClient
-from tests.client.stub import Received, http, running
+from tests.support.client.calls import CALLS, failure, good_answer
+from tests.support.client.stub import Received, http, running
 
 NEW, OLDEST = "sk-canary-of-the-new-key", "sk-canary-of-the-oldest-key"
 OTHERS = (Secret(NEW), Secret(OLDEST))
@@ -39,7 +39,7 @@ def coded(status: int, code: str) -> bytes:
 def test_another_key_is_tried_where_one_is_refused(
     client_of: MakeClient, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The call succeeds; the log says which setting to change and holds no key."""
+    """The call succeeds; the log names the setting to change and contains no key."""
     with running(REFUSED, good_answer(name)) as stub:
         CALLS[name](client_of(stub, other_keys=OTHERS))
     assert [key_of(request) for request in stub.received] == [SECRET, NEW]

@@ -62,7 +62,7 @@ def client(config: ClientConfig) -> Iterator[Client]:
 
 @pytest.mark.spec("EP2-01", "EP2-13", "EP2-17", "EP3-01", "EP3-12", "STA-02")
 def test_an_order_is_created_and_listed(client: Client) -> None:
-    """What was sent comes back as an Order."""
+    """The listed Order has the values of the request."""
     order_id = client.create_order(SIMPLE).id
     (order,) = client.list_transactions(TransactionFilter(id=order_id)).items
     assert (order.id, order.status, order.amount, order.currency) == (
@@ -78,7 +78,7 @@ def test_an_order_is_created_and_listed(client: Client) -> None:
 
 @pytest.mark.spec("EP1-01", "EP1-04", "EP1-05", "EP1-09", "EP1-10", "EP1-23", "EP1-24", "EP2-12", "EP6-05")
 def test_a_token_becomes_an_order(client: Client) -> None:
-    """The order takes the sale and the customer from the token."""
+    """The order takes the checkout and the customer from the token."""
     token = client.create_token(
         TokenRequest(project_id="proj-1", type="simple", amount=Decimal("9.99"), currency="USD", user=ADA)
     )

@@ -1,4 +1,4 @@
-"""What is wrong with the setting as it is written: each problem names the setting and the mend."""
+"""Problems of the setting as it is written: each names the setting and the correction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checkout_integration.conf import app_settings
 from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES, problems, secret_problems
-from tests.conf.written import CANARY, GOOD, MISSING, OWN, found, with_own, with_shared
+from tests.support.conf.written_settings import CANARY, GOOD, MISSING, OWN, found, with_own, with_shared
 
 
 def test_a_good_setting_has_no_problem() -> None:
@@ -31,7 +31,7 @@ def test_there_are_projects(raw: object) -> None:
 
 @pytest.mark.parametrize("own", [None, [], "text", CANARY, 5])
 def test_a_project_is_a_dict(own: object) -> None:
-    """And the message does not repeat what was written there: it may be a secret."""
+    """The message does not repeat the value: it may be a secret."""
     (problem,) = found(with_shared(PROJECTS={"default": own}))
     assert problem.id == "checkout_integration.E001"
     assert "'default'" in problem.message and CANARY not in problem.message
@@ -133,7 +133,7 @@ def test_previous_secrets_are_a_list(value: object) -> None:
 
 
 def test_a_callable_is_a_secret() -> None:
-    """It is asked at each use; the verification refuses an empty answer by itself."""
+    """It is called at each use; the verification refuses an empty secret by itself."""
     assert found(with_own(SECRET_KEY=lambda: "", PREVIOUS_SECRET_KEYS=[lambda: ""])) == []
 
 
@@ -146,14 +146,14 @@ def test_a_callable_is_a_secret() -> None:
         ("canary-line-break-0123456789\n", "has characters that a header cannot carry"),
         (" canary-blank-before-0123456789", "begins or ends with a blank"),
         ("canary-blank-behind-0123456789 ", "begins or ends with a blank"),
-        (None, "could not be asked for: TypeError"),
+        (None, "could not be read: TypeError"),
     ],
 )
 @pytest.mark.parametrize("name", ["SECRET_KEY", "PREVIOUS_SECRET_KEYS"])
-def test_what_a_callable_returns_is_judged_when_it_is_asked(
+def test_the_secret_that_a_callable_returns_is_checked(
     settings: Any, name: str, answer: Any, why: str
 ) -> None:
-    """By the same rules as a secret that is written down, and without showing it."""
+    """By the same rules as a literal secret, and without showing it."""
     source = (lambda: answer) if name == "SECRET_KEY" else [lambda: answer]
     settings.CHECKOUT_INTEGRATION = with_own(**{name: source})
     (problem,) = secret_problems(app_settings().project())
@@ -164,7 +164,7 @@ def test_what_a_callable_returns_is_judged_when_it_is_asked(
 
 @pytest.mark.parametrize("previous", [True, False])
 def test_two_projects_do_not_share_a_secret(previous: bool) -> None:
-    """G9: a notification is told apart by its signature only."""
+    """The signature alone identifies the project of a notification."""
     mine = (
         {"SECRET_KEY": "another-secret-0123456789", "PREVIOUS_SECRET_KEYS": [CANARY]}
         if previous
@@ -233,8 +233,8 @@ def test_an_address_is_https(name: str, address: object) -> None:
         (None, "it is not text"),
     ],
 )
-def test_a_refused_address_is_told_why(address: object, why: str) -> None:
-    """Without showing any of it."""
+def test_a_refused_address_has_a_reason(address: object, why: str) -> None:
+    """The message shows no part of the address."""
     (problem,) = found(with_shared(BASE_URL=address))
     assert problem.message.startswith("BASE_URL of") and f"cannot be used: {why}" in problem.message
     assert "canary" not in problem.message + problem.hint
@@ -251,7 +251,7 @@ def test_other_addresses_may_be_left_out_and_are_https_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PROJECT_NAMES))
 def test_no_setting_takes_none(name: str) -> None:
-    """What is not set is left out; None would break the first page or call that needs it."""
+    """Unset settings are left out; None would break the first page or call that needs it."""
     (problem,) = found(with_own(**{name: None}))
     assert name in problem.message
 
@@ -286,27 +286,6 @@ def test_plain_http_elsewhere_is_never_allowed() -> None:
     assert [each.id for each in found(loopback)] == ["checkout_integration.E004", "checkout_integration.E007"]
 
 
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [
-        ("shop.no_such_module.Hooks", "cannot be imported: No module named"),
-        ("checkout_integration.hooks.NoHooks", "cannot be imported"),
-        ("nodots", "cannot be imported"),
-        ("", "cannot be imported"),
-        ("tests.conf.broken.Hooks", "cannot be imported: ZeroDivisionError"),
-        ("checkout_integration.hooks.load_hooks", "is not a class"),
-        (None, "is not a class"),
-        (5, "is not a class"),
-    ],
-)
-def test_hooks_are_the_dotted_path_of_a_class(path: object, why: str) -> None:
-    """Whatever the shop's module does when it is imported."""
-    (problem,) = found(with_shared(HOOKS=path))
-    assert problem.id == "checkout_integration.E008"
-    assert problem.message.startswith("HOOKS of CHECKOUT_INTEGRATION") and why in problem.message
-    assert "dotted path of a subclass of checkout_integration.hooks.Hooks" in problem.hint
-
-
 @pytest.mark.parametrize("alias", ["default", "shop-2", "a.b_c~d", "7", "x" * 64])
 def test_an_alias_can_stand_in_an_address(alias: str) -> None:
     """It is a part of the webhook's address."""
@@ -335,7 +314,7 @@ NAMES = st.sampled_from(sorted(PROJECT_NAMES | APP_NAMES))
 
 @given(st.dictionaries(NAMES, ANYTHING), st.dictionaries(NAMES, ANYTHING))
 def test_no_value_crashes_the_check(shared: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Whatever is written, the answer is sentences."""
+    """Any value gives problems, never an exception."""
     for raw in (shared, {**GOOD, **shared}, {**GOOD, "PROJECTS": {"default": {**OWN, **own}}}):
         for problem in problems(raw):
             assert problem.id.startswith("checkout_integration.E") and problem.message and problem.hint

@@ -34,12 +34,16 @@ def project(settings: Any, **own: Any) -> Project:
 
 
 def test_a_project_has_the_defaults(settings: Any) -> None:
-    """The safe ones: nothing unbound, no test payment, no plain HTTP; times as the field notes say."""
-    told = project(settings)
-    assert (told.alias, told.project_id, told.unbound_orders) == ("default", "p", "review")
-    assert (told.accept_test_payments, told.allow_http_loopback, told.dynamic_urls) == (False, False, False)
-    assert (told.retry_delta, told.list_delta) == (timedelta(minutes=10), timedelta(minutes=15))
-    assert told.list_url == told.base_url == "https://service.invalid"
+    """The safe ones: no unbound orders, no test payments, no plain HTTP."""
+    defaults = project(settings)
+    assert (defaults.alias, defaults.project_id, defaults.unbound_orders) == ("default", "p", "review")
+    assert (defaults.accept_test_payments, defaults.allow_http_loopback, defaults.dynamic_urls) == (
+        False,
+        False,
+        False,
+    )
+    assert (defaults.retry_delta, defaults.list_delta) == (timedelta(minutes=10), timedelta(minutes=15))
+    assert defaults.list_url == defaults.base_url == "https://service.invalid"
     assert app_settings().runner == "request"
 
 
@@ -67,17 +71,17 @@ def test_a_project_overrides_what_stands_beside_it(settings: Any) -> None:
 
 
 def test_an_unknown_alias_is_a_key_error(settings: Any) -> None:
-    """The receiver answers 404 for it."""
+    """The webhook responds with 404 to it."""
     settings_now = configured(settings, default={"PROJECT_ID": "p", "SECRET_KEY": CANARY})
     with pytest.raises(KeyError):
         settings_now.project("other")
 
 
 def test_lists_become_tuples(settings: Any) -> None:
-    """Nobody changes a setting by accident."""
-    told = project(settings, SIGNATURE_ENCODINGS=["hex", "base64"], PREVIOUS_SECRET_KEYS=[OLDER])
-    assert told.signature_encodings == ("hex", "base64")
-    assert told.previous_secret_keys == (OLDER,)
+    """A tuple cannot be changed by accident."""
+    configured = project(settings, SIGNATURE_ENCODINGS=["hex", "base64"], PREVIOUS_SECRET_KEYS=[OLDER])
+    assert configured.signature_encodings == ("hex", "base64")
+    assert configured.previous_secret_keys == (OLDER,)
 
 
 def test_secrets_are_given_with_the_current_one_first(settings: Any) -> None:
@@ -85,29 +89,29 @@ def test_secrets_are_given_with_the_current_one_first(settings: Any) -> None:
     assert project(settings, PREVIOUS_SECRET_KEYS=[OLDER]).secrets == (Secret(CANARY), Secret(OLDER))
 
 
-def test_callable_secrets_are_asked_each_time(settings: Any) -> None:
+def test_callable_secrets_are_called_each_time(settings: Any) -> None:
     """A rotation needs no restart."""
     current = [CANARY]
-    told = project(settings, SECRET_KEY=lambda: current[0], PREVIOUS_SECRET_KEYS=(lambda: OLDER,))
-    assert told.secrets == (Secret(CANARY), Secret(OLDER))
+    configured = project(settings, SECRET_KEY=lambda: current[0], PREVIOUS_SECRET_KEYS=(lambda: OLDER,))
+    assert configured.secrets == (Secret(CANARY), Secret(OLDER))
     current[0] = "rotated-secret-key-0123456789"
-    assert told.secrets[0] == Secret("rotated-secret-key-0123456789")
+    assert configured.secrets[0] == Secret("rotated-secret-key-0123456789")
 
 
-def test_no_callable_is_asked_while_the_settings_are_read(settings: Any) -> None:
+def test_no_callable_is_called_while_the_settings_are_read(settings: Any) -> None:
     """A vault that is away must not stop the start."""
 
     def away() -> str:
-        raise AssertionError("asked too early")
+        raise AssertionError("called too early")
 
     assert project(settings, SECRET_KEY=away, PREVIOUS_SECRET_KEYS=[away]).project_id == "p"
 
 
 @pytest.mark.parametrize("show", [repr, str, "{}".format, "{0!r}".format])
 def test_a_secret_is_never_shown(settings: Any, show: Any) -> None:
-    """Settings and projects end in logs and error pages."""
-    told = project(settings, PREVIOUS_SECRET_KEYS=[OLDER])
-    for each in (told, app_settings(), told.secrets):
+    """Settings and projects may reach logs and error pages."""
+    configured = project(settings, PREVIOUS_SECRET_KEYS=[OLDER])
+    for each in (configured, app_settings(), configured.secrets):
         assert "canary" not in show(each)
 
 
@@ -118,7 +122,7 @@ def test_a_secret_is_not_written_anywhere(settings: Any) -> None:
 
 
 def test_settings_are_read_once(settings: Any) -> None:
-    """They are asked for with each request."""
+    """Every request uses them."""
     project(settings)
     assert app_settings() is app_settings()
 

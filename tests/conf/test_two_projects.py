@@ -13,7 +13,7 @@ from checkout_integration.models import Order
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import NotificationDocumentFactory
-from tests.documents import block
+from tests.support.documents import block
 
 KEYS = {"default": "sandbox_key_of_my_shop", "eu": "sandbox_key_of_my_shop_eu"}
 
@@ -47,10 +47,10 @@ def test_nothing_is_wrong_with_them(shop: Sandbox, settings: Any) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("project", ["default", "eu"])
 def test_each_project_sells_with_its_own_key(shop: Sandbox, project: str) -> None:
-    """The order is the project's, and the list of that project tells of its payment."""
+    """The order belongs to the project, and the list of that project shows its payment."""
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD", project=project)
     shop.payments.pay(checkout.order_id)
-    assert flows.sync_transactions(project).state == "complete"
+    assert flows.sync.sync_transactions(project).state == "complete"
     order = Order.objects.get(order_id=checkout.order_id)
     assert (order.project, order.status, order.verdict) == (project, "processed", "verified")
 

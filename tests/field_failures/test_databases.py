@@ -15,10 +15,10 @@ from checkout_integration.testing.payloads import OrderDocumentFactory
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_gpustack_6105_a_pool_stays_on_the_node_that_a_failover_demoted(checkout_deliver: Deliver) -> None:
-    """It answers every look at its health, and refuses every write, for three days."""
+    """The node passes every health check and refuses every write."""
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
-    connection.close_at = None  # kept, as a pool keeps it
+    connection.close_at = None  # open, as in a pool
     for _ in range(2):
         with pytest.raises(InternalError):
             Group.objects.create(name="payment")
@@ -29,7 +29,7 @@ def test_gpustack_6105_a_pool_stays_on_the_node_that_a_failover_demoted(checkout
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_authentik_23876_a_lock_of_the_session_outlives_its_transaction(checkout_deliver: Deliver) -> None:
-    """Behind a pooler nobody can give it back: all wait."""
+    """Behind a pooler it cannot be released: all others wait."""
     checkout_deliver(order=OrderDocumentFactory())
     flows.run_due()
     assert advisory_locks() == 0
@@ -53,7 +53,7 @@ def test_djstripe_2001_a_transaction_that_reads_first_finds_the_database_locked(
 
 
 def advisory_locks() -> int:
-    """How many locks of sessions this connection holds."""
+    """Return the number of session locks of this connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
         return int(cursor.fetchone()[0])

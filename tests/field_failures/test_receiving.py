@@ -25,14 +25,14 @@ from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.field_failures import old_ways
-from tests.flows.shop import Failing, Listening, ShopHooks, notification, own, owned, record_listed
-from tests.flows.test_intake import raising
-from tests.policy.naive_rules import newest_time_wins
-from tests.policy.news import known, message
-from tests.test_publishing import broker_at
-from tests.views.test_bodies import through_wsgi
-from tests.views.wire import body_of
+from tests.flows.webhook.test_receiving import raising
+from tests.support import old_ways
+from tests.support.flows.shop import Failing, Listening, ShopHooks, notification, own, owned, record_listed
+from tests.support.policy.naive_rules import newest_time_wins
+from tests.support.policy.observations import known, message
+from tests.support.wire import body_of
+from tests.test_tasks_broker_away import broker_at
+from tests.views.test_webhook_bodies import through_wsgi
 
 pytestmark = pytest.mark.django_db
 
@@ -52,11 +52,11 @@ def granted_of_old() -> int:
 
 
 def test_django_payments_491_a_stale_instance_overwrites_a_payment(checkout_deliver: Deliver) -> None:
-    """The browser's request had read the order before the webhook paid it, and then wrote what it had in mind."""
-    told = OrderDocumentFactory()
-    record_listed([{**told, "status": "created"}])
+    """The browser's request read the order before the webhook paid it, and then saved the old state."""
+    document = OrderDocumentFactory()
+    record_listed([{**document, "status": "created"}])
     stale = Order.objects.get()
-    checkout_deliver(order=told)
+    checkout_deliver(order=document)
     stale.status = "canceled"
     with pytest.raises(TypeError):
         stale.save()
@@ -77,7 +77,7 @@ def test_djstripe_1239_a_duplicate_races_past_the_check(checkout_deliver: Delive
 def test_djstripe_889_the_record_of_a_failure_is_rolled_back_with_it(
     checkout_deliver: Deliver, hooks: type[ShopHooks]
 ) -> None:
-    """Nobody learns that a payment could not be applied."""
+    """A payment that could not be applied leaves no trace."""
     with pytest.raises(ValueError, match="our own rules"):
         old_ways.record_failure_and_raise(RequestFactory().post("/"))
     assert not Group.objects.filter(name="failure").exists()
@@ -88,7 +88,7 @@ def test_djstripe_889_the_record_of_a_failure_is_rolled_back_with_it(
 
 
 def test_djstripe_833_a_webhook_is_sent_to_the_login_page(settings: Any, checkout_deliver: Deliver) -> None:
-    """Middleware that asks everyone to log in answers the service with a redirect."""
+    """Middleware that requires a login redirects the service."""
     settings.ROOT_URLCONF = __name__
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
     assert Client().post("/old/").status_code == 302
@@ -105,7 +105,7 @@ def test_djstripe_2137_an_address_with_a_port_breaks_its_column(checkout_deliver
 
 
 def test_cashier_1201_news_of_an_order_that_is_not_there_yet_is_dropped(checkout_deliver: Deliver) -> None:
-    """The payment overtakes the answer that names the order: it stays unpaid for ever."""
+    """The payment overtakes the response that names the order: it stays unpaid for ever."""
     document = notification(order=OrderDocumentFactory())
     old_ways.handle_if_known(document)
     Group.objects.create(name=document["object"]["id"])
@@ -124,11 +124,11 @@ def test_woocommerce_3520_return_page_and_webhook_both_fulfil(
         old_ways.complete({"status": "processed"}, letters)
     assert len(letters) == 2
     heard = listen(checkout_paid, own)
-    sale = CheckoutFactory()
-    told = order_document_for(sale)
-    checkout_deliver(order=told)
-    record_listed([told])
-    checkout_deliver(order=told)
+    checkout = CheckoutFactory()
+    document = order_document_for(checkout)
+    checkout_deliver(order=document)
+    record_listed([document])
+    checkout_deliver(order=document)
     flows.run_due()
     assert (len(heard), owned()) == (1, 1)
 
@@ -138,15 +138,15 @@ def test_woocommerce_5288_a_test_payment_pays_a_real_order(
 ) -> None:
     """Test payments are signed with the same key."""
     listen(checkout_paid, own)
-    sale = CheckoutFactory(test=False)
-    document = notification(order=order_document_for(sale, is_production=False), live=False)
+    checkout = CheckoutFactory(test=False)
+    document = notification(order=order_document_for(checkout, is_production=False), live=False)
     old_ways.handle(document)
     checkout_deliver(document)
     assert (granted_of_old(), owned(), Order.objects.get().verdict_reason) == (1, 0, "mode")
 
 
 def test_cve_2026_9189_a_cent_pays_for_everything(checkout_deliver: Deliver, listen: Listening) -> None:
-    """The message is genuine, and names our sale; what was paid is not what was asked."""
+    """The message is genuine and names our checkout, but the amount is wrong."""
     listen(checkout_paid, own)
     document = notification(order=order_document_for(CheckoutFactory(), amount=Decimal("0.01")))
     old_ways.handle(document)
@@ -155,7 +155,7 @@ def test_cve_2026_9189_a_cent_pays_for_everything(checkout_deliver: Deliver, lis
 
 
 def test_cve_2025_14078_the_callback_is_not_checked_at_all(client: Client, listen: Listening) -> None:
-    """Whoever knows the address pays with words."""
+    """Anyone who knows the address can report a payment."""
     listen(checkout_paid, own)
     document = notification(order=order_document_for(CheckoutFactory()))
     old_ways.handle(document)
@@ -164,10 +164,10 @@ def test_cve_2025_14078_the_callback_is_not_checked_at_all(client: Client, liste
 
 
 def test_posthog_98651_a_tie_within_a_second_ships_the_goods() -> None:
-    """Paid and canceled in the same second: the larger word wins."""
-    told = [message("payment.success", 0), message("payment.cancel", 0, status="canceled")]
-    assert newest_time_wins(told) == "processed"
-    assert {known(*told).status, known(*reversed(told)).status} == {"canceled"}
+    """Paid and canceled in the same second: the alphabetically larger word wins."""
+    messages = [message("payment.success", 0), message("payment.cancel", 0, status="canceled")]
+    assert newest_time_wins(messages) == "processed"
+    assert {known(*messages).status, known(*reversed(messages)).status} == {"canceled"}
 
 
 def test_celery_4296_a_broker_that_is_away_fails_what_was_committed(
@@ -191,15 +191,15 @@ def test_gunicorn_1264_a_chunked_body_is_read_as_empty() -> None:
 
 
 def test_fob_coinbase_an_event_that_is_not_known_is_refused_for_days(checkout_deliver: Deliver) -> None:
-    """The service repeats what is not acknowledged; after two days it gives up on the rest, too."""
+    """The service retries unacknowledged notifications; after two days it gives up on the others, too."""
     document = notification("payment.of_tomorrow")
     assert old_ways.handle(document).status_code == 400
     assert checkout_deliver(document).status_code == 200
     assert Notification.objects.get().event == "payment.of_tomorrow"
 
 
-def test_django_paypal_62_money_arrives_and_nobody_is_told(checkout_deliver: Deliver) -> None:
-    """No receiver is connected: the signal vanishes, and the buyer waits."""
+def test_django_paypal_62_money_arrives_without_a_receiver(checkout_deliver: Deliver) -> None:
+    """No receiver is connected: the signal is lost, and the customer waits."""
     assert old_ways.payment_received.send(sender=None) == []
     checkout_deliver(order=order_document_for(CheckoutFactory()))
     assert OutboxMessage.objects.filter(signal="checkout_paid", state="no_receivers").exists()

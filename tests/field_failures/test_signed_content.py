@@ -14,14 +14,14 @@ from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.signature import verify
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
 from checkout_integration.protocol.values import Secret, parse_money
-from tests.field_failures import old_ways
-from tests.views.wire import SECRET, body_of, signature
+from tests.support import old_ways
+from tests.support.wire import SECRET, body_of, signature
 
 SOON = 16 * 1024 * 1024
 
 
 def test_anymail_cve_2018_6596_odd_text_in_the_header_is_a_crash() -> None:
-    """Comparing texts fails on what is not ASCII: an anonymous 500 for anyone who asks."""
+    """A comparison of texts fails for characters outside ASCII: anyone can cause a 500."""
     header = "Signature é" + "0" * 63
     with pytest.raises(TypeError):
         old_ways.verify_as_text(header, b"{}", SECRET)
@@ -65,7 +65,7 @@ def test_plain_json_lets_the_last_of_two_keys_win() -> None:
 
 
 def test_deep_brackets_end_a_plain_reader() -> None:
-    """A RecursionError is no ValueError: nobody catches it."""
+    """A RecursionError is no ValueError: no handler catches it."""
     body = b"[" * 100_000 + b"]" * 100_000
     with pytest.raises(RecursionError):
         json.loads(body)
@@ -74,7 +74,7 @@ def test_deep_brackets_end_a_plain_reader() -> None:
 
 
 def test_fob_coinbase_the_refusal_tells_the_expected_signature() -> None:
-    """Whoever asks with any body is given the signature for it."""
+    """The refusal of any body contains its valid signature."""
     body = body_of()
     refusal = old_ways.refuse_with_hint("Signature 0", body, SECRET)
     assert refusal is not None and signature(body).encode().removeprefix(b"Signature ") in refusal.content
@@ -87,7 +87,7 @@ def refused(bomb: bytes) -> None:
 
 
 def peak(work: Callable[[], object]) -> int:
-    """How many bytes Python held at once for this work."""
+    """Return the peak of memory, in bytes, that Python allocated for this work."""
     tracemalloc.start()
     try:
         work()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from checkout_integration.flows import installation
-from tests.flows.shop import Listening, ShopHooks
+from checkout_integration.flows.database import installation
+from checkout_integration.flows.operations import draining
+from tests.support.flows.shop import Listening, ShopHooks
 
 
 @pytest.fixture
@@ -22,10 +23,10 @@ def listen() -> Iterator[Listening]:
 
 @pytest.fixture
 def hooks(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[ShopHooks]:
-    """Give the class that the setting HOOKS names; a test replaces its answers with ``monkeypatch`` or plainly."""
+    """Give the class of the setting HOOKS; a test sets its results with ``monkeypatch`` or directly."""
     settings.CHECKOUT_INTEGRATION = {
         **settings.CHECKOUT_INTEGRATION,
-        "HOOKS": "tests.flows.shop.ShopHooks",
+        "HOOKS": "tests.support.flows.shop.ShopHooks",
     }
     for name in ("user", "resolve", "find"):
         monkeypatch.setattr(
@@ -37,12 +38,18 @@ def hooks(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[ShopHooks]:
 @pytest.fixture(autouse=True)
 def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget which projects this process has seen installed: each test has tables of its own."""
-    monkeypatch.setattr(installation, "_known", set())
+    monkeypatch.setattr(installation, "known_projects", set())
+
+
+@pytest.fixture(autouse=True)
+def _not_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget when this process has found that nothing was left behind."""
+    monkeypatch.setattr(draining.ThisProcess, "looks_again_at", 0.0)
 
 
 @pytest.fixture
 def database_away(settings: Any) -> Iterator[None]:
-    """State lives in a database that does not answer."""
+    """Store the state in a database that does not respond."""
     connections.databases["nowhere"] = {
         **connections.databases["default"],
         "ENGINE": "django.db.backends.sqlite3",
@@ -50,7 +57,7 @@ def database_away(settings: Any) -> Iterator[None]:
         "OPTIONS": {},
     }
     connections["nowhere"].alias = "away"  # Django's tests let only databases of unknown names be opened
-    settings.DATABASE_ROUTERS = ["tests.flows.shop.ToNowhere"]
+    settings.DATABASE_ROUTERS = ["tests.support.flows.shop.ToNowhere"]
     yield
     connections["nowhere"].close()
     del connections["nowhere"]

@@ -1,4 +1,4 @@
-"""What is stored is what came, on every database: identifiers compare exactly, documents keep their depth (A.39, A.40)."""
+"""Exact storage on every database: identifiers compare exactly, documents stay complete."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from checkout_integration.protocol.strict_json import MAX_DEPTH
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.shop import notification, record_listed
-from tests.scale import times
+from tests.support.flows.shop import notification, record_listed
+from tests.support.scale import times
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ ALIKE = [
 
 
 def test_orders_whose_ids_look_alike_are_never_merged(checkout_deliver: Deliver) -> None:
-    """An id is text, not a word: neither case nor accents nor spaces at its end make one order of two."""
+    """Ids are compared exactly: case, accents and trailing spaces distinguish orders."""
     words = ("".join(letters) for letters in product("aA", repeat=times(5, 10)))
     order_ids = [*ALIKE, *words]
     for order_id in order_ids:
@@ -44,7 +44,7 @@ def test_orders_whose_ids_look_alike_are_never_merged(checkout_deliver: Deliver)
 
 
 def test_projects_whose_names_look_alike_are_apart(checkout_deliver: Deliver, settings: Any) -> None:
-    """The same order id in two projects is two orders (G9)."""
+    """The same order id in two projects is two orders."""
     own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
     alike = {"Default": {**own, "SECRET_KEY": "sandbox_other_secret"}}
     projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], **alike}
@@ -56,7 +56,7 @@ def test_projects_whose_names_look_alike_are_apart(checkout_deliver: Deliver, se
 
 
 def test_deepest_document_is_stored(checkout_deliver: Deliver) -> None:
-    """What the reader takes, every database takes: MariaDB has a limit of its own."""
+    """Every database stores what the reader accepts: MariaDB has a limit of its own."""
     deep: Any = 1
     for _ in range(MAX_DEPTH - 2):  # below the envelope and the order
         deep = [deep]
@@ -69,25 +69,25 @@ FINE = {"amount": Decimal("9.99001"), "fee": {"amount": Decimal(10) ** 16, "curr
 
 
 @pytest.mark.parametrize("first", ["notification", "list"])
-def test_an_amount_that_no_column_holds_is_told_to_staff(checkout_deliver: Deliver, first: str) -> None:
-    """Once for each amount, however often and by which way it comes; it is kept as it came, and stops nothing."""
+def test_an_amount_that_no_column_holds_is_reported_to_staff(checkout_deliver: Deliver, first: str) -> None:
+    """Once for each amount, however often and from any source; the document has it unchanged, and nothing stops."""
     order = {**OrderDocumentFactory(), **FINE}
     if first == "list":
         record_listed([order])
     for delivery_try in (0, 1):
         assert checkout_deliver(order=order, delivery_try=delivery_try).status_code == 200
     record_listed([order])
-    kept = Order.objects.get()
-    assert (kept.status, kept.amount, kept.fee_amount) == ("processed", Decimal("9.99"), None)
-    assert {name: kept.whole_document[name] for name in FINE} == FINE
+    row = Order.objects.get()
+    assert (row.status, row.amount, row.fee_amount) == ("processed", Decimal("9.99"), None)
+    assert {name: row.whole_document[name] for name in FINE} == FINE
     kinds = list(
-        Incident.objects.filter(order=kept, kind__startswith="inexact").values_list("kind", flat=True)
+        Incident.objects.filter(order=row, kind__startswith="inexact").values_list("kind", flat=True)
     )
     assert sorted(kinds) == ["inexact:amount", "inexact:fee.amount"]
 
 
-def test_a_refund_that_no_column_holds_is_told_to_staff(checkout_deliver: Deliver) -> None:
-    """With the order that it belongs to, also where the list told of it before."""
+def test_a_refund_that_no_column_holds_is_reported_to_staff(checkout_deliver: Deliver) -> None:
+    """With its order, also where the list showed it before."""
     paid = OrderDocumentFactory(transaction="tx-1")
     back = {
         **paid,
@@ -107,7 +107,7 @@ ODD = b"1.1e-21"
 
 
 def odd(order: dict[str, Any], **places: Any) -> bytes:
-    """A payment.success whose text "ODD" stands for a number beyond our limits."""
+    """A payment.success with the text "ODD" in place of a number beyond our limits."""
     document = notification("payment.success", {**order, **places})
     return strict_json.dumps(document).encode().replace(b'"ODD"', ODD)
 
@@ -123,7 +123,7 @@ def odd(order: dict[str, Any], **places: Any) -> bytes:
 def test_a_number_beyond_our_limits_costs_its_field(
     checkout_deliver: Deliver, places: dict[str, Any], incidents: list[str]
 ) -> None:
-    """The notification is applied, the sale verified and granted; staff are told which field is empty."""
+    """The notification is applied, the checkout verified and granted; an incident names the empty field."""
     checkout = CheckoutFactory()
     body = odd(order_document_for(checkout), **places)
     for _ in range(2):
@@ -151,8 +151,8 @@ def test_an_amount_beyond_our_limits_is_looked_at(checkout_deliver: Deliver) -> 
     assert "unreadable:amount" in set(Incident.objects.values_list("kind", flat=True))
 
 
-def test_float_noise_loses_no_sale(checkout_deliver: Deliver) -> None:
-    """The sale is verified, the column holds what was paid, the document what was sent; staff are told."""
+def test_float_noise_loses_no_checkout(checkout_deliver: Deliver) -> None:
+    """The checkout is verified; the column has the paid amount, the document the sent one; staff get an incident."""
     noise = Decimal("595.0000000000001")
     checkout = CheckoutFactory(expected_amount=Decimal(595))
     sent = dict.fromkeys(("amount", "original_amount", "charge_amount"), noise)
@@ -183,7 +183,7 @@ def test_float_noise_is_no_refund_in_part(checkout_deliver: Deliver, charged: st
 
 @pytest.mark.parametrize("amount", ["594.996", "595.00001", "595.000001", "594.999999"])
 def test_what_is_more_than_noise_is_looked_at(checkout_deliver: Deliver, amount: str) -> None:
-    """It is no price in this currency, so it is not what was sold."""
+    """It is no price in this currency, so it is not the checkout's."""
     checkout = CheckoutFactory(expected_amount=Decimal(595))
     checkout_deliver(order={**order_document_for(checkout), "amount": Decimal(amount)})
     order = Order.objects.get()
@@ -207,13 +207,13 @@ def test_each_amount_has_its_own_currency(checkout_deliver: Deliver) -> None:
         name.rstrip("_"): {"amount": amounts[name], "currency": currencies[name]}
         for name in ("tax_", "fee_", "net_revenue_", "refund_")
     }
-    told = {
+    amounts_and_currencies = {
         "amount": amounts[""],
         "currency": "USD",
         "charge_amount": amounts["charge_"],
         "charge_currency": "JPY",
     }
-    order = {**OrderDocumentFactory(status="refunded"), **told, **parts}
+    order = {**OrderDocumentFactory(status="refunded"), **amounts_and_currencies, **parts}
     checkout_deliver(notification("payment.refund", order))
     stored = Order.objects.get()
     assert {name: getattr(stored, f"{name}currency") for name in currencies} == currencies

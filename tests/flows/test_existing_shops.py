@@ -1,4 +1,4 @@
-"""A shop that has sold before this app was installed: what was over grants nothing, what is paid now is granted once."""
+"""A shop with orders from before the installation: old payments grant nothing, new ones grant once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from checkout_integration.models import Incident, Installation, Order, OutboxMes
 from checkout_integration.signals import checkout_paid, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.shop import Listening, notification, record_listed
-from tests.scale import times
+from tests.support.flows.shop import Listening, notification, record_listed
+from tests.support.scale import times
 
 pytestmark = pytest.mark.django_db
 INSTALLED = datetime.now(UTC) - timedelta(minutes=30)
@@ -24,7 +24,7 @@ PAID = INSTALLED + timedelta(minutes=5)
 
 @pytest.fixture(autouse=True)
 def _installed(settings: Any) -> None:
-    """Install the app half an hour ago; what comes without a checkout is accepted."""
+    """Install the app half an hour ago; orders without a checkout are accepted."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "UNBOUND_ORDERS": "accept"}
     Installation.objects.create(project="default", installed_at=INSTALLED)
 
@@ -82,7 +82,7 @@ def test_the_list_alone_is_reviewed(checkout_deliver: Deliver, listen: Listening
 def test_a_captured_success_of_two_years_ago_grants_nothing(
     checkout_deliver: Deliver, listen: Listening
 ) -> None:
-    """It is correctly signed, and no news."""
+    """It is correctly signed, but old."""
     granted = listen(checkout_paid)
     long_ago = INSTALLED - timedelta(days=730)
     order = created(timedelta(days=730))
@@ -106,7 +106,7 @@ def test_a_first_pass_over_old_orders_says_nothing() -> None:
 
 
 def test_staff_can_accept_a_historic_payment(listen: Listening) -> None:
-    """They know what it was for."""
+    """Staff know the purchase."""
     granted = listen(checkout_paid)
     record_listed([created(timedelta(days=30))])
     assert Order.objects.get().verdict == "historic"
@@ -117,5 +117,5 @@ def test_staff_can_accept_a_historic_payment(listen: Listening) -> None:
 def accept() -> None:
     """A member of staff accepts the one order."""
     staff = User.objects.get_or_create(username="sam")[0]
-    flows.accept_payment(Order.objects.get(), staff=staff, reason="moved shop")
+    flows.operations.accept_payment(Order.objects.get(), staff=staff, reason="moved shop")
     flows.run_due()

@@ -1,4 +1,4 @@
-"""The trial of orderings once more, through the receiver and the database: rows end alike, whatever came first (G3, G5)."""
+"""The trial of orderings once more, through the receiver and the database: rows end alike, whatever came first."""
 
 from __future__ import annotations
 
@@ -26,40 +26,41 @@ from checkout_integration.models import (
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.recording import record
-from tests.flows.shop import notification, told_by
-from tests.policy.histories import BEGIN, ORDERS, trial
-from tests.scale import times
+from tests.support.flows.recording import record
+from tests.support.flows.shop import notification, row_of
+from tests.support.policy.histories import BEGIN, ORDERS, trial
+from tests.support.scale import times
 
 COUNT: Final = times(100, 1000)  # on each database
 SEED: Final = 20240502
 
-# What tells when and by whom a row was written, not what is known.
+# Columns about the writing of a row, not about its content.
 OF_THE_ROW: Final = {"id", "order_id", "order", "recorded_at", "changed_at", "observed_at", "user", "key"}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_rows_end_alike_in_every_order_of_arrival(checkout_deliver: Deliver, settings: Any) -> None:
-    """Histories with the field's timing, each in ten orders: one end, the truth or an incident, and no word said twice."""
+    """Histories with the field's timing, each in ten orders: one end, the truth or an incident, and each signal once."""
     accepted = {"UNBOUND_ORDERS": "accept", "ACCEPT_TEST_PAYMENTS": False}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **accepted}
     Installation.objects.create(project="default", installed_at=BEGIN)
-    for told, orders in islice(trial(SEED), COUNT // ORDERS):
+    for history, orders in islice(trial(SEED), COUNT // ORDERS):
         ends = [end_of(checkout_deliver, arrivals) for arrivals in orders if arrivals]
         for end in ends:
-            assert end["status"] in told.possible_ends, told
-            assert end["contradictory"] is told.contradicts_itself, told
-            assert end == ends[0], told
+            assert end["status"] in history.possible_ends, history
+            assert end["contradictory"] is history.contradicts_itself, history
+            assert end == ends[0], history
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["fee", "method"])
-def test_values_told_at_once_end_alike(checkout_deliver: Deliver, field: str) -> None:
+def test_values_of_one_moment_end_alike(checkout_deliver: Deliver, field: str) -> None:
     """A database may give the keys of an object back in another order than they came in (PostgreSQL, personal parts)."""
     one = {"wallet": {"account": "1", "brand": "visa"}, "currency": "USD", "amount": 2}
     other = {"wallet": {"account": "0", "brand": "visa"}, "currency": "EUR", "amount": Decimal("-0.0")}
-    told = [("payment.success", one), ("payment.cancel", other)]
-    for order_id, arrivals in (("forwards", told), ("backwards", told[::-1])):
+    pair = [("payment.success", one), ("payment.cancel", other)]
+    for order_id, arrivals in (("forwards", pair), ("backwards", pair[::-1])):
         for event, value in arrivals:
             order = OrderDocumentFactory(id=order_id, **{field: value})
             assert checkout_deliver(notification(event, order, at=BEGIN)).status_code == 200
@@ -68,7 +69,7 @@ def test_values_told_at_once_end_alike(checkout_deliver: Deliver, field: str) ->
 
 
 def end_of(deliver: Deliver, arrivals: Sequence[Observation]) -> dict[str, Any]:
-    """What the database holds of the order when all of this has arrived; then it is as empty as before."""
+    """Return the order's rows after all observations arrived; then empty the database."""
     with transaction.atomic():
         for observation in arrivals:
             tell(deliver, observation)
@@ -82,12 +83,12 @@ def tell(deliver: Deliver, observation: Observation) -> None:
     if observation.source is not Source.NOTIFICATION:
         record(app_settings().project("default"), [observation], Cause(source=observation.source))
         return
-    assert deliver(told_by(observation)).status_code == 200
-    flows.apply_due()
+    assert deliver(row_of(observation)).status_code == 200
+    flows.inbox.apply_due()
 
 
 def rows() -> dict[str, Any]:
-    """What is known of the one order, from every table; signals and keys of notifications are there once each."""
+    """Return the rows of the one order from every table; assert that signals and keys of notifications are unique."""
     (order,) = Order.objects.values()
     once = OutboxMessage.objects.exclude(signal="order_changed")  # a status may be seen twice
     said = Counter(once.values_list("signal", "arguments__reason"))

@@ -6,7 +6,6 @@ import csv
 import json
 from dataclasses import fields
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +18,13 @@ from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.decoder import Snapshot
 from checkout_integration.protocol.order import parse_order
-from tests.flows.recording import record
 from tests.specification.mapping import STATEMENTS
+from tests.support.flows.recording import record
+from tests.support.protocol import vectors
 
 pytestmark = pytest.mark.django_db
 
-VECTOR = Path(__file__).parents[1] / "protocol" / "vectors" / "order.json"
+VECTOR = vectors.FOLDER / "order.json"
 
 
 def fields_of(chapter: str) -> list[str]:
@@ -35,26 +35,26 @@ def fields_of(chapter: str) -> list[str]:
 
 
 @pytest.fixture
-def told() -> documents.Order:
-    """A whole order, as the hand-written vector tells it."""
+def document() -> documents.Order:
+    """The complete order of the hand-written vector."""
     return parse_order(json.loads(VECTOR.read_text(encoding="utf-8"), parse_float=Decimal))
 
 
 @pytest.fixture
-def order(told: documents.Order) -> Order:
-    """The row that the ledger makes of it."""
-    news = Observation(
-        source=Source.NOTIFICATION, order=told, event="payment.success", observed_at=timezone.now()
+def order(document: documents.Order) -> Order:
+    """Its row in the ledger."""
+    observation = Observation(
+        source=Source.NOTIFICATION, order=document, event="payment.success", observed_at=timezone.now()
     )
-    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
-    return Order.objects.get(order_id=told.id)
+    record(app_settings().project(), [observation], Cause(source=Source.NOTIFICATION))
+    return Order.objects.get(order_id=document.id)
 
 
 @pytest.mark.spec("ORD-48")
 @pytest.mark.parametrize("name", sorted(set(fields_of("ORD-")) - {"object", "status", "user", "items"}))
-def test_order(order: Order, told: documents.Order, name: str) -> None:
-    """Each field of an Order is an attribute of the row, with the value that was told."""
-    assert plain(getattr(order, {"id": "order_id"}.get(name, name))) == plain(getattr(told, name))
+def test_order(order: Order, document: documents.Order, name: str) -> None:
+    """Each field of an Order is an attribute of the row, with the same value."""
+    assert plain(getattr(order, {"id": "order_id"}.get(name, name))) == plain(getattr(document, name))
 
 
 @pytest.mark.spec("ORD-26", "ORD-27", "ORD-28", "ORD-39", "RFD-02")
@@ -65,48 +65,50 @@ def test_each_amount_has_the_currency_that_came_with_it() -> None:
     for name, currency in given.items():
         document[name] = {**document[name], "amount": 7, "currency": currency}
     changed = parse_order({**document, "currency": "EUR", "charge_currency": "SEK"})
-    news = Observation(
+    observation = Observation(
         source=Source.NOTIFICATION, order=changed, event="payment.success", observed_at=timezone.now()
     )
-    record(app_settings().project(), [news], Cause(source=Source.NOTIFICATION))
+    record(app_settings().project(), [observation], Cause(source=Source.NOTIFICATION))
     row = Order.objects.get()
     assert {name: getattr(row, f"{name}_currency") for name in given} == given
     assert (row.currency, row.charge_currency) == ("EUR", "SEK")
 
 
-def test_rows_of_their_own(order: Order, told: documents.Order) -> None:
-    """Items and the customer are rows; the displayed status is the ledger's own, the told one stays in the snapshot."""
-    assert told.items is not None
-    assert [item.item_id for item in order.items.all()] == [item.id for item in told.items]
-    assert (order.snapshot.object, order.snapshot.status) == (told.object, told.status)
+def test_rows_of_their_own(order: Order, document: documents.Order) -> None:
+    """Items and the customer are rows; the service's status is in the snapshot."""
+    assert document.items is not None
+    assert [item.item_id for item in order.items.all()] == [item.id for item in document.items]
+    assert (order.snapshot.object, order.snapshot.status) == (document.object, document.status)
 
 
 @pytest.mark.parametrize("name", sorted(set(fields_of("USR-")) - {"object"}))
-def test_user(order: Order, told: documents.Order, name: str) -> None:
+def test_user(order: Order, document: documents.Order, name: str) -> None:
     """Each field of a User is an attribute of the customer's row."""
     assert order.user is not None
-    assert plain(getattr(order.user, {"id": "user_id"}.get(name, name))) == plain(getattr(told.user, name))
+    assert plain(getattr(order.user, {"id": "user_id"}.get(name, name))) == plain(
+        getattr(document.user, name)
+    )
 
 
 @pytest.mark.parametrize("name", fields_of("MTH-"))
-def test_method(order: Order, told: documents.Order, name: str) -> None:
+def test_method(order: Order, document: documents.Order, name: str) -> None:
     """Each field of the payment method."""
-    assert plain(getattr(order.method, name)) == plain(getattr(told.method, name))
+    assert plain(getattr(order.method, name)) == plain(getattr(document.method, name))
 
 
 @pytest.mark.parametrize("name", fields_of("ITM-"))
-def test_item(order: Order, told: documents.Order, name: str) -> None:
-    """Each field of an item is a column."""
-    assert told.items is not None
+def test_item(order: Order, document: documents.Order, name: str) -> None:
+    """Each field of an item is an attribute of its row."""
+    assert document.items is not None
     item = order.items.get(position=0)
     value = getattr(item, {"id": "item_id"}.get(name, name))
-    assert value == plain(getattr(told.items[0], name))
+    assert plain(value) == plain(getattr(document.items[0], name))
 
 
 @pytest.mark.parametrize("name", fields_of("RFD-"))
-def test_refund(order: Order, told: documents.Order, name: str) -> None:
+def test_refund(order: Order, document: documents.Order, name: str) -> None:
     """Each field of a refund, on the order and on the refund's own row."""
-    assert getattr(order.refund, name) == getattr(told.refund, name) == getattr(order.refunds.get(), name)
+    assert getattr(order.refund, name) == getattr(document.refund, name) == getattr(order.refunds.get(), name)
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Moments on hosts that keep local time: what is stored is read back, in the hour that comes twice too (A.42)."""
+"""Moments on hosts that keep local time: what is stored is read back, in the hour that comes twice too."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def host(request: pytest.FixtureRequest, settings: Any) -> None:
 
 
 def stored() -> list[datetime]:
-    """What the table holds, in the order of time."""
+    """Return the stored moments, in the order of time."""
     return list(Installation.objects.order_by("installed_at").values_list("installed_at", flat=True))
 
 
@@ -65,8 +65,8 @@ def test_naive_time_is_the_local_one() -> None:
 
 
 def test_rows_know_when_they_were_written() -> None:
-    """An aware time, on the instance and in the table."""
+    """Both times are aware, on the instance and in the table."""
     begun = datetime.now(UTC)
     order = OrderFactory()
-    for told in (order, Order.objects.get()):
-        assert begun <= told.recorded_at <= told.changed_at <= datetime.now(UTC)
+    for instance in (order, Order.objects.get()):
+        assert begun <= instance.recorded_at <= instance.changed_at <= datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The tables: questions that a shop asks, exact numbers, and names that a shop relies on."""
+"""The tables: querysets of a shop, exact numbers, and public names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.flows.shop import Failing, Listening
+from tests.support.flows.shop import Failing, Listening
 
 pytestmark = pytest.mark.django_db
 
@@ -32,8 +32,8 @@ def test_paid_orders_are_those_that_pay_for_something() -> None:
     assert list(Order.objects.refunded()) == [reversed_one]
 
 
-def test_orders_of_an_account_are_those_of_its_sales() -> None:
-    """Not what a stranger's order says of its buyer."""
+def test_orders_of_an_account_are_those_of_its_checkouts() -> None:
+    """A stranger's order that names the account is not among them."""
     ada = User.objects.create_user("ada")
     mine = OrderFactory(checkout=CheckoutFactory(user=ada))
     OrderFactory(checkout=CheckoutFactory())
@@ -41,7 +41,7 @@ def test_orders_of_an_account_are_those_of_its_sales() -> None:
 
 
 def test_orders_awaiting_receivers(listen: Listening) -> None:
-    """Announced and not delivered, or delivered and not done; not what nobody listens to."""
+    """Announced but not fanned out, or fanned out but not done; not those without receivers."""
     listen(checkout_paid, Failing())
     waiting = OrderFactory(checkout=CheckoutFactory())
     assert list(Order.objects.awaiting_receivers()) == [waiting]
@@ -72,7 +72,7 @@ def test_references_cannot_be_guessed() -> None:
     ],
 )
 def test_column_rounds_money_that_it_cannot_hold(amount: str, stored: str | None) -> None:
-    """So that sums lose no sale; the exact value stays in the document."""
+    """Sums stay complete; the exact value is in the document."""
     assert as_column_money(Decimal(amount)) == (None if stored is None else Decimal(stored))
 
 
@@ -88,30 +88,30 @@ def test_document_keeps_the_digits_of_numbers(checkout_deliver: Deliver) -> None
 @pytest.mark.spec("ORD-01", "ORD-17", "ORD-18", "ORD-22", "ORD-38", "ORD-45")
 def test_every_field_is_an_attribute(checkout_deliver: Deliver) -> None:
     """Columns and parts of the document read alike."""
-    told = order_document_for(CheckoutFactory())
-    checkout_deliver(order=told)
+    document = order_document_for(CheckoutFactory())
+    checkout_deliver(order=document)
     order = Order.objects.get()
-    for name, value in told.items():
+    for name, value in document.items():
         if isinstance(value, (str, bool)) and name not in ("object", "id", "created_at"):
             assert (getattr(order, name) or "") == value or getattr(order, name) is value, name
     assert (order.amount, order.currency, order.charge_amount) == (Decimal("9.99"), "USD", Decimal("9.99"))
     assert order.tax is not None and order.merchant_info is not None and order.method is not None
-    assert order.created_at is not None and order.created_at.isoformat()[:19] == told["created_at"][:19]
+    assert order.created_at is not None and order.created_at.isoformat()[:19] == document["created_at"][:19]
 
 
 def test_refreshing_forgets_what_was_parsed(checkout_deliver: Deliver) -> None:
-    """An instance that is read again tells the new document."""
-    told = OrderDocumentFactory(receipt_url="https://service.example.com/1")
-    checkout_deliver(order=told)
+    """A refreshed instance has the fields of the new document."""
+    document = OrderDocumentFactory(receipt_url="https://service.example.com/1")
+    checkout_deliver(order=document)
     order = Order.objects.get()
     assert order.receipt_url == "https://service.example.com/1"
-    checkout_deliver(order={**told, "receipt_url": "https://service.example.com/2"})
+    checkout_deliver(order={**document, "receipt_url": "https://service.example.com/2"})
     order.refresh_from_db()
     assert order.receipt_url == "https://service.example.com/2"
 
 
 def test_identity_of_an_order_is_unique() -> None:
-    """Per project, whoever inserts."""
+    """Per project, enforced by the database."""
     order = OrderFactory()
     with pytest.raises(IntegrityError), transaction.atomic():
         Order.objects.bulk_create([Order(project=order.project, order_id=order.order_id)])
@@ -124,7 +124,7 @@ def test_user_is_the_specifications_word() -> None:
 
 
 def test_customer_tells_the_latest_order(checkout_deliver: Deliver) -> None:
-    """Name and e-mail are kept with the orders; a customer without any has none."""
+    """Name and e-mail are stored with the orders; a customer without orders has neither."""
     checkout_deliver(
         order=OrderDocumentFactory(user__external_id="p", user__name="Old", created_at="2026-01-01T00:00:00Z")
     )

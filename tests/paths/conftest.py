@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.paths.browsing import PATIENCE, log_in
-from tests.paths.example import Example, running_example
+from tests.support.browser import PATIENCE
+from tests.support.paths.browsing import log_in
+from tests.support.paths.example import Example, running_example
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -23,7 +24,7 @@ def example() -> Iterator[Example]:
 
 @pytest.fixture(scope="package")
 def session(browser: Browser, example: Example) -> list[Any]:
-    """Log in once as the demonstration's buyer; gives the cookies."""
+    """Log in once as the demonstration's customer; gives the cookies."""
     with browser.new_context() as context:
         log_in(context.new_page(), f"{example.shop}/accounts/login/", "robin", "robin-plays")
         return list(context.cookies())
@@ -31,7 +32,7 @@ def session(browser: Browser, example: Example) -> list[Any]:
 
 @pytest.fixture
 def buyer(page: Page, session: list[Any]) -> Page:
-    """Give a browser whose visitor has logged in as the demonstration's buyer."""
+    """Give a browser that is logged in as the demonstration's customer."""
     page.set_default_timeout(PATIENCE)
     page.context.add_cookies(session)
     return page
@@ -39,7 +40,7 @@ def buyer(page: Page, session: list[Any]) -> Page:
 
 @pytest.fixture(autouse=True)
 def clean_console(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test in whose windows the browser complained: a source that a policy refuses is an error in its console."""
+    """Fail a test with an error in the browser's console, such as a source that a policy refuses."""
     if "page" not in request.fixturenames:
         yield
         return

@@ -13,7 +13,7 @@ import example_project.broker  # noqa: F401  # registers the transport
 
 
 def test_message_appears_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever looks while it is written finds nothing yet."""
+    """A reader during the write finds nothing yet."""
     looked: list[str] = []
     write_text = Path.write_text
     options = {"data_folder_in": tmp_path, "data_folder_out": tmp_path, "control_folder": tmp_path}

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from tests.paths.example import ROOT, environment
+from tests.support.paths.example import ROOT, environment
+
+pytestmark = pytest.mark.slow
 
 JOURNEYS = {
     "start",
@@ -24,7 +26,7 @@ JOURNEYS = {
     "refund takes back",
     "chargeback takes back",
     "staff see the order",
-    "staff accept a payment without a sale",
+    "staff accept a payment without a checkout",
     "staff erase the customer",
 }
 
@@ -55,7 +57,7 @@ def test_every_journey_goes_well(profile: str) -> None:
     assert all(set(step) == {"name", "ok", "seconds", "detail"} for step in report["steps"])
 
 
-def test_a_broken_part_is_told() -> None:
+def test_a_broken_part_is_named() -> None:
     """Exit code 1 when a process does not come up: the service refuses a secret that could be a real one."""
     done = check(CHECKOUT_SECRET_KEY="not-a-secret-of-the-sandbox")
     assert done.returncode == 1

@@ -18,9 +18,9 @@ from checkout_integration.protocol.listing import TransactionFilter
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.values import Secret
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer, VirtualClock
-from tests.paths.fault_rows import API_ROWS, CALLS, ApiRow
-from tests.sandbox.receiver import Receiver
-from tests.scale import FULL
+from tests.support.paths.fault_rows import API_ROWS, CALLS, ApiRow
+from tests.support.sandbox.receiver import Receiver
+from tests.support.scale import FULL
 
 SECRET = "sandbox_canary_0123456789"
 EMAIL = "canary@mail.example"
@@ -61,7 +61,7 @@ def elsewhere() -> Iterator[Receiver]:
 
 
 class Calls:
-    """The four calls; each tells in words what it got."""
+    """The four calls; each returns its result in words."""
 
     def __init__(self, sandbox: Sandbox, client: Client) -> None:
         self._client = client
@@ -86,30 +86,30 @@ class Calls:
         """Read the first page."""
         items = self._client.list_transactions(PAGE).items
         name = "first page" if sorted(self.rows[:6]) == sorted(order.id or "" for order in items) else ""
-        return self._told(list(items), name)
+        return self._outcome(list(items), name)
 
     def iter_transactions(self) -> str:
         """Read all pages."""
         items = list(self._client.iter_transactions(PAGE))
         name = "all rows" if sorted(self.rows) == sorted(order.id or "" for order in items) else ""
-        return self._told(items, name)
+        return self._outcome(items, name)
 
-    def _told(self, items: list[Order], name: str) -> str:
+    def _outcome(self, items: list[Order], name: str) -> str:
         known = {order.id: self._sandbox.ledger.find(order.id or "") for order in items}
         stale = [order for order in items if (now := known[order.id]) and order.status != now.status]
         return (name or f"{len(items)} rows") + (", stale" if stale else "")
 
 
 def end_of(call: Callable[[], str]) -> tuple[str, bool]:
-    """Return what a call ended in and whether it may have made an order; its error must give nothing away."""
+    """Return the outcome of a call and whether it may have made an order; its error must not show secrets."""
     try:
-        told = call()
+        outcome = call()
     except errors.CheckoutError as error:
         shown = "".join(traceback.format_exception(error)) + repr(error)
         for secret in (SECRET, BASIC, EMAIL):
             assert secret not in shown
         return type(error).__name__, error.outcome_unknown
-    return told, told == "an order"
+    return outcome, outcome == "an order"
 
 
 def made(sandbox: Sandbox, expected: int) -> int:
@@ -120,12 +120,13 @@ def made(sandbox: Sandbox, expected: int) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HTT-13", "HTT-14", "SVC-05", "SVC-06", "LIM-03")
 @pytest.mark.parametrize(("row", "call", "profile"), TRIALS)
 def test_every_fault_has_its_end(
     sandbox: Sandbox, elsewhere: Receiver, row: ApiRow, call: str, profile: str
 ) -> None:
-    """The right error or result, after the right number of requests; orders are asked for once."""
+    """The right error or result, after the right number of requests; orders are requested once."""
     target = {"target": elsewhere.url} if row.rule["kind"] == "redirect" else {}
     with SandboxServer(sandbox) as server:
         sandbox.faults.set_from({"seed": 7, "rules": [{**row.rule, **target}]})

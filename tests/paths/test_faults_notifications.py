@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows import installation
+from checkout_integration.flows.database import installation
 from checkout_integration.models import Checkout, Incident, Notification
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.service import running_sandbox
-from tests.flows.shop import Heard, Listening
-from tests.paths.fault_rows import NOTIFICATION_ROWS, NotificationRow
+from tests.support.flows.shop import Heard, Listening
+from tests.support.paths.fault_rows import NOTIFICATION_ROWS, NotificationRow
 
 TRIALS = [
     pytest.param(row, profile, id=f"{row.name}-{profile}")
@@ -33,26 +33,27 @@ def checkout_sandbox(profile: str, settings: Any, live_server: Any) -> Iterator[
 
 @pytest.fixture
 def effects(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, Heard]]:
-    """Give what the shop's receivers heard: sales paid and sales reversed."""
-    monkeypatch.setattr(installation, "_known", set())
+    """Give the calls of the shop's receivers: checkouts paid and checkouts reversed."""
+    monkeypatch.setattr(installation, "known_projects", set())
     listening = Listening()
     yield listening(checkout_paid), listening(checkout_reversed)
     listening.end()
 
 
 def tell(sandbox: Sandbox, order_id: str, story: tuple[str | int, ...]) -> None:
-    """Let the story happen, and run after each step what is due, at the service and in the shop."""
+    """Play the story; after each step run due work at the service and in the shop."""
     for step in story:
         if isinstance(step, int):
             sandbox.clock.advance(step)
         elif step == "sync":
-            flows.sync_transactions()
+            flows.sync.sync_transactions()
         else:
             getattr(sandbox.payments, step)(order_id)
         assert sandbox.wait_idle()
         flows.run_due()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("row", "profile"), TRIALS)
 def test_every_fault_has_its_end(
@@ -77,5 +78,5 @@ def test_every_fault_has_its_end(
     assert " ".join(answers) == row.answers
     assert [order.status for order in checkout.orders.all()] == [row.status]
     assert tuple(map(len, effects)) == (row.granted, row.taken_back)
-    assert Notification.objects.values("key").distinct().count() == row.kept
+    assert Notification.objects.values("key").distinct().count() == row.stored
     assert tuple(Incident.objects.values_list("kind", flat=True)) == tuple(row.incidents)

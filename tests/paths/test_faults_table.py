@@ -1,12 +1,12 @@
-"""docs/fault-table.md tells what the tests of the faults expect, and no fault is left out."""
+"""docs/fault-table.md equals the table of the tests, and the table has every fault."""
 
 from __future__ import annotations
 
 import pytest
 
-from checkout_integration.sandbox.faults_catalogue import KINDS, FaultPoint
-from tests.paths.fault_page import PAGE, page
-from tests.paths.fault_rows import (
+from checkout_integration.sandbox.faults import KINDS, FaultPoint
+from tests.support.paths.fault_page import PAGE, page
+from tests.support.paths.fault_rows import (
     API_ROWS,
     NOTIFICATION_ROWS,
     VALIDATION_ROWS,
@@ -17,7 +17,7 @@ from tests.paths.fault_rows import (
 
 
 def test_the_page_is_the_table() -> None:
-    """Write it anew with `python3 -m tests.paths.fault_page`."""
+    """Write it anew with `python3 -m tests.support.paths.fault_page`."""
     assert PAGE.read_text("utf-8") == page()
 
 

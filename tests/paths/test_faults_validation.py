@@ -1,4 +1,4 @@
-"""Every fault of user.validate: the payment ends as the table says, and the form tells the buyer why."""
+"""Every fault of user.validate: the payment ends as in the table, and the form shows the customer why."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from checkout_integration.models import Order
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.service import running_sandbox
 from tests.flows.conftest import _not_installed, hooks
-from tests.flows.shop import ShopHooks
-from tests.paths.fault_rows import VALIDATION_ROWS, ValidationRow
+from tests.support.flows.shop import ShopHooks
+from tests.support.paths.fault_rows import VALIDATION_ROWS, ValidationRow
 
 __all__ = ["_not_installed", "hooks"]
 CARD = {"number": "4242 4242 4242 4242", "expiry": "12/34", "cvc": "123", "email": "a@example.com"}
@@ -36,6 +36,7 @@ def pay(sandbox: Sandbox, order_id: str) -> str:
     return answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.spec("EVT-02", "EVT-11")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("row", VALIDATION_ROWS, ids=lambda row: row.name)
@@ -49,10 +50,10 @@ def test_every_fault_has_its_end(
     checkout_sandbox.faults.set_from({"rules": [row.rule]})
     said = pay(checkout_sandbox, order_id)
     log = checkout_sandbox.log.entries()
-    asked = [each for each in log if each.note.startswith("user.validate")]
-    assert " ".join(str(each.status) for each in asked if each.status) == row.answers
+    questions = [each for each in log if each.note.startswith("user.validate")]
+    assert " ".join(str(each.status) for each in questions if each.status) == row.answers
     assert row.words in said
-    flows.apply_due()
+    flows.inbox.apply_due()
     found = checkout_sandbox.ledger.find(order_id)
     assert found is not None
     refused = "canceled" if checkout_sandbox.profile.refusal_cancels else "created"
@@ -62,5 +63,5 @@ def test_every_fault_has_its_end(
         assert Order.objects.get(order_id=order_id).status == "canceled"
         order_id = flows.create_checkout(amount=Decimal("9.99"), currency="USD").order_id
     assert "Payment successful" in pay(checkout_sandbox, order_id)
-    flows.apply_due()
+    flows.inbox.apply_due()
     assert Order.objects.get(order_id=order_id).status == "processed"

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import requests
 
-pytest.importorskip("playwright", reason="needs playwright, of the group browser")
-
-from playwright.sync_api import Page, expect
-
-from tests.paths.browsing import (
+from tests.support.browser import expect
+from tests.support.paths.browsing import (
     ASKING_CARD,
     DECLINED_CARD,
-    PATIENCE,
     expect_accessible,
     log_in,
     look_around,
     pay,
 )
-from tests.paths.example import Example
+from tests.support.paths.example import Example
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +46,7 @@ def test_the_shop_is_accessible(page: Page, example: Example) -> None:
 
 
 def test_a_payment_that_the_bank_asks_about_is_accessible(buyer: Page, example: Example) -> None:
-    """Axe finds no violation on the form, the bank's question, the form's end, the page of the purchase and what is owned."""
+    """Axe finds no violation on the form, the bank's page, the form's end, the purchase's page and the inventory."""
     buy_now(buyer, example)
     expect_accessible(buyer)
     pay(buyer, ASKING_CARD)
@@ -56,7 +57,7 @@ def test_a_payment_that_the_bank_asks_about_is_accessible(buyer: Page, example: 
     expect(buyer.get_by_role("heading", name="Payment successful")).to_be_visible()
     expect_accessible(buyer)
     buyer.get_by_role("link", name="OK").click()
-    expect(buyer.get_by_role("heading", name="Tin raven")).to_be_visible(timeout=PATIENCE)
+    expect(buyer.get_by_role("heading", name="Tin raven")).to_be_visible()
     expect_accessible(buyer)
     for path in ("/inventory/", "/purchases/"):
         buyer.goto(example.shop + path)
@@ -72,7 +73,7 @@ def test_a_declined_payment_is_accessible(buyer: Page, example: Example) -> None
     expect(buyer.get_by_role("heading", name="Payment declined")).to_be_visible()
     expect_accessible(buyer)
     buyer.get_by_role("link", name="OK").click()
-    expect(buyer.get_by_role("heading", name="Declined")).to_be_visible(timeout=PATIENCE)
+    expect(buyer.get_by_role("heading", name="Declined")).to_be_visible()
     expect_accessible(buyer)
 
 

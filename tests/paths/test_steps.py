@@ -1,4 +1,4 @@
-"""How the example's commands tell what they saw, and what is in their way."""
+"""Reports of the example's commands, and their messages about obstacles."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import pytest
 from example_project.check import steps
 from example_project.check.steps import Failed, Report, await_value, expect
 from example_project.ports import PortInUse, free_or_raise, free_pair
-from tests.paths.example import ROOT, START, environment
+from tests.support.paths.example import ROOT, START, environment
 
 
 def test_a_failed_step_fails_the_report_and_stops_nothing() -> None:
-    """The next journey is made all the same, and the exit code is told by `ok`."""
+    """The next journey is made all the same, and `ok` is false."""
     report = Report(stream=io.StringIO())
     report.run("first", fails)
     report.run("second", lambda: "seen")
-    told = json.loads(report.as_json())
-    assert told["ok"] is False
-    assert [(step["name"], step["ok"]) for step in told["steps"]] == [("first", False), ("second", True)]
-    assert told["steps"][0]["detail"] == "Failed: the answer is 41, not 42"
+    written = json.loads(report.as_json())
+    assert written["ok"] is False
+    assert [(step["name"], step["ok"]) for step in written["steps"]] == [("first", False), ("second", True)]
+    assert written["steps"][0]["detail"] == "Failed: the answer is 41, not 42"
 
 
 def fails() -> str:
     """A journey that does not see what it expects."""
     expect("the answer", 41, 42)
-    return "never told"
+    return "never reached"
 
 
 def test_what_never_happens_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting ends at a deadline, and says what was awaited."""
+    """Waiting ends at a deadline, with a message that names the awaited thing."""
     monkeypatch.setattr(steps, "PATIENCE", 0)
     with pytest.raises(Failed, match="the goods"):
         await_value("the goods", lambda: None)
@@ -54,9 +54,11 @@ def test_a_port_in_use_is_named_with_a_way_out() -> None:
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run Python, which looks for modules in that folder or beside its script, and nowhere else."""
-    kept = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
+    inherited = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=cwd, env=kept, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command, cwd=cwd, env=inherited, capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_a_way_out(tmp_path: Path) -> None:

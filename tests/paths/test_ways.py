@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-pytest.importorskip("playwright", reason="needs playwright, of the group browser")
+from tests.support.browser import expect
+from tests.support.paths.browsing import SIZES, choose, expect_accessible, log_in, look_around, pay
+from tests.support.paths.example import Example
 
-from playwright.sync_api import Browser, Frame, Page, expect
-
-from tests.paths.browsing import PATIENCE, SIZES, choose, expect_accessible, log_in, look_around, pay
-from tests.paths.example import Example
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Frame, Page
 
 pytestmark = pytest.mark.browser
 WINDOW, FRAME = "In a new window", "In a frame on our page"
@@ -29,7 +31,7 @@ SHAPELESS: list[object] = [
 
 
 def owned(page: Page, example: Example) -> int:
-    """Return how many things the buyer owns."""
+    """Return the number of things in the inventory."""
     page.goto(f"{example.shop}/inventory/")
     return page.locator(".owned").count()
 
@@ -37,12 +39,12 @@ def owned(page: Page, example: Example) -> int:
 def expect_bought(page: Page, product: str) -> None:
     """Expect the page of a purchase, in the whole window, that says paid and shows the goods."""
     page.wait_for_url("**/checkout/return/**")
-    expect(page.get_by_role("heading", name="Paid")).to_be_visible(timeout=PATIENCE)
-    expect(page.locator(".owned").get_by_role("heading", name=product)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+    expect(page.locator(".owned").get_by_role("heading", name=product)).to_be_visible()
 
 
 def buy_in_page(page: Page, example: Example, product: str, way: str, name: str) -> None:
-    """Buy on a page of the shop that holds the form, until the page of the purchase has the whole window."""
+    """Buy on a page of the shop with the form in it, until the purchase's page fills the window."""
     had = owned(page, example)
     choose(page, example, product, way)
     form = page.frame_locator("#pay iframe")
@@ -60,11 +62,11 @@ def buy_in_page(page: Page, example: Example, product: str, way: str, name: str)
 
 @pytest.fixture
 def form_frame(buyer: Page, example: Example) -> Frame:
-    """Open the page with the framed form; gives the form's frame, when it is as high as it asked to be."""
+    """Open the page with the framed form; give the frame once it has the requested height."""
     choose(buyer, example, "500 gems", FRAME)
     buyer.frame_locator("#pay iframe").get_by_label("Card number").wait_for()
     form, element = buyer.frames[1], buyer.locator("#pay iframe")
-    element.scroll_into_view_if_needed()  # a frame that nobody sees is laid out late
+    element.scroll_into_view_if_needed()  # a frame out of sight is laid out late
     for _ in range(600):
         if element.evaluate("frame => frame.style.height") == f"{form.evaluate(BODY_HEIGHT)}px":
             return form
@@ -74,7 +76,7 @@ def form_frame(buyer: Page, example: Example) -> Frame:
 
 @pytest.mark.spec("EP6-01")
 def test_the_form_in_a_new_window(buyer: Page, example: Example) -> None:
-    """The link opens a window, in which the buyer pays and comes back; the shop's page stays, and leads there too."""
+    """The link opens a window for the payment and the return; the shop's page stays, and leads to the purchase too."""
     had = owned(buyer, example)
     choose(buyer, example, "500 gems", WINDOW)
     expect_accessible(buyer)
@@ -120,7 +122,7 @@ def test_the_form_by_the_client_side_object(buyer: Page, example: Example) -> No
 
 @pytest.mark.spec("EP6-04")
 def test_the_form_by_the_client_side_object_and_a_token(buyer: Page, example: Example) -> None:
-    """The object, given a token alone, makes the order of what the token holds."""
+    """The object makes the order from the content of the token alone."""
     buy_in_page(buyer, example, "Tin raven", TOKEN, "token")
 
 
@@ -131,7 +133,7 @@ def test_the_form_of_an_order_made_by_a_token(buyer: Page, example: Example) -> 
 
 
 def test_without_script_the_links_leave_the_frame(browser: Browser, example: Example) -> None:
-    """A press of the buyer takes the whole window along, which the frame's sandbox allows."""
+    """A click navigates the whole window, which the frame's sandbox allows."""
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         log_in(page, f"{example.shop}/accounts/login/", "robin", "robin-plays")
@@ -143,7 +145,7 @@ def test_without_script_the_links_leave_the_frame(browser: Browser, example: Exa
         page.wait_for_url(f"{example.shop}/")
 
 
-def test_the_page_of_a_sale_can_be_opened_again_by_its_buyer(
+def test_the_page_of_a_checkout_can_be_opened_again_by_its_buyer(
     buyer: Page, browser: Browser, example: Example
 ) -> None:
     """It shows the same order, never a second one; to others there is no such page."""
@@ -203,7 +205,7 @@ def test_messages_of_another_shape_change_nothing(buyer: Page, form_frame: Frame
 def test_a_message_that_says_completed_pays_for_nothing(
     buyer: Page, example: Example, form_frame: Frame
 ) -> None:
-    """Even from the form itself it moves the page alone: the sale waits, and nothing is owned."""
+    """Even from the form itself it only changes the page: the checkout stays open, and nothing is granted."""
     tell(form_frame, {"name": "formResize", "data": {"height": 1e9}})
     assert buyer.locator("#pay iframe").evaluate("frame => frame.style.height") == "3000px"
     tell(form_frame, COMPLETED)

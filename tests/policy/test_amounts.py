@@ -1,4 +1,4 @@
-"""Amounts with more digits than they should have: which are told to staff."""
+"""Amounts with too many digits: which are reported to staff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from checkout_integration.policy.amounts import column_amount, fits_column, inexact_amounts, without_noise
 from checkout_integration.policy.consequences import REVIEWED
 from checkout_integration.protocol.order import parse_order
-from tests.policy.news import known, paid
+from tests.support.policy.observations import known, paid
 
 LARGEST = Decimal("999999999999999.9999")
 
@@ -26,14 +26,14 @@ def test_a_column_holds_nineteen_digits_of_which_four_are_places(amount: Decimal
     [LARGEST + Decimal("0.0001"), -LARGEST - 1, Decimal("0.00001"), Decimal("NaN"), Decimal("-Infinity")],
 )
 def test_a_column_never_rounds(amount: Decimal) -> None:
-    """One digit more does not fit, nor does what is no number."""
+    """Neither one more digit nor a value that is not a number fits."""
     assert not fits_column(amount)
 
 
 @pytest.mark.parametrize(
     ("amount", "fits"), [(LARGEST, True), (LARGEST + 1, False), (Decimal("1.00001"), False)]
 )
-def test_a_host_that_reckons_with_few_digits_decides_nothing(amount: Decimal, fits: bool) -> None:
+def test_the_decimal_precision_of_the_host_changes_nothing(amount: Decimal, fits: bool) -> None:
     """The precision of decimals is the host's own setting, for its own sums."""
     with localcontext(prec=3):
         assert fits_column(amount) == fits
@@ -58,7 +58,7 @@ def test_a_host_that_reckons_with_few_digits_decides_nothing(amount: Decimal, fi
     ],
 )
 def test_a_column_holds_the_rounded_amount(amount: str, currency: str | None, stored: str | None) -> None:
-    """Exactly where it can, else to the places of the currency, half to even; four without one."""
+    """Exact where it fits, else rounded half to even to the currency's places; to four without a currency."""
     column = column_amount(Decimal(amount), currency)
     assert column == (None if stored is None else Decimal(stored))
     assert column is None or fits_column(column)
@@ -75,18 +75,18 @@ def test_a_column_holds_the_rounded_amount(amount: str, currency: str | None, st
         ("1200.5", "JPY", None),
     ],
 )
-def test_noise_is_told_from_another_price(amount: str, currency: str, meant: str | None) -> None:
-    """What differs by a millionth is no noise."""
+def test_noise_differs_from_another_price(amount: str, currency: str, meant: str | None) -> None:
+    """A difference of a millionth is not noise."""
     assert without_noise(Decimal(amount), currency) == (None if meant is None else Decimal(meant))
 
 
-def inexact(**told: Any) -> set[str]:
+def inexact(**amounts: Any) -> set[str]:
     """The fields of an order in US dollars that are inexact."""
-    return set(inexact_amounts(parse_order({"currency": "USD", "charge_currency": "JPY", **told})))
+    return set(inexact_amounts(parse_order({"currency": "USD", "charge_currency": "JPY", **amounts})))
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("document", "names"),
     [
         ({"amount": Decimal("9.99"), "original_amount": 9, "charge_amount": 1200}, set()),
         ({"amount": Decimal("9.999")}, {"amount"}),
@@ -109,13 +109,13 @@ def inexact(**told: Any) -> set[str]:
         ({"tax": "none", "fee": None}, set()),
     ],
 )
-def test_which_amounts_are_inexact(told: dict[str, Any], names: set[str]) -> None:
-    """By the places of what is paid, by the digits of a column, and by being no amount at all."""
-    assert inexact(**told) == names
+def test_which_amounts_are_inexact(document: dict[str, Any], names: set[str]) -> None:
+    """More places than the currency, more digits than the column, or not an amount."""
+    assert inexact(**document) == names
 
 
 def test_an_inexact_amount_is_looked_at_and_stops_nothing() -> None:
-    """Staff are told which; the payment stands, and is not announced as one to review."""
+    """Staff see which one; the payment stands and is not sent for review."""
     state = known(paid(10, amount=Decimal("9.99"), fee={"amount": Decimal("0.123456")}))
     assert state.contradictions == {"inexact:fee.amount"}
     assert state.stands

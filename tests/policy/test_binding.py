@@ -1,4 +1,4 @@
-"""Which sale of this shop an order belongs to."""
+"""Which checkout of this shop an order belongs to."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.policy.binding import Sale, bind, reference_of
+from checkout_integration.policy.binding import CheckoutValue, bind, reference_of
 from checkout_integration.protocol.order import parse_order
 
 KEY = "checkout_reference"
 
 
-def sale(**changes: Any) -> Sale:
-    """A sale of the project "shop" whose order is order-1 and whose reference is "secret"."""
-    asked = {"project": "shop", "reference": "secret", "order_id": "order-1", "type": "simple"}
-    return Sale(**{**asked, **changes})
+def checkout(**changes: Any) -> CheckoutValue:
+    """A checkout of the project "shop" with the order order-1 and the reference "secret"."""
+    fields = {"project": "shop", "reference": "secret", "order_id": "order-1", "type": "simple"}
+    return CheckoutValue(**{**fields, **changes})
 
 
-def bound(document: dict[str, Any], *sales: Sale) -> Sale | None:
-    """The sale that an order of the project "shop" pays for."""
-    return bind(parse_order(document), "shop", KEY, sales)
+def bound(document: dict[str, Any], *checkouts: CheckoutValue) -> CheckoutValue | None:
+    """The checkout that an order of the project "shop" pays for."""
+    return bind(parse_order(document), "shop", KEY, checkouts)
 
 
 def test_bound_by_the_order_id() -> None:
-    """The service gave us the id when we asked for the order."""
-    assert bound({"id": "order-1"}, sale()) == sale()
+    """The service returned the id when the order was created."""
+    assert bound({"id": "order-1"}, checkout()) == checkout()
 
 
 @pytest.mark.spec("ORD-32")
 def test_bound_by_the_reference() -> None:
     """The form's "try again" makes a new order with the same metadata."""
-    assert bound({"id": "order-2", "metadata": {KEY: "secret"}}, sale()) == sale()
+    assert bound({"id": "order-2", "metadata": {KEY: "secret"}}, checkout()) == checkout()
 
 
 def test_the_order_id_goes_first() -> None:
-    """Metadata is written by whoever makes the order."""
-    other = sale(reference="other", order_id="order-9")
-    assert bound({"id": "order-1", "metadata": {KEY: "other"}}, other, sale()) == sale()
+    """Anyone who makes an order can write its metadata."""
+    other = checkout(reference="other", order_id="order-9")
+    assert bound({"id": "order-1", "metadata": {KEY: "other"}}, other, checkout()) == checkout()
 
 
 @pytest.mark.parametrize(
@@ -54,21 +54,21 @@ def test_the_order_id_goes_first() -> None:
 )
 def test_not_bound(document: dict[str, Any]) -> None:
     """Anyone who knows the public project id can make an order."""
-    assert bound(document, sale()) is None
+    assert bound(document, checkout()) is None
 
 
 @pytest.mark.parametrize(
     "document", [{"id": ""}, {"id": "", "metadata": {KEY: ""}}, {"metadata": {KEY: ""}}, {}]
 )
 def test_emptiness_binds_nothing(document: dict[str, Any]) -> None:
-    """A sale whose order id we have not learnt yet is not the sale of every order without one."""
-    assert bound(document, sale(order_id="", reference="")) is None
+    """A checkout without an order id does not match orders without an id."""
+    assert bound(document, checkout(order_id="", reference="")) is None
 
 
 @pytest.mark.parametrize("document", [{"id": "order-1"}, {"id": "order-2", "metadata": {KEY: "secret"}}])
-def test_another_projects_sale_is_not_bound(document: dict[str, Any]) -> None:
-    """G9: projects are told apart by the signature of the notification."""
-    assert bound(document, sale(project="other")) is None
+def test_another_projects_checkout_is_not_bound(document: dict[str, Any]) -> None:
+    """The signature of the notification identifies the project."""
+    assert bound(document, checkout(project="other")) is None
 
 
 def test_the_reference_of_an_order() -> None:

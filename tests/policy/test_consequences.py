@@ -12,8 +12,8 @@ from checkout_integration.policy.consequences import REVIEWED, new_contradiction
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.vocabulary import Event
-from tests.policy.histories import trial
-from tests.policy.news import at, creation, known, message, paid, row, written
+from tests.support.policy.histories import trial
+from tests.support.policy.observations import at, creation, known, message, paid, row, written
 
 SUCCESS, REFUND = Event.PAYMENT_SUCCESS, Event.PAYMENT_REFUND
 CHARGEBACK, CANCEL = Event.PAYMENT_CHARGEBACK, Event.PAYMENT_CANCEL
@@ -66,7 +66,7 @@ def test_each_event_is_announced_when_it_is_first_known(
 
 
 def test_one_message_may_tell_of_two_events() -> None:
-    """A late success read again after the chargeback: it happened in that order, and the money is gone."""
+    """A late success with the order read after the chargeback: only the chargeback is announced."""
     assert announced(message("payment.success", 60, delivery_try=6, status="chargeback")) == [CHARGEBACK]
 
 
@@ -75,7 +75,7 @@ def test_one_message_may_tell_of_two_events() -> None:
 def test_a_late_success_of_a_reversed_payment_is_not_announced(
     reversal: Observation, success: Observation
 ) -> None:
-    """G7: nobody is told to grant goods for money that went back."""
+    """Goods are not granted for money that was returned."""
     assert SUCCESS not in announced(reversal, success)
 
 
@@ -91,22 +91,22 @@ def test_a_late_success_of_a_partly_refunded_payment_is_announced() -> None:
 
 @pytest.mark.parametrize("end", ["rejected", "canceled"])
 def test_a_listed_end_of_a_paid_order_is_no_cancel(end: str) -> None:
-    """Nobody cancelled it: the service gave up on an unanswered receiver."""
+    """It was not cancelled: the service gave up retrying a failing receiver."""
     assert announced(PAY, row(end, 2900)) == [SUCCESS]
 
 
 def test_a_signed_cancel_of_a_paid_order_is_announced() -> None:
-    """It is the service's word, listed before or not."""
+    """A signed notification counts, whether or not the list showed it first."""
     assert announced(PAY, row("rejected", 2900), DECLINED) == [SUCCESS, CANCEL]
 
 
 def test_any_order_of_arrival_announces_the_same_events() -> None:
-    """But for the success of a payment that was reversed by then."""
-    told = {
+    """Except the success of a payment that was already reversed."""
+    announcements = {
         frozenset(announced(*each)) - {SUCCESS}
         for each in permutations([PAY, REFUNDED, CHARGED_BACK, CANCELED])
     }
-    assert told == {frozenset({REFUND, CHARGEBACK, CANCEL})}
+    assert announcements == {frozenset({REFUND, CHARGEBACK, CANCEL})}
 
 
 def test_no_event_is_announced_twice() -> None:
@@ -115,10 +115,12 @@ def test_no_event_is_announced_twice() -> None:
     A cancel alone may be: known from the list, then doubted because of a success, then signed. The outbox's unique key keeps
     it to once.
     """
-    for told, arrivals in ((told, each) for told, orders in islice(trial(7), 200) for each in orders):
+    for history, arrivals in (
+        (history, each) for history, orders in islice(trial(7), 200) for each in orders
+    ):
         events = announced(*arrivals)
         often = {event for event, times in Counter(events).items() if times > 1}
-        assert often <= ({CANCEL} if told.contradicts_itself else set())
+        assert often <= ({CANCEL} if history.contradicts_itself else set())
         _assert_no_success_after_a_reversal(events)
 
 
@@ -141,10 +143,10 @@ def _assert_no_success_after_a_reversal(events: Sequence[Event]) -> None:
         ([], PAY, ()),
     ],
 )
-def test_contradictions_are_told_when_they_are_first_seen(
+def test_contradictions_are_reported_when_they_are_first_seen(
     before: list[Observation], then: Observation, codes: tuple[str, ...]
 ) -> None:
-    """And not again when the same is told again."""
+    """They are not reported again for the same observation."""
     first = known(*before)
     second = known(then, before=first)
     assert new_contradictions(first, second) == codes
@@ -165,5 +167,5 @@ def test_contradictions_are_told_when_they_are_first_seen(
     ],
 )
 def test_some_contradictions_are_announced_to_staff(code: str, reviewed: bool) -> None:
-    """Money and goods are; the others are incidents only."""
+    """Those about money and goods are; the others are incidents only."""
     assert (code in REVIEWED) is reviewed

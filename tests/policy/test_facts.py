@@ -1,240 +1,171 @@
-"""Facts of one observation, row by row of the table of sources, and their times."""
+"""Facts and stamps as the JSON of an order's row: writing, reading, and complete slots."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import json
+from typing import Any
 
 import pytest
 
-from checkout_integration.policy.facts import (
-    Facts,
-    Slot,
-    displayed_status,
-    facts_of,
-    join,
-)
-from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.policy.events import facts_of
+from checkout_integration.policy.facts import NOTHING, Decision, Facts, Slot, decide, from_json, join, to_json
+from checkout_integration.policy.fields import Stamp
+from checkout_integration.policy.observation import Observation, stamp
+from checkout_integration.policy.state import stamps_from_json, stamps_to_json
 from checkout_integration.protocol.vocabulary import OrderStatus
-from tests.policy.news import TIMING, ZERO_TIMES, at, creation, message, row, written
+from tests.support.policy.observations import TIMING, at, message, row, written
+
+SLOTS = {
+    "refunded/notification": Slot(at="2025", own="2023", reread=True),
+    "processed/notification": Slot(at="2024", attempt=3),
+    "created/creation": Slot(),
+}
+DECIDED = Facts(
+    slots=SLOTS,
+    decision=Decision(
+        status=OrderStatus.CANCELED,
+        at="2026",
+        known=frozenset({"processed/notification", "created/creation"}),
+    ),
+)
+STORED: dict[str, Any] = {
+    "slots": {
+        "created/creation": {},
+        "processed/notification": {"at": "2024", "try": 3},
+        "refunded/notification": {"at": "2025", "own": "2023", "reread": True},
+    },
+    "decision": {
+        "status": "canceled",
+        "at": "2026",
+        "known": ["created/creation", "processed/notification"],
+    },
+}
 
 
-def facts(*observations: Observation) -> Facts:
-    """All that these observations tell."""
-    told = Facts(slots={})
-    for observation in observations:
-        told = join(told, facts_of(observation, TIMING))
-    return told
+def test_facts_are_written_without_what_is_empty_and_in_one_order() -> None:
+    """The same facts are the same text, whichever came first."""
+    assert json.dumps(to_json(DECIDED)) == json.dumps(STORED)
+    assert json.dumps(to_json(Facts(slots=SLOTS))) == json.dumps({"slots": STORED["slots"]})
 
 
-def times(*observations: Observation) -> dict[str, str]:
-    """The time of each slot."""
-    return {key: slot.time for key, slot in facts(*observations).slots.items()}
+def test_stamps_are_written_by_time_and_source() -> None:
+    """Most fields share one, which is written without them; those of others stand in one order, whichever came first."""
+    paid = Stamp(at="2024", source="notification", settled=True)
+    created = Stamp(at="", source="creation")
+    stamps = {"id": created, "currency": paid, "amount": paid, "country": paid._replace(settled=False)}
+    stored = {"": "2024 notification settled", " creation": ["id"]}
+    assert json.dumps(stamps_to_json(stamps)) == json.dumps(stored)
+    assert stamps_from_json(stored, stamps) == stamps
+    assert stamps_from_json(stored, ["amount"]) == {"amount": paid}
+    assert stamps_from_json(stamps_to_json({}), ["amount"]) == {}
 
 
-def status(*observations: Observation) -> str:
-    """The displayed status."""
-    return displayed_status(facts(*observations))
+def test_settled_stamps_share_their_time_with_others() -> None:
+    """Except amounts that were observed while the form was still open."""
+    open_stamp = Stamp(at="2024", source="notification")
+    paid, listed = open_stamp._replace(settled=True), open_stamp._replace(source="list")
+    stamps = {
+        "amount": paid,
+        "charge_amount": open_stamp,
+        "country": open_stamp,
+        "id": open_stamp,
+        "tax": listed,
+    }
+    stored = {"": "2024 notification settled", "2024 notification": ["charge_amount"], "2024 list": ["tax"]}
+    assert json.dumps(stamps_to_json(stamps)) == json.dumps(stored)
+    assert stamps_from_json(stored, stamps) == stamps
 
 
-@pytest.mark.spec("EVT-03", "STA-03")
-@pytest.mark.parametrize("told", ["processed", "created", "", "pending", "rejected", "no such status"])
-def test_a_success_is_processed_whatever_its_object_says(told: str) -> None:
-    """The event decides: payment.success can carry ``created``."""
-    assert times(message("payment.success", 5, status=told)) == {"processed/notification": stamp(at(5))}
+def test_what_was_written_is_read() -> None:
+    """Omitted parts are read as empty."""
+    assert from_json(STORED) == DECIDED
+    assert from_json({"slots": STORED["slots"]}) == Facts(slots=SLOTS)
 
 
-@pytest.mark.spec("EVT-05", "STA-06")
-def test_a_refund_is_told_at_its_own_time() -> None:
-    """``refunded_at`` beats the time of the message."""
-    told = message("payment.refund", 90, refunded_at=written(at(60)))
-    assert times(told) == {"refunded/notification": stamp(at(60))}
+@pytest.mark.parametrize("stored", [{}, {"slots": {}}, {"slots": None, "decision": None}])
+def test_an_empty_row_tells_nothing(stored: dict[str, object]) -> None:
+    """A row that was just made has an empty document."""
+    assert from_json(stored) == NOTHING
 
 
-@pytest.mark.parametrize("zero", ZERO_TIMES)
-def test_a_refund_without_a_time_is_told_at_that_of_its_message(zero: str | None) -> None:
-    """Null, "", year 1 and the epoch are no time."""
-    assert times(message("payment.refund", 90, refunded_at=zero)) == {"refunded/notification": stamp(at(90))}
+@pytest.mark.parametrize(
+    ("observation", "slots"),
+    [
+        (
+            message("payment.success", 100, delivery_try=10, status="chargeback"),
+            {
+                "processed/notification": Slot(at=stamp(at(0)), attempt=10),
+                "chargeback/notification": Slot(at=stamp(at(100)), reread=True),
+            },
+        ),
+        (
+            message("payment.cancel", 30, delivery_try=2, status="refunded", refunded_at=written(at(20))),
+            {
+                "canceled/notification": Slot(at=stamp(at(10)), attempt=2),
+                "refunded/notification": Slot(
+                    at=stamp(at(30)), own=stamp(at(20)), reread=True, latest=stamp(at(20))
+                ),
+            },
+        ),
+        (
+            message("payment.refund", 30, status="refunded", refunded_at=written(at(20))),
+            {"refunded/notification": Slot(at=stamp(at(30)), own=stamp(at(20)), latest=stamp(at(20)))},
+        ),
+        (
+            row("canceled", 60, canceled_at=written(at(3))),
+            {"canceled/list": Slot(at=stamp(at(45)))},
+        ),
+    ],
+)
+def test_an_observation_tells_these_slots_and_no_decision(
+    observation: Observation, slots: dict[str, Slot]
+) -> None:
+    """Each part of a slot, and not its time alone."""
+    assert facts_of(observation, TIMING) == Facts(slots=slots)
 
 
-@pytest.mark.spec("EVT-04", "STA-07")
-def test_a_chargeback_is_no_refund() -> None:
-    """A chargeback message also says ``refunded`` and has a refund object: neither is a fact."""
-    told = message(
-        "payment.chargeback", 90, status="chargeback", refunded=True, refunded_at=written(at(60)), refund={}
+@pytest.mark.parametrize(
+    ("key", "left", "right", "joined"),
+    [
+        ("refunded/list", Slot(at="1"), Slot(at="2"), Slot(at="2")),
+        ("refunded/notification", Slot(at="2"), Slot(at="1"), Slot(at="1")),
+        ("refunded/notification", Slot(at="2", attempt=1), Slot(at="1", attempt=2), Slot(at="2", attempt=1)),
+        (
+            "refunded/notification",
+            Slot(at="1", reread=True),
+            Slot(at="2", attempt=9),
+            Slot(at="2", attempt=9),
+        ),
+        ("refunded/notification", Slot(at="1", own="8"), Slot(at="2", own="7"), Slot(at="1", own="7")),
+        ("refunded/notification", Slot(), Slot(at="2"), Slot(at="2")),
+    ],
+)
+def test_two_slots_are_joined_to_one(key: str, left: Slot, right: Slot, joined: Slot) -> None:
+    """The nearest of two, whole, but for the earliest of their own times; whichever comes first."""
+    first, second = Facts(slots={key: left}), Facts(slots={key: right})
+    assert join(first, second) == join(second, first) == Facts(slots={key: joined})
+
+
+def test_a_decision_notes_what_was_known() -> None:
+    """By the keys of the slots, at its moment."""
+    decision = decide(Facts(slots=SLOTS), OrderStatus.REFUNDED, at(5)).decision
+    assert decision == Decision(status=OrderStatus.REFUNDED, at=stamp(at(5)), known=frozenset(SLOTS))
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger"),
+    [
+        ((OrderStatus.PROCESSED, "1", {"b"}), (OrderStatus.CANCELED, "2", {"a"})),
+        ((OrderStatus.CANCELED, "1", {"b"}), (OrderStatus.PROCESSED, "1", {"a"})),
+        ((OrderStatus.CANCELED, "1", {"a", "c"}), (OrderStatus.CANCELED, "1", {"b"})),
+    ],
+)
+def test_of_two_decisions_one_stands_whatever_their_order(
+    smaller: tuple[OrderStatus, str, set[str]], larger: tuple[OrderStatus, str, set[str]]
+) -> None:
+    """The later one; on a tie the choice is arbitrary, but always the same."""
+    less, more = (
+        Facts(slots={}, decision=Decision(status=status, at=moment, known=frozenset(known)))
+        for status, moment, known in (smaller, larger)
     )
-    assert times(told) == {"chargeback/notification": stamp(at(90))}
-
-
-@pytest.mark.spec("EVT-06", "STA-08", "STA-04", "STA-05")
-@pytest.mark.parametrize(
-    ("told", "kind"), [("rejected", "rejected"), ("canceled", "canceled"), ("created", "canceled")]
-)
-def test_a_cancel_is_rejected_where_its_object_says_so(told: str, kind: str) -> None:
-    """A declined payment is told by payment.cancel too."""
-    assert times(message("payment.cancel", 5, status=told)) == {f"{kind}/notification": stamp(at(5))}
-
-
-@pytest.mark.spec("ORD-08")
-@pytest.mark.parametrize("told", ["canceled", "rejected"])
-def test_a_cancel_is_told_at_its_own_time(told: str) -> None:
-    """``canceled_at`` beats the time of the message."""
-    facts_told = times(message("payment.cancel", 30, status=told, canceled_at=written(at(3))))
-    assert facts_told == {f"{told}/notification": stamp(at(3))}
-
-
-@pytest.mark.parametrize("reversal", ["refunded", "chargeback"])
-def test_the_status_of_a_message_read_again_tells_of_a_reversal(reversal: str) -> None:
-    """A success that is retried after the refund may carry the order as it is by then."""
-    told = times(message("payment.success", 100, delivery_try=10, status=reversal))
-    assert told == {"processed/notification": stamp(at(0)), f"{reversal}/notification": stamp(at(100))}
-
-
-def test_the_own_message_of_a_reversal_tells_its_time_better_than_a_status() -> None:
-    """From a status read again we know only when it was true at the latest, and the earliest such time is the nearest."""
-    reread = [
-        message("payment.success", 600 + 10 * n, delivery_try=60 + n, status="chargeback") for n in (0, 1)
-    ]
-    own = message("payment.chargeback", 520, delivery_try=2, status="chargeback")
-    assert times(*reversed(reread))["chargeback/notification"] == stamp(at(600))
-    assert times(*reread, own)["chargeback/notification"] == stamp(at(500))
-
-
-def test_a_chargeback_read_again_is_later_than_the_refund_before_it() -> None:
-    """Its time is not that of the success in whose message it was seen."""
-    refund = message("payment.refund", 300, status="refunded", refunded_at=written(at(300)))
-    success = message("payment.success", 900, delivery_try=90, status="chargeback")
-    assert status(refund, success) == "chargeback"
-
-
-@pytest.mark.parametrize("other", ["created", "processed", "canceled", "rejected", "pending"])
-def test_no_other_status_of_a_message_is_a_fact(other: str) -> None:
-    """Only reversals are read from the status of a message of another event."""
-    assert set(times(message("payment.refund", status=other))) == {"refunded/notification"}
-
-
-@pytest.mark.parametrize("event", ["payment.unheard_of", "user.validate", ""])
-def test_an_unknown_event_is_no_fact(event: str) -> None:
-    """It is kept, and shown as an incident, and moves nothing."""
-    assert times(message(event, status="refunded")) == {}
-
-
-@pytest.mark.spec("STA-01")
-@pytest.mark.parametrize("told", OrderStatus)
-def test_a_row_of_the_list_tells_its_status(told: OrderStatus) -> None:
-    """At the latest a quarter of an hour before it was read: it may be stale."""
-    assert times(row(told, 60)) == {f"{told}/list": stamp(at(45))}
-
-
-@pytest.mark.parametrize(
-    ("told", "field"), [("refunded", "refunded_at"), ("canceled", "canceled_at"), ("rejected", "canceled_at")]
-)
-def test_a_row_has_the_later_of_its_own_time_and_the_margin(told: str, field: str) -> None:
-    """A refund of two minutes ago is not told to be fifteen minutes old."""
-    document = {field: written(at(58))}
-    assert times(row(told, 60, **document)) == {f"{told}/list": stamp(at(58))}
-    assert times(row(told, 120, **document)) == {f"{told}/list": stamp(at(105))}
-
-
-def test_a_row_with_an_unknown_status_is_no_fact() -> None:
-    """It is kept, and shown as an incident, and moves nothing."""
-    assert times(row("no such status")) == {}
-
-
-def test_a_row_that_was_read_at_an_unknown_time_tells_its_status() -> None:
-    """Without a ``Date`` header only the document's own time is left."""
-    assert times(row("processed", None), row("refunded", None, refunded_at=written(at(3)))) == {
-        "processed/list": "",
-        "refunded/list": stamp(at(3)),
-    }
-
-
-def test_the_larger_time_of_two_rows_stands() -> None:
-    """The list repeats itself for ever; what it said last counts."""
-    assert times(row("processed", 20), row("processed", 80), row("processed", 40)) == {
-        "processed/list": stamp(at(65))
-    }
-
-
-@pytest.mark.spec("STA-02")
-def test_our_own_creation_is_created_at_no_time() -> None:
-    """A success may arrive before the answer to our call, and must win."""
-    assert times(creation()) == {"created/creation": ""}
-
-
-@pytest.mark.spec("EVT-10")
-def test_the_attempts_before_it_are_taken_off_the_time_of_a_message() -> None:
-    """``created_at`` is rewritten at each attempt, every ten minutes."""
-    assert times(message("payment.success", 2880, delivery_try=288)) == {
-        "processed/notification": stamp(at(0))
-    }
-
-
-def test_nothing_is_taken_off_where_the_service_does_not_rewrite_the_time() -> None:
-    """The specification's reading is a setting: RETRY_INTERVAL 0."""
-    timing = Timing(retry_interval=timedelta(0))
-    told = facts_of(message("payment.success", 30, delivery_try=3), timing)
-    assert told.slots["processed/notification"].time == stamp(at(30))
-
-
-def test_the_time_of_the_smallest_attempt_stands() -> None:
-    """It has the smallest error, whichever arrives first."""
-    late, early = (message("payment.success", minutes, delivery_try=n) for minutes, n in ((30, 3), (11, 1)))
-    assert times(late, early) == times(early, late) == {"processed/notification": stamp(at(1))}
-
-
-def test_of_one_attempt_told_twice_the_earlier_time_stands() -> None:
-    """A tie of attempts must not be decided by arrival."""
-    first, second = message("payment.success", 5), message("payment.success", 4)
-    assert times(first, second) == times(second, first) == {"processed/notification": stamp(at(4))}
-
-
-def test_of_one_attempt_the_one_with_a_time_stands() -> None:
-    """No time is not the earliest time."""
-    timeless, timed = message("payment.success", None), message("payment.success", 4)
-    assert times(timeless, timed) == times(timed, timeless) == {"processed/notification": stamp(at(4))}
-
-
-def test_an_own_time_outlives_an_earlier_attempt_without_one() -> None:
-    """What a document tells of itself is not lost to a message that tells less."""
-    with_own = message("payment.refund", 90, delivery_try=3, refunded_at=written(at(60)))
-    without = message("payment.refund", 65)
-    assert times(with_own, without) == times(without, with_own) == {"refunded/notification": stamp(at(60))}
-
-
-def test_of_two_own_times_the_earlier_stands() -> None:
-    """Whatever the attempts that told them."""
-    told = [
-        message("payment.refund", 90 + n, delivery_try=n, refunded_at=written(at(60 - n))) for n in (0, 1)
-    ]
-    assert times(*told) == times(*reversed(told)) == {"refunded/notification": stamp(at(59))}
-
-
-@pytest.mark.parametrize(
-    ("attempt", "told"), [(10**12, ""), (10**40, ""), (-1, stamp(at(0))), (-(10**40), stamp(at(0)))]
-)
-def test_an_absurd_attempt_is_survived(attempt: int, told: str) -> None:
-    """Numbers are the sender's; a time beyond the calendar is no time, and nothing was attempted less than once."""
-    assert times(message("payment.success", delivery_try=attempt)) == {"processed/notification": told}
-
-
-def test_times_sort_as_text_whatever_the_year() -> None:
-    """Slots are compared as text: the year 999 lies before 2024."""
-    years = [datetime(year, 1, 1, tzinfo=UTC) for year in (2, 999, 1999, 2024, 9999)]
-    assert sorted(map(stamp, years)) == [stamp(year) for year in years]
-
-
-@pytest.mark.parametrize(
-    ("slot", "time"),
-    [(Slot(), ""), (Slot(at="2024"), "2024"), (Slot(at="2024", own="2023"), "2023")],
-)
-def test_the_time_of_a_slot(slot: Slot, time: str) -> None:
-    """Its own, else that of the message, else none."""
-    assert slot.time == time
-
-
-def test_a_kind_is_known_by_its_source() -> None:
-    """The rules ask for signed facts where the list may err."""
-    told = facts(message("payment.success"), row("rejected"))
-    assert told.knows(OrderStatus.REJECTED)
-    assert told.knows(OrderStatus.REJECTED, Source.LIST)
-    assert not told.knows(OrderStatus.REJECTED, Source.NOTIFICATION, Source.STAFF)
+    assert join(less, more) == join(more, less) == more

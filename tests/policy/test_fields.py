@@ -11,7 +11,7 @@ from checkout_integration.policy.fields import Stamp
 from checkout_integration.policy.observation import Observation, Source, stamp
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.values import Document
-from tests.policy.news import ZERO_TIMES, at, creation, known, message, paid, row, written
+from tests.support.policy.observations import ZERO_TIMES, at, creation, known, message, paid, row, written
 
 
 def either_way(*observations: Observation) -> OrderState:
@@ -35,11 +35,11 @@ def test_an_absent_key_is_no_statement() -> None:
 
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_an_empty_value_does_not_erase(nothing: str | None) -> None:
-    """The list leaves out what the notification told, and writes null or ""."""
-    told = document(
+    """The list leaves out values of the notification, or writes null or ""."""
+    merged = document(
         message("payment.success", 0, transaction="t-1"), row("processed", 9, transaction=nothing)
     )
-    assert told["transaction"] == "t-1"
+    assert merged["transaction"] == "t-1"
 
 
 @pytest.mark.spec("ORD-11")
@@ -56,10 +56,10 @@ def test_a_zero_time_does_not_erase(field: str, zero: str | None) -> None:
 @pytest.mark.parametrize("value", [False, 0, Decimal(0), [], {}])
 def test_a_value_that_is_false_is_a_statement(value: object) -> None:
     """Only null, "" and the zero times say nothing."""
-    told = document(
+    merged = document(
         message("payment.success", 0, recurring="x"), message("payment.success", 9, recurring=value)
     )
-    assert told["recurring"] == value
+    assert merged["recurring"] == value
 
 
 def test_the_latest_value_of_a_changing_field_stands() -> None:
@@ -87,7 +87,7 @@ def test_the_customer_is_merged_key_by_key() -> None:
 
 @pytest.mark.parametrize("odd", ["text", ["name"], 5, False])
 def test_a_customer_that_is_no_object_tells_nothing(odd: object) -> None:
-    """It is survived, in any order, and hides no customer."""
+    """It is ignored in any order and does not hide the customer."""
     assert document(
         message("payment.success", 0, user={"id": "u-1"}), message("payment.success", 9, user=odd)
     ) == {
@@ -96,7 +96,7 @@ def test_a_customer_that_is_no_object_tells_nothing(odd: object) -> None:
     }
 
 
-def test_unknown_fields_are_kept() -> None:
+def test_unknown_fields_are_stored() -> None:
     """They come and go; none is lost."""
     assert document(message("payment.success", 0, brand_new={"deep": [1]}), row("processed"))[
         "brand_new"
@@ -169,7 +169,7 @@ def test_live_is_fixed() -> None:
 
 @pytest.mark.parametrize("name", ["user.external_id", "user.id"])
 def test_a_field_with_a_dot_is_not_the_customers(name: str) -> None:
-    """Inside, the customer's fields carry such names; nobody outside may write them."""
+    """The customer's fields have such names internally; a document cannot write them."""
     state = either_way(
         message("payment.success", 0, user={"external_id": "ada"}),
         message("payment.refund", 9, **{name: "eve"}),
@@ -180,7 +180,7 @@ def test_a_field_with_a_dot_is_not_the_customers(name: str) -> None:
 
 @pytest.mark.parametrize("field", ["amount", "original_amount", "charge_amount"])
 def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
-    """VAT appears when the country is known; once paid, the paid amount stands, even against later news of before."""
+    """VAT is added when the country is known; once paid, the paid amount stands against older amounts."""
     state = either_way(
         creation(**{field: Decimal("9.99")}),
         row("created", 5, **{field: Decimal("10.50")}),
@@ -192,7 +192,7 @@ def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
 
 
 def test_of_two_amounts_of_an_open_form_the_latest_stands() -> None:
-    """Nobody has paid either, so neither is fixed."""
+    """Neither is paid, so neither is fixed."""
     state = either_way(row("created", 0, amount=Decimal(5)), row("created", 9, amount=Decimal(6)))
     assert state.merged.document["amount"] == Decimal(6)
     assert state.merged.conflicts == set()
@@ -226,33 +226,33 @@ def test_a_cancel_settles_no_amount() -> None:
     assert state.merged.conflicts == set()
 
 
-def test_of_two_values_told_at_once_the_choice_does_not_depend_on_arrival() -> None:
+def test_the_choice_between_simultaneous_values_ignores_arrival() -> None:
     """By source, then by text."""
-    told = [message("payment.success", 0, country="DE"), message("payment.refund", 0, country="FR")]
-    assert document(*told)["country"] == "FR"
-    assert document(row("processed", 0, country="ZZ"), *told)["country"] == "FR"
+    messages = [message("payment.success", 0, country="DE"), message("payment.refund", 0, country="FR")]
+    assert document(*messages)["country"] == "FR"
+    assert document(row("processed", 0, country="ZZ"), *messages)["country"] == "FR"
 
 
-def test_a_value_told_twice_at_once_has_one_stamp() -> None:
-    """Although only one of the messages tells of a payment: whether it does matters to amounts only."""
+def test_a_value_repeated_at_one_time_has_one_stamp() -> None:
+    """Although only one of the messages shows a payment: that matters to amounts only."""
     state = either_way(
         message("payment.success", 0, country="DE"), message("payment.cancel", 0, country="DE")
     )
     assert state.merged.stamps["country"] == Stamp(at=stamp(at(0)), source=Source.NOTIFICATION)
 
 
-def test_a_stamp_tells_who_told_the_standing_value_and_when() -> None:
+def test_a_stamp_has_the_source_and_time_of_the_standing_value() -> None:
     """Amounts and currencies also say whether the order was known as paid."""
     stamps = known(
         message("payment.success", 3, delivery_try=2, amount=Decimal(5), country="DE")
     ).merged.stamps
-    told = stamp(at(3))
-    assert stamps["amount"] == Stamp(at=told, source=Source.NOTIFICATION, settled=True)
-    assert stamps["country"] == Stamp(at=told, source=Source.NOTIFICATION)
+    moment = stamp(at(3))
+    assert stamps["amount"] == Stamp(at=moment, source=Source.NOTIFICATION, settled=True)
+    assert stamps["country"] == Stamp(at=moment, source=Source.NOTIFICATION)
 
 
-def test_a_masked_card_number_is_rebuilt_before_it_is_kept() -> None:
+def test_a_masked_card_number_is_rebuilt_before_it_is_stored() -> None:
     """Two truncations of one number weaken it."""
     card = {"first6": "424242", "last4": "4242", "masked": "42424242****4242"}
-    told = document(message("payment.success", 0, method={"card": card}))
-    assert told["method"]["card"]["masked"] == "424242******4242"
+    merged = document(message("payment.success", 0, method={"card": card}))
+    assert merged["method"]["card"]["masked"] == "424242******4242"

@@ -1,4 +1,4 @@
-"""What a checkout's orders add up to: who pays it, its status, its grants, and what is undone."""
+"""A checkout with its orders: the paying order, its status, its grants, and its reversals."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_of_two_grants_the_one_whose_payment_went_back_is_closed(keys: tuple[int
 
 
 def test_no_reversal_closes_what_staff_decided() -> None:
-    """They are asked to look."""
+    """An incident asks staff to look."""
     assert changes([back(replace(FIRST, decided=True))], (1, "first")).closed == ()
 
 
@@ -181,7 +181,7 @@ def test_without_undoes_a_receiver_runs_if_any_completed() -> None:
 
 
 def test_goods_of_renamed_receivers_are_for_a_person() -> None:
-    """Nobody knows what would revoke them."""
+    """No receiver is known that could revoke them."""
     renamed = GrantedBy(completed=frozenset({"old_name"}))
     assert undo(renamed, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
     beside = GrantedBy(completed=frozenset({"old_name", "mail"}))

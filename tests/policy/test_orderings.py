@@ -1,4 +1,4 @@
-"""The trial of orderings: one end for each set of news, equal to the service's own ledger (G3, G5).
+"""The trial of orderings: one end for each set of observations, equal to the service's own ledger.
 
 The full run tries a million orders of arrival.
 """
@@ -14,21 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkout_integration.policy.facts import DOUBLE_LOSS, LISTED_CANCELED_THOUGH_PAID, PAID_AND_CANCELED
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, OrderState
-from tests.policy.histories import (
+from checkout_integration.policy.status import DOUBLE_LOSS, LISTED_CANCELED_THOUGH_PAID, PAID_AND_CANCELED
+from tests.support.policy.histories import (
     ORDERS,
     History,
+    creation_response,
     history,
-    told_by_creation,
-    told_by_list,
-    told_by_message,
+    list_row,
+    notification,
     trial,
 )
-from tests.policy.naive_rules import RULES, Rule, strict_state_machine
-from tests.policy.news import known
-from tests.scale import times
+from tests.support.policy.naive_rules import RULES, Rule, strict_state_machine
+from tests.support.policy.observations import known
+from tests.support.scale import times
 
 COUNT = times(2_000, 1_000_000)
 SEED = 20240501
@@ -46,23 +46,27 @@ CANCELED_AND_PAID_LATER = history("cancel pay", 1, 500)
 DECLINED_AND_PAID_LATER = history("decline pay", 1, 500)
 
 
-def sent(told: History, number: int, *attempts: int, reread: bool = False) -> list[Observation]:
+def sent(actual: History, number: int, *attempts: int, reread: bool = False) -> list[Observation]:
     """The message of the history's first, second, ... happening, at these attempts."""
-    return [told_by_message(told, told.happenings[number], attempt=each, reread=reread) for each in attempts]
+    return [notification(actual, actual.happenings[number], attempt=each, reread=reread) for each in attempts]
 
 
-def listed(told: History, minutes: float, stale: float = 0, **change: Any) -> list[Observation]:
+def listed(actual: History, minutes: float, stale: float = 0, **change: Any) -> list[Observation]:
     """The order's row, read so many minutes after the order was made."""
-    return [told_by_list(told, told.happenings[0].at + timedelta(minutes=minutes), stale=stale, **change)]
+    return [list_row(actual, actual.happenings[0].at + timedelta(minutes=minutes), stale=stale, **change)]
 
 
-MADE = [told_by_creation()]
+MADE = [creation_response()]
 TURNED: dict[str, Any] = {"status": "rejected"}
 HISTORIES: dict[str, tuple[History, list[Observation], set[str]]] = {
     "nothing but our own call": (history(""), [*MADE, *listed(history(""), 5)], set()),
     "paid": (PAID, [*MADE, *sent(PAID, 1, 0, 0), *listed(PAID, 0.5), *listed(PAID, 60)], set()),
-    "paid, every answer lost": (PAID, [*MADE, *sent(PAID, 1, 0, 1, 2, 3, 4)], set()),
-    "paid, first told after two days": (PAID, [*MADE, *sent(PAID, 1, 288, 287), *listed(PAID, 0)], set()),
+    "paid, every response lost": (PAID, [*MADE, *sent(PAID, 1, 0, 1, 2, 3, 4)], set()),
+    "paid, first notification after two days": (
+        PAID,
+        [*MADE, *sent(PAID, 1, 288, 287), *listed(PAID, 0)],
+        set(),
+    ),
     "paid, the list still says created": (PAID, [*MADE, *sent(PAID, 1, 0), *listed(PAID, 9, 590)], set()),
     "paid, known from the list only": (PAID, [*MADE, *listed(PAID, 0.5), *listed(PAID, 30)], set()),
     "paid, turned rejected by the service": (
@@ -167,21 +171,23 @@ HISTORIES: dict[str, tuple[History, list[Observation], set[str]]] = {
 }
 
 
-def endings(news: Sequence[Observation], state: OrderState | None = None) -> Iterator[OrderState]:
+def endings(observations: Sequence[Observation], state: OrderState | None = None) -> Iterator[OrderState]:
     """The state after each order of arrival; orders that begin alike share the steps they have in common."""
     state = state or OrderState()
-    if not news:
+    if not observations:
         yield state
-    for position, first in enumerate(news):
-        yield from endings([*news[:position], *news[position + 1 :]], known(first, before=state))
+    for position, first in enumerate(observations):
+        yield from endings(
+            [*observations[:position], *observations[position + 1 :]], known(first, before=state)
+        )
 
 
-def mistakes(told: History, state: OrderState) -> list[str]:
-    """What is wrong about this end; none where it is the truth, and an incident where there is no truth."""
+def mistakes(actual: History, state: OrderState) -> list[str]:
+    """Return the mistakes of this end: another status, or contradictions where there are none."""
     found = []
-    if state.status not in told.possible_ends:
-        found.append(f"{state.status} instead of {told.truth}")
-    if told.contradicts_itself != bool(state.contradictions):
+    if state.status not in actual.possible_ends:
+        found.append(f"{state.status} instead of {actual.truth}")
+    if actual.contradicts_itself != bool(state.contradictions):
         found.append(f"contradictions {sorted(state.contradictions)}")
     return found
 
@@ -190,26 +196,27 @@ def mistakes(told: History, state: OrderState) -> list[str]:
 @pytest.mark.parametrize("name", HISTORIES)
 def test_every_order_of_arrival_ends_at_the_truth(name: str) -> None:
     """All permutations of up to six messages."""
-    told, news, incidents = HISTORIES[name]
-    assert len(news) <= 6
-    first, *others = endings(news)
-    assert (first.status, set(first.contradictions)) == (told.truth, incidents)
+    actual, observations, incidents = HISTORIES[name]
+    assert len(observations) <= 6
+    first, *others = endings(observations)
+    assert (first.status, set(first.contradictions)) == (actual.truth, incidents)
     assert all(other == first for other in others)
 
 
-def assert_one_true_end(told: History, orders: Sequence[Sequence[Observation]]) -> None:
+def assert_one_true_end(actual: History, orders: Sequence[Sequence[Observation]]) -> None:
     """Each order of arrival ends alike: at the truth, or as an incident where there is none."""
     first, *others = (known(*arrivals) for arrivals in orders)
-    assert mistakes(told, first) == [], told
-    assert all(other == first for other in others), told
+    assert mistakes(actual, first) == [], actual
+    assert all(other == first for other in others), actual
 
 
 def test_orderings_from_the_generator_end_at_the_truth() -> None:
     """With attempt times, late retries, stale rows, skew, repetitions and losses."""
-    for told, orders in islice(trial(SEED), COUNT // ORDERS):
-        assert_one_true_end(told, orders)
+    for actual, orders in islice(trial(SEED), COUNT // ORDERS):
+        assert_one_true_end(actual, orders)
 
 
+@pytest.mark.slow
 @settings(max_examples=2000)
 @given(st.integers(0, 2**64))
 def test_orderings_from_anywhere_end_at_the_truth(seed: int) -> None:
@@ -220,19 +227,19 @@ def test_orderings_from_anywhere_end_at_the_truth(seed: int) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_naive_rules_fail_the_trial(rule: Rule) -> None:
     """The trial tells good rules from bad ones: each of these ends wrong in one ordering of twenty at least."""
-    tried = [(told, arrivals) for told, orders in islice(trial(SEED), 200) for arrivals in orders]
-    wrong = [told for told, arrivals in tried if rule(arrivals) not in told.possible_ends]
+    tried = [(actual, arrivals) for actual, orders in islice(trial(SEED), 200) for arrivals in orders]
+    wrong = [actual for actual, arrivals in tried if rule(arrivals) not in actual.possible_ends]
     assert len(wrong) > len(tried) / 20
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_naive_rules_fail_where_nothing_contradicts_itself(rule: Rule) -> None:
-    """A refund whose success is late, told by six messages, is enough."""
-    told, news, _ = HISTORIES["refunded, the success is late"]
-    assert {rule(each) for each in permutations(news)} != {told.truth}
+    """A refund whose success is late is enough."""
+    actual, observations, _ = HISTORIES["refunded, the success is late"]
+    assert {rule(each) for each in permutations(observations)} != {actual.truth}
 
 
 def test_a_strict_state_machine_pays_a_refunded_order() -> None:
     """The worst of its ends: goods granted for money that went back."""
-    _, news, _ = HISTORIES["refunded, the success is late"]
-    assert strict_state_machine([*reversed(news)]) == "processed"
+    _, observations, _ = HISTORIES["refunded, the success is late"]
+    assert strict_state_machine([*reversed(observations)]) == "processed"

@@ -29,7 +29,7 @@ def test_the_two_parts_make_the_document(document: dict[str, Any]) -> None:
 
 @given(DOCUMENTS)
 def test_the_public_part_splits_into_itself(document: dict[str, Any]) -> None:
-    """What is kept outside the erasable row holds nothing personal."""
+    """The part outside the erasable row contains nothing personal."""
     public, _ = split(document)
     assert split(public) == (public, {})
 
@@ -76,7 +76,7 @@ CANARY = "ada@example.com"
     ],
 )
 def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str, Any]) -> None:
-    """The list names what is not personal; the rest is, unknown fields and unknown shapes included."""
+    """The list names the public fields; all others are personal, including unknown fields and shapes."""
     public, personal = split({"id": "order-1", **document})
     assert CANARY not in str(public)
     assert CANARY in str(personal)
@@ -93,7 +93,7 @@ def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str
     ],
 )
 def test_what_the_books_need_is_not_personal(document: dict[str, Any]) -> None:
-    """After an erasure the sale can still be told."""
+    """Accounting data stays after an erasure."""
     assert split(document) == (document, {})
 
 
@@ -117,16 +117,18 @@ def test_masked_is_rebuilt(card: dict[str, Any], masked: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "kept"),
+    ("card", "expected"),
     [
         ({"first6": "4242424242424242"}, {"first6": "424242"}),
         ({"last4": "4242424242424242"}, {"last4": "4242"}),
         ({"first6": 4242424242424242, "last4": 4242}, {"first6": "424242", "last4": 4242}),
     ],
 )
-def test_no_more_of_a_number_than_ten_digits_is_kept(card: dict[str, Any], kept: dict[str, Any]) -> None:
-    """A service that tells the whole number in one of its parts does not make us keep it."""
-    assert without_card_number({"method": {"card": card}}) == {"method": {"card": kept}}
+def test_at_most_ten_digits_of_a_card_number_are_stored(
+    card: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    """Even if the service puts the whole number into one of its parts."""
+    assert without_card_number({"method": {"card": card}}) == {"method": {"card": expected}}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from checkout_integration.policy.quarantine import MOST_AHEAD, is_quarantined
+from checkout_integration.policy.quarantine import MOST_AHEAD, is_too_far_ahead
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -24,10 +24,10 @@ NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 )
 def test_two_days_ahead_is_the_limit(created_at: datetime | None, expected: bool) -> None:
     """Years old is late, not wrong, and no time at all wins no comparison."""
-    assert is_quarantined(created_at, NOW) is expected
+    assert is_too_far_ahead(created_at, NOW) is expected
 
 
 def test_the_present_clock_judges() -> None:
-    """What was quarantined under a clock that was behind is not when the clock is right."""
+    """A notification quarantined because the clock was behind is released when the clock is right."""
     created_at = NOW + timedelta(days=30)
-    assert [is_quarantined(created_at, now) for now in (NOW, created_at)] == [True, False]
+    assert [is_too_far_ahead(created_at, now) for now in (NOW, created_at)] == [True, False]

@@ -33,7 +33,7 @@ def test_documents_add_up() -> None:
 
 
 def test_a_notification_states_the_same_money_again() -> None:
-    """The larger of both is what was refunded."""
+    """The larger of both is the refunded amount."""
     assert total(joined(STATED, document("a", "3")), "USD") == 5
     assert total(STATED, "USD") == 5
 
@@ -53,7 +53,7 @@ def test_the_order_of_arrival_does_not_matter() -> None:
 
 @pytest.mark.parametrize("other", [document("a", None), document("a", "1", "EUR")])
 def test_an_amount_that_is_not_known_is_no_sum(other: dict[str, Refunded]) -> None:
-    """Whoever asks takes the refund for a full one."""
+    """Callers treat the refund as a full one."""
     assert total(joined(STATED, other), "USD") is None
     assert total({}, "USD") is None
 

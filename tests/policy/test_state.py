@@ -9,7 +9,7 @@ import pytest
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import unknown_words
 from checkout_integration.protocol.vocabulary import OrderStatus
-from tests.policy.news import at, creation, known, message, paid, row, written
+from tests.support.policy.observations import at, creation, known, message, paid, row, written
 
 PAID = paid(charge_amount="9.99", charge_currency="USD", transaction="t-1")
 
@@ -34,7 +34,7 @@ def test_nothing_known_is_created() -> None:
 
 
 def test_a_partial_refund_tells_of_a_payment() -> None:
-    """Its success was lost, and the rest of the money is with the shop: the customer is not asked to pay again."""
+    """Its success was lost, but the rest of the money is with the shop: the order is paid."""
     state = known(creation(charge_amount="9.99", charge_currency="USD"), refund(amount="1", currency="USD"))
     assert (state.status, state.partial, state.stands) == ("refunded", True, True)
 
@@ -92,7 +92,7 @@ def test_a_refund_is_measured_by_what_the_card_paid() -> None:
 
 @pytest.mark.parametrize("minutes", [10, 60])
 def test_nothing_is_left_after_a_chargeback(minutes: float) -> None:
-    """A partial refund before or after it does not make the order paid (G7)."""
+    """A partial refund before or after it does not make the order paid."""
     state = known(PAID, refund(30, amount="1"), message("payment.chargeback", minutes, status="chargeback"))
     assert (state.partial, state.fully_reversed, state.stands) == (False, True, False)
     assert "double_loss" in state.contradictions
@@ -123,7 +123,7 @@ def test_a_canceled_payment_stands() -> None:
 def test_a_listed_rejected_order_with_a_transaction_may_be_paid(
     observation: Observation, found: bool
 ) -> None:
-    """After 48 hours of refused answers a paid order turns rejected in the list, and no message says so."""
+    """After 48 hours of refusals the list shows a paid order as rejected, without a message."""
     assert ("listed_rejected_with_transaction" in known(observation).contradictions) is found
 
 
@@ -148,5 +148,5 @@ def test_a_listed_rejected_order_that_was_declined_is_not_paid() -> None:
     ],
 )
 def test_unknown_words_are_named(observation: Observation, words: set[str]) -> None:
-    """They are kept, never refused, and shown as incidents."""
+    """They are stored, never refused, and shown as incidents."""
     assert unknown_words(observation) == words

@@ -28,7 +28,7 @@ STATEMENTS: list[tuple[dict[str, Any], datetime | None]] = [
 def test_the_latest_statement_stands_in_every_order(
     order: list[tuple[dict[str, Any], datetime | None]],
 ) -> None:
-    """An absent key and an empty text say nothing; what has no time gives way."""
+    """Absent keys and empty texts do not count; a statement without a time yields to one with a time."""
     merged: dict[str, Any] = {}
     for document, at in order:
         merged = merge_validated(merged, parse_user(document), at)

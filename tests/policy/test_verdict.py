@@ -1,17 +1,19 @@
-"""Does a payment pay for the sale that it is bound to? The whole table, and its corners."""
+"""The verdict on a payment and its checkout: the whole table, and its corners."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import product
 
 import pytest
 
+from checkout_integration.policy.historic import is_historic
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.verdict import Reason, Terms, Verdict, VerdictStatus, is_historic, judge
-from tests.policy.news import at, creation, known, message, row, written
-from tests.policy.sales import PAYS_SIMPLE, SIMPLE, VERIFIED, review, success, verdict
+from checkout_integration.policy.verdict import Reason, Terms, Verdict, VerdictStatus, judge
+from tests.support.policy.checkouts import PAYS_SIMPLE, SIMPLE, VERIFIED, review, success, verdict
+from tests.support.policy.observations import at, creation, known, message, row, written
 
 AMOUNTS = {
     "9.99": True,
@@ -52,13 +54,13 @@ def test_only_what_was_sold_is_verified(mode: tuple[bool, bool | None, bool | No
     """Amount x currency x type x binding x mode x testing case: one allowed cell for each mode, a true reason elsewhere."""
     test, live, production = mode
     for amount, currency, type_, case in product(AMOUNTS, CURRENCIES, TYPES, CASES):
-        told = {
+        fields = {
             "amount": amount and Decimal(amount),
             "currency": currency,
             "type": type_,
             "testing_case": case,
         }
-        state = success(live, **{**PAYS_SIMPLE, **told, "is_production": production})
+        state = success(live, **{**PAYS_SIMPLE, **fields, "is_production": production})
         wrong = {
             Reason.MODE: not MODES[mode],
             Reason.TESTING_CASE: not CASES[case],
@@ -70,9 +72,9 @@ def test_only_what_was_sold_is_verified(mode: tuple[bool, bool | None, bool | No
         reasons = {reason for reason, applies in wrong.items() if applies}
         given = verdict(state, replace(SIMPLE, test=test) if bound else None, accept_test=test)
         if reasons:
-            assert given.status is VerdictStatus.REVIEW and given.reason in reasons, (told, given)
+            assert given.status is VerdictStatus.REVIEW and given.reason in reasons, (fields, given)
         else:
-            assert given == VERIFIED, (told, given)
+            assert given == VERIFIED, (fields, given)
 
 
 @pytest.mark.parametrize(
@@ -92,15 +94,15 @@ def test_no_verdict_before_money_came(observation: Observation) -> None:
 
 @pytest.mark.parametrize("later", ["payment.refund", "payment.chargeback", "payment.cancel"])
 def test_the_verdict_is_on_the_success_whatever_became_of_it(later: str) -> None:
-    """What was sold and paid was sold and paid; the status tells the rest."""
+    """The verdict stays; the status shows what came later."""
     assert verdict(known(message("payment.success", **PAYS_SIMPLE), message(later, 30))) == VERIFIED
 
 
 def test_a_partial_refund_withdraws_no_verdict() -> None:
     """It is for staff to look at."""
-    told = {**PAYS_SIMPLE, "charge_amount": Decimal("9.99"), "charge_currency": "USD"}
+    fields = {**PAYS_SIMPLE, "charge_amount": Decimal("9.99"), "charge_currency": "USD"}
     refund = message("payment.refund", 30, refund={"amount": Decimal(1), "currency": "USD"})
-    state = known(message("payment.success", **told), refund)
+    state = known(message("payment.success", **fields), refund)
     assert state.partial and state.stands
     assert verdict(state) == VERIFIED
 
@@ -142,8 +144,8 @@ def test_accepting_unbound_orders_still_asks_for_mode_and_testing_case(
     assert given == ACCEPTED or given.status is VerdictStatus.REVIEW
 
 
-def test_accepting_unbound_orders_accepts_no_wrong_payment_of_a_sale() -> None:
-    """A bound order is compared with its sale."""
+def test_accepting_unbound_orders_accepts_no_wrong_payment_of_a_checkout() -> None:
+    """A bound order is compared with its checkout."""
     wrong = success(**{**PAYS_SIMPLE, "amount": "1"})
     assert verdict(wrong, accept_unbound=True) == review(Reason.AMOUNT)
 
@@ -156,31 +158,31 @@ def test_accepting_unbound_orders_accepts_no_conflict() -> None:
 
 @pytest.mark.parametrize("accept_test", [True, False])
 @pytest.mark.parametrize("test", [True, False])
-def test_a_sale_has_its_own_mode(test: bool, accept_test: bool) -> None:
-    """A sale made while test payments were on does not become a real one when the setting changes."""
+def test_a_checkout_has_its_own_mode(test: bool, accept_test: bool) -> None:
+    """A checkout made while test payments were on does not become a real one when the setting changes."""
     state = success(not test, **{**PAYS_SIMPLE, "is_production": not test})
     assert verdict(state, replace(SIMPLE, test=test), accept_test=accept_test) == VERIFIED
 
 
 def test_a_list_row_alone_verifies_by_is_production() -> None:
-    """The list makes no statement on ``live`` (G6)."""
+    """The list makes no statement on ``live``."""
     assert verdict(known(row("processed", 60, **PAYS_SIMPLE))) == VERIFIED
 
 
 @pytest.mark.parametrize("status", VerdictStatus)
 def test_only_two_verdicts_pay(status: VerdictStatus) -> None:
-    """G8: goods are granted for verified and accepted payments."""
+    """Goods are granted for verified and accepted payments."""
     assert Verdict(status).pays is (status in ("verified", "accepted"))
 
 
-def told_at(minutes: float) -> dict[str, str]:
+def created_at(minutes: float) -> dict[str, str]:
     """When the order was created."""
     return {"created_at": written(at(minutes))}
 
 
 DAY = 24 * 60
 INSTALLED = Terms(installed_at=at(0))
-OLD, RECENT, NEW = told_at(-DAY - 1), told_at(-DAY), told_at(0)
+OLD, RECENT, NEW = created_at(-DAY - 1), created_at(-DAY), created_at(0)
 
 
 @pytest.mark.parametrize(
@@ -201,9 +203,9 @@ OLD, RECENT, NEW = told_at(-DAY - 1), told_at(-DAY), told_at(0)
 def test_only_old_orders_that_the_list_alone_knows_are_historic(
     observations: list[Observation], historic: bool
 ) -> None:
-    """What the shop made itself, or a notification says, is its business now; HISTORIC_MARGIN is a day."""
-    assert is_historic(known(*observations), INSTALLED) is historic
-    assert is_historic(known(*observations), replace(INSTALLED, installed_at=at(-DAY))) is False
+    """An order that the shop created or a notification reported is not historic; HISTORIC_MARGIN is a day."""
+    assert is_historic(known(*observations), at(0), timedelta(days=1)) is historic
+    assert is_historic(known(*observations), at(-DAY), timedelta(days=1)) is False
 
 
 @pytest.mark.parametrize("accept_unbound", [True, False])
@@ -228,14 +230,14 @@ def test_the_list_alone_accepts_nothing_from_before_the_installation(accept_unbo
 )
 @pytest.mark.parametrize("listed", [True, False])
 def test_a_signed_success_says_when_it_was(minutes: float, expected: Verdict, listed: bool) -> None:
-    """However old its order is, and whether the list was read before or not; a captured one grants nothing."""
-    created = {**PAYS_SIMPLE, **told_at(-365 * DAY)}
-    news = [
+    """Its time counts, not the age of its order, nor whether the list was read first."""
+    created = {**PAYS_SIMPLE, **created_at(-365 * DAY)}
+    observations = [
         message("payment.success", minutes, **created),
         *([row("processed", 60, **created)] if listed else []),
     ]
-    assert judge(known(*news), None, replace(INSTALLED, accept_unbound=True)) == expected
-    assert judge(known(*reversed(news)), None, replace(INSTALLED, accept_unbound=True)) == expected
+    assert judge(known(*observations), None, replace(INSTALLED, accept_unbound=True)) == expected
+    assert judge(known(*reversed(observations)), None, replace(INSTALLED, accept_unbound=True)) == expected
 
 
 def test_what_a_setting_accepted_stays_accepted() -> None:
@@ -248,7 +250,7 @@ def test_what_a_setting_accepted_stays_accepted() -> None:
 
 
 def test_a_reversal_is_judged_as_its_lost_success_would_be() -> None:
-    """So that the end does not depend on which of the two arrived."""
+    """The verdict does not depend on which of the two arrived."""
     refund = message("payment.refund", 30, **PAYS_SIMPLE)
     assert verdict(known(refund)) == verdict(known(refund, message("payment.success", 0, **PAYS_SIMPLE)))
     assert verdict(known(refund)) == VERIFIED

@@ -1,4 +1,4 @@
-"""Requests for tokens and orders: their shapes, what is required when, and the limits of fields."""
+"""Requests for tokens and orders: their shapes, required fields, and limits of fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checkout_integration.protocol.creation import (
     build_token_document,
 )
 from checkout_integration.protocol.strict_json import dumps, loads
-from tests.protocol.creation_requests import (
+from tests.support.protocol.creation_requests import (
     ADA,
     KEY_ORDER,
     KEY_TOKEN,
@@ -25,7 +25,7 @@ from tests.protocol.creation_requests import (
     order_problems,
     token_problems,
 )
-from tests.protocol.vectors import vector
+from tests.support.protocol.vectors import vector
 
 
 @pytest.mark.spec(
@@ -39,7 +39,7 @@ def test_a_full_token_request_has_the_shape_of_the_specification() -> None:
 
 @pytest.mark.spec("EP1-12", "EP1-14", "EP1-15", "EP1-19")
 def test_the_least_simple_token() -> None:
-    """Project, type, currency and amount; what was not given is left out, not null."""
+    """Project, type, currency and amount; missing values are left out, not null."""
     assert build_token_document(SIMPLE_TOKEN) == vector("token_request_simple")
 
 
@@ -77,13 +77,13 @@ def test_virtual_items_are_project_products_and_type() -> None:
 
 @pytest.mark.spec("EP2-12", "EP6-05", "EP1-24")
 def test_an_order_by_token_is_the_token_only() -> None:
-    """The token holds the required parameters, so none is asked for."""
+    """The token has the required parameters, so no others are needed."""
     assert build_order_document(OrderRequest(token="tok-1")) == vector("order_request_token")
 
 
 @pytest.mark.spec("EP2-12")
 def test_a_token_may_come_with_other_parameters() -> None:
-    """It overrides them; their own limits still hold."""
+    """It overrides them; their own limits still apply."""
     assert build_order_document(OrderRequest(token="tok-1", account="a")) == {
         "token": "tok-1",
         "account": "a",
@@ -193,7 +193,7 @@ def test_the_currency_is_an_active_code(currency: Any) -> None:
 
 @pytest.mark.spec("EP2-14")
 def test_a_prepared_order_is_project_and_order() -> None:
-    """What is sold is known to the service; a request that says it all the same must be right in itself."""
+    """The service knows the content; a request that repeats it must be valid in itself."""
     request = OrderRequest(project="p", order="order-9")
     assert build_order_document(request) == {"project": "p", "order": "order-9"}
     assert set(order_problems(replace(request, type="simple"))) == {"amount", "currency"}
@@ -261,8 +261,8 @@ def test_the_limits_themselves_are_allowed() -> None:
     )
 
 
-def test_all_problems_are_told_at_once() -> None:
-    """A developer mends a request once; values do not appear in the message."""
+def test_all_problems_are_reported_at_once() -> None:
+    """A developer corrects a request once; values do not appear in the message."""
     request = replace(
         KEY_ORDER, currency="eur", amount=Decimal(1), description="d" * 256, url_fail="secret-path"
     )

@@ -1,4 +1,4 @@
-"""The customer of a request: what may be told of them, and where each endpoint wants it."""
+"""The customer of a request: allowed fields, and their place for each endpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checkout_integration.protocol.creation import (
     build_token_document,
 )
 from checkout_integration.protocol.creation_rules import CreationError, check_token
-from tests.protocol.creation_requests import (
+from tests.support.protocol.creation_requests import (
     ADA,
     KEY_ORDER,
     KEY_TOKEN,
@@ -91,8 +91,8 @@ def test_the_customer_of_a_token_is_checked_by_its_own_names(customer: Customer,
 
 @pytest.mark.spec("EP1-05", "EP1-06", "EP1-07", "EP1-08", "EP1-09")
 @pytest.mark.parametrize("name", ["email", "phone", "name", "ip", "locale"])
-def test_a_value_without_its_object_is_told_by_its_name(name: str) -> None:
-    """A token wraps each of these in an object; whoever writes the text itself reads which one it was."""
+def test_a_value_without_its_object_is_named_in_the_error(name: str) -> None:
+    """A token wraps each of these in an object; the error names the field that is plain text."""
     settings = {"project_id": "proj-1", "type": "key", "products_ids": ["key-1"]}
     with pytest.raises(CreationError) as caught:
         check_token({"settings": settings, "user": {"id": "player-42", name: "plain text"}})

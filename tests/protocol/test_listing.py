@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from checkout_integration.protocol.answers import MalformedAnswer
 from checkout_integration.protocol.listing import (
     TransactionFilter,
     cursor_pairs,
@@ -15,7 +15,8 @@ from checkout_integration.protocol.listing import (
     parse_transaction_page,
     query_pairs,
 )
-from tests.protocol.vectors import vector
+from checkout_integration.protocol.responses import MalformedResponse
+from tests.support.protocol.vectors import vector, vector_bytes
 
 FULL = TransactionFilter(
     id="order-1",
@@ -60,8 +61,8 @@ def test_what_the_specification_leaves_open_can_be_set() -> None:
 
 
 @pytest.mark.spec("EP3-10", "LIM-02")
-def test_nothing_asked_is_nothing_sent() -> None:
-    """All parameters are optional: without a limit the service's own default holds."""
+def test_an_empty_filter_sends_no_parameters() -> None:
+    """All parameters are optional: without a limit the service's default applies."""
     assert query_pairs(TransactionFilter()) == []
 
 
@@ -79,7 +80,7 @@ def test_a_senseless_filter_is_refused(change: dict[str, Any]) -> None:
 def test_a_page_has_a_count_and_orders() -> None:
     """The rows are Order snapshots; fields that a list leaves out are None."""
     date = datetime(2024, 5, 1, tzinfo=UTC)
-    page = parse_transaction_page(vector("transactions"), date=date)
+    page = parse_transaction_page(vector_bytes("transactions"), date=date)
     assert (page.count, page.ids, page.date) == (2, ("order-1", "order-2"), date)
     assert page.items[0].user is not None and page.items[0].user.id is None
     assert page.documents[1]["status"] == "refunded"
@@ -87,16 +88,31 @@ def test_a_page_has_a_count_and_orders() -> None:
 
 
 @pytest.mark.spec("EP3-12")
+@pytest.mark.parametrize(
+    ("created_at", "expected"),
+    [
+        ('"2024-05-01T10:00:00+02:00"', datetime(2024, 5, 1, 8, tzinfo=UTC)),
+        ('"0001-01-01T00:00:00Z"', None),
+        ('"yesterday"', None),
+        ("7", None),
+    ],
+)
+def test_the_time_of_a_row_needs_no_parsing_of_its_order(created_at: str, expected: datetime | None) -> None:
+    """It is needed of every row, and most rows have not changed."""
+    page = parse_transaction_page(b'{"items":[{"id":"a","created_at":%s}]}' % created_at.encode())
+    assert page.rows[0].created_at == expected
+
+
 def test_null_items_are_an_empty_page() -> None:
-    """So does a service answer that found nothing."""
-    page = parse_transaction_page({"count": 0, "items": None})
+    """A service without rows may send this."""
+    page = parse_transaction_page(b'{"count": 0, "items": null}')
     assert (page.count, page.items) == (0, ())
 
 
 @pytest.mark.parametrize("count", [None, -1, "2", True, {}])
 def test_an_unreadable_count_is_none(count: Any) -> None:
-    """A count is the service's word only; the rows are what counts."""
-    assert parse_transaction_page({"count": count, "items": []}).count is None
+    """The count is only informative; the rows matter."""
+    assert parse_transaction_page(json.dumps({"count": count, "items": []}).encode()).count is None
 
 
 @pytest.mark.parametrize(
@@ -104,8 +120,27 @@ def test_an_unreadable_count_is_none(count: Any) -> None:
 )
 def test_an_answer_without_rows_is_malformed(document: Any) -> None:
     """Taking it for an empty page would end a sync early and hide the loss."""
-    with pytest.raises(MalformedAnswer):
-        parse_transaction_page(document)
+    with pytest.raises(MalformedResponse):
+        parse_transaction_page(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (b'{"id":"bad","id":"bad"}', "two equal keys"),
+        (b'{"id":"bad","amount":NaN}', "NaN"),
+        (b'{"id":"bad","x":' + b"[" * 40 + b"]" * 40 + b"}", "nested deeper"),
+    ],
+)
+def test_a_row_that_cannot_be_read_costs_itself_only(row: bytes, problem: str) -> None:
+    """The other rows are read; reading this one raises its error."""
+    page = parse_transaction_page(b'{"count":2,"items":[' + row + b',{"id":"good","amount":9.99}]}')
+    bad, good = page.rows
+    assert (bad.id, good.order.id, page.ids) == ("bad", "good", ("bad", "good"))
+    with pytest.raises(MalformedResponse, match=problem):
+        _ = bad.order
+    with pytest.raises(MalformedResponse):
+        _ = page.items
 
 
 @pytest.mark.spec("LST-01", "LST-02", "LST-03", "LST-04", "LST-05", "EP4-04")
@@ -127,8 +162,8 @@ def test_a_total_count_that_is_a_boolean_is_no_number() -> None:
 )
 @pytest.mark.spec("LST-03", "LST-04")
 def test_a_broken_envelope_is_malformed(change: dict[str, Any]) -> None:
-    """Without has_more nobody knows whether the list ends here."""
-    with pytest.raises(MalformedAnswer):
+    """Without has_more the end of the list is unknown."""
+    with pytest.raises(MalformedResponse):
         parse_cursor_page({**vector("list"), **change})
 
 

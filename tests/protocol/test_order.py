@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkout_integration.protocol.order import Order, parse_order
-from tests.protocol.vectors import vector
+from tests.support.protocol.vectors import vector
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_complete_order_has_no_problems(order: Order) -> None:
 
 
 def test_absent_is_not_null() -> None:
-    """Both read as None, and the document tells them apart."""
+    """Both are None as attributes; the document distinguishes them."""
     order = parse_order({"refund": None})
     assert order.refund is None and order.items is None
     assert "refund" in order.document and "items" not in order.document
@@ -195,14 +195,14 @@ def test_an_unreadable_testing_case_is_one_all_the_same(sent: object) -> None:
     assert order.problems == ("testing_case",)
 
 
-def test_words_from_the_future_are_kept() -> None:
+def test_unknown_words_are_parsed_as_text() -> None:
     """An unknown status, type or platform is text like any other."""
     order = parse_order({"status": "disputed", "type": "bundle", "vat_payer": "moon"})
     assert (order.status, order.type, order.vat_payer, order.problems) == ("disputed", "bundle", "moon", ())
 
 
-def test_long_text_is_kept() -> None:
-    """Nothing is cut here."""
+def test_long_text_is_not_cut() -> None:
+    """Columns have limits; the parser has none."""
     assert parse_order({"description": "x" * 10_000}).description == "x" * 10_000
 
 
@@ -244,7 +244,7 @@ def test_what_is_readable_beside_a_problem_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["platform", "platform_id"])
 def test_the_platform_of_an_item_has_two_names(name: str) -> None:
-    """Whichever key is sent, both attributes answer."""
+    """With either key, both attributes have the value."""
     items = parse_order({"items": [{name: "gog"}]}).items
     assert items is not None
     assert (items[0].platform, items[0].platform_id) == ("gog", "gog")
@@ -310,5 +310,5 @@ ANYTHING = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(list(vector("order"))), ANYTHING, max_size=12))
 def test_no_document_is_ever_rejected(document: dict[str, Any]) -> None:
-    """Whatever stands where, a snapshot comes out and keeps the document."""
+    """Any document gives a snapshot that contains it."""
     assert parse_order(document).document is document

@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout_integration.protocol.item import ITEM
-from checkout_integration.protocol.order import parse_order, reread_order
-from tests.protocol.vectors import vector
+from checkout_integration.protocol.order import ITEM, parse_order, reread_order
+from tests.support.protocol.vectors import vector
 
 COMPLETE = vector("order")
 ITEMS = st.fixed_dictionaries(

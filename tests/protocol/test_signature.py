@@ -108,7 +108,7 @@ def test_a_blank_secret_verifies_nothing(blank: str) -> None:
     ],
 )
 def test_a_bad_header_is_none_and_no_error(header: str | None) -> None:
-    """Whatever a stranger sends, the answer is "no", never an exception."""
+    """Any bad header gives None, never an exception."""
     assert verify(header, BODY, [SECRET]) is None
 
 

@@ -27,7 +27,7 @@ from checkout_integration.protocol.strict_json import (
     loads,
 )
 from checkout_integration.protocol.vocabulary import Event
-from tests.corpora import corpus
+from tests.support.corpora import corpus
 
 # Valid JSON that our limits refuse on purpose: equal keys, and numbers beyond any amount of money.
 REFUSED_ON_PURPOSE = {
@@ -72,7 +72,7 @@ def test_json_is_accepted_but_for_equal_keys_and_absurd_numbers(parsing_corpus: 
 
 
 def test_json_beyond_our_limits_is_not_called_something_else(parsing_corpus: Path) -> None:
-    """What is JSON but refused says so, since such a body is kept and answered differently."""
+    """Valid JSON that is refused raises JsonRefused: such a body is stored and acknowledged."""
     for name in sorted(REFUSED_ON_PURPOSE):
         with pytest.raises(JsonRefused):
             loads((parsing_corpus / name).read_bytes())
@@ -107,7 +107,7 @@ JSON_VALUES = st.recursive(
 
 @given(JSON_VALUES)
 def test_what_is_written_is_read_back_exactly(value: Any) -> None:
-    """Writing and reading keeps every value, text that databases refuse apart."""
+    """Writing and reading preserves every value, except text that databases refuse."""
     text = dumps(value)
     assert DocumentDecoder().decode(text) == value
     if not any(0xD800 <= ord(character) <= 0xDFFF for character in text) and "\\u0000" not in text:
@@ -219,7 +219,7 @@ def test_a_number_beyond_the_limits_costs_its_field_only(
     "body", [b"1e400", b"[1e400]", b'{"a":1e400,"a":1}', b'{"a":1e400', b'{"a":1e400,"b":NaN}']
 )
 def test_other_faults_stay_faults_beside_such_a_number(body: bytes) -> None:
-    """Equal keys, what is no JSON, and a number in no object, whose path nothing could carry."""
+    """Equal keys, invalid JSON, and a number outside an object, which has no path."""
     with pytest.raises(StrictJsonError):
         loads(body, leave_out_numbers=True)
 
@@ -268,7 +268,7 @@ def test_text_that_databases_refuse_is_replaced() -> None:
 
 
 def test_the_error_repeats_nothing_of_the_body() -> None:
-    """Neither the text nor the chain of the error carries what was sent."""
+    """Neither the text nor the chain of the error contains the body."""
     with pytest.raises(NotJson) as caught:
         loads(b'{"card": "4000000000000002" oops')
     assert "4000" not in str(caught.value) + caught.value.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checkout_integration.protocol.user import User, parse_user
-from tests.protocol.vectors import vector
+from tests.support.protocol.vectors import vector
 
 FIELDS = [
     pytest.param("id", "usr-1", marks=pytest.mark.spec("USR-01")),
@@ -50,7 +50,7 @@ def test_the_user_of_a_listed_order_may_have_no_id() -> None:
 
 
 def test_a_snapshot_is_frozen() -> None:
-    """Values go in and out; nobody changes them on the way."""
+    """Values cannot be changed after parsing."""
     user: User = parse_user(vector("user"))
     with pytest.raises(AttributeError):
         user.email = "other@mail.example"  # type: ignore[misc]

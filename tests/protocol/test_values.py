@@ -21,7 +21,7 @@ from checkout_integration.protocol.values import (
     parse_money,
     same_money,
 )
-from tests.corpora import corpus
+from tests.support.corpora import corpus
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_money_is_exact_and_in_plain_notation(value: object, text: str) -> None:
 
 
 def test_the_smallest_amount_is_read() -> None:
-    """The other end of what is allowed: a bomb of places is none."""
+    """The lower limit: an amount with very many places is refused."""
     assert parse_money(Decimal("1e-39")) == Decimal("1e-39")
 
 
@@ -213,7 +213,7 @@ def test_the_table_of_currencies_is_the_active_iso_list() -> None:
         # A half is rounded away from zero, and not to the even side.
         ("0.125", "0.13", "USD", True),
         ("0.125", "0.12", "USD", False),
-        # More digits than Python's usual context holds.
+        # More digits than Python's default context has.
         ("1e35", "1e35", "USD", True),
         ("1e35", "100000000000000000000000000000000000.01", "USD", False),
         ("9.98", "9.99", "USD", False),
@@ -256,14 +256,14 @@ def test_amounts_fit_the_places_of_their_currency(amount: str, currency: str | N
 
 @pytest.mark.spec("AUT-02")
 def test_a_secret_does_not_show_itself() -> None:
-    """Not in repr, str, formatting, or the repr of what holds it."""
+    """Not in repr, str, formatting, or the repr of a container."""
     secret = Secret("sk-canary-123")
     assert "canary" not in repr([secret]) + str(secret)
     assert secret.reveal() == "sk-canary-123"
 
 
 def test_a_secret_cannot_be_written_to_a_queue_or_a_cache() -> None:
-    """Pickling and deep copies fail, so no task argument can hold it."""
+    """Pickling and deep copies fail, so it cannot become a task argument."""
     with pytest.raises(TypeError):
         pickle.dumps(Secret("sk-canary-123"))
     with pytest.raises(TypeError):
@@ -271,7 +271,7 @@ def test_a_secret_cannot_be_written_to_a_queue_or_a_cache() -> None:
 
 
 def test_secrets_are_compared_by_text_and_not_hashed() -> None:
-    """Equality holds between secrets only; a hash would be a fingerprint."""
+    """Only secrets are equal to secrets; a hash would be a fingerprint."""
     assert Secret("ä") == Secret("ä")
     assert Secret("a") != Secret("b")
     assert Secret("a") != "a"

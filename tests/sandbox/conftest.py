@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sandbox.service import Service, running
+from tests.support.sandbox.service import Service, running
 
 
 @pytest.fixture
 def field() -> Iterator[Service]:
-    """A sandbox that behaves as the field notes say."""
+    """A sandbox that behaves like deployed services."""
     with running() as service:
         yield service
 

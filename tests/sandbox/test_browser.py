@@ -12,7 +12,7 @@ import requests
 from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
 
-from tests.sandbox.service import Service
+from tests.support.sandbox.service import Service
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Page
@@ -88,7 +88,7 @@ def test_a_buyer_pays_in_the_browser(service: Service, page: Page) -> None:
 
 @pytest.mark.spec("EP6-03", "EP6-02")
 def test_the_client_side_object_renders_into_the_page(service: Service, page: Page) -> None:
-    """renderPage() empties its target, shows the form in it, and tells how it ended."""
+    """renderPage() empties its target, shows the form in it, and reports how it ended."""
     with shop_page(f"{service.url}/client.js") as shop:
         page.goto(shop)
         form_url = f"{service.url}/form/?order_id={service.order_id()}"
@@ -181,7 +181,7 @@ def test_the_client_side_object_needs_one_source(service: Service, page: Page) -
         assert page.evaluate(changed) == "?token=t&form_mode=embed"
 
 
-def test_a_code_is_asked_for_in_the_browser(service: Service, page: Page) -> None:
+def test_the_bank_s_code_is_entered_in_the_browser(service: Service, page: Page) -> None:
     """The bank's question is accessible, and its code pays."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.goto(f"{service.url}/form/?order_id={service.order_id()}")
@@ -195,7 +195,7 @@ def test_a_code_is_asked_for_in_the_browser(service: Service, page: Page) -> Non
 
 @pytest.mark.spec("EP6-02", "ORD-44", "ORD-21")
 def test_a_plain_frame_is_recognised(service: Service, page: Page) -> None:
-    """An iframe whose source is the form is told as such, without any script."""
+    """An iframe of the form is recorded as one, without any script."""
     order_id = service.order_id()
     with shop_page(f"{service.url}/client.js") as shop:
         page.goto(shop)

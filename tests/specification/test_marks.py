@@ -88,6 +88,7 @@ def test_a_claim_is_a_mark_on_that_very_test() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MARKED)
 def test_removing_one_mark_removes_exactly_its_claim(path: str) -> None:
     """For each id of each mark: what it claimed is gone, whatever else was claimed is still there, nothing is new."""
@@ -110,6 +111,7 @@ def test_no_mark_is_idle_or_said_twice(path: str) -> None:
     assert [claim for claim in made if claim.case and (claim.statement, claim.test) in whole] == []
 
 
+@pytest.mark.slow
 def test_the_map_tells_what_pytest_collects(tmp_path: Path) -> None:
     """The items of pytest carry exactly the marks that were read here; all cases of a test where no case is named."""
     report = tmp_path / "marks.txt"
@@ -198,6 +200,7 @@ def cases_of(test: str) -> int:
     return int(test.rpartition(" (")[2].partition(" ")[0]) if " (" in test else 1
 
 
+@pytest.mark.slow
 def test_a_claim_that_goes_changes_its_row_alone() -> None:
     """One claim less is one row and the number at the top."""
     made, cited, reasons = claims(), citations(), one_sided()

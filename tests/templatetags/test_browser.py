@@ -30,11 +30,11 @@ def complaints(page: Page) -> list[str]:
 
 @pytest.fixture
 def show(page: Page, live_server: Any, checkout_sandbox: Sandbox, settings: Any) -> Iterator[Show]:
-    """Open a page of the shop with a tag for a sale."""
+    """Open a page of the shop with a tag for a checkout."""
     settings.ROOT_URLCONF = "tests.templatetags.urls"
 
-    def opened(tag: str, sale: Any) -> None:
-        SHOWN.update(tag=tag, sale=sale)
+    def opened(tag: str, checkout: Any) -> None:
+        SHOWN.update(tag=tag, checkout=checkout)
         page.goto(f"{live_server.url}/page/")
 
     yield opened
@@ -44,7 +44,7 @@ def show(page: Page, live_server: Any, checkout_sandbox: Sandbox, settings: Any)
 @pytest.mark.spec("EP6-01")
 def test_the_link_opens_the_form_in_a_new_window(page: Page, show: Show) -> None:
     """The shop's own page stays."""
-    show("checkout_link sale", flows.create_checkout(**GEMS))
+    show("checkout_link checkout", flows.create_checkout(**GEMS))
     with page.expect_popup() as popup:
         page.get_by_role("link", name="Pay").click()
     popup.value.get_by_role("button", name="Pay").first.wait_for()
@@ -53,7 +53,7 @@ def test_the_link_opens_the_form_in_a_new_window(page: Page, show: Show) -> None
 @pytest.mark.spec("EP6-02")
 def test_the_frame_shows_the_form(page: Page, show: Show, complaints: list[str]) -> None:
     """Within the rights of its sandbox."""
-    show("checkout_frame sale", flows.create_checkout(**GEMS))
+    show("checkout_frame checkout", flows.create_checkout(**GEMS))
     frame = page.frame_locator("iframe[title='Payment form']")
     frame.get_by_role("button", name="Pay").first.wait_for()
     assert complaints == []
@@ -62,7 +62,7 @@ def test_the_frame_shows_the_form(page: Page, show: Show, complaints: list[str])
 @pytest.mark.spec("EP6-03")
 def test_the_page_becomes_the_form(page: Page, show: Show, complaints: list[str]) -> None:
     """The client-side object gives way for nothing else."""
-    show("checkout_page sale", flows.create_checkout(**GEMS))
+    show("checkout_page checkout", flows.create_checkout(**GEMS))
     page.frame_locator("iframe").get_by_role("button", name="Pay").first.wait_for()
     assert page.locator("#end").count() == 0
     assert complaints == []
@@ -71,7 +71,7 @@ def test_the_page_becomes_the_form(page: Page, show: Show, complaints: list[str]
 @pytest.mark.spec("EP6-03")
 def test_an_element_of_the_page_becomes_the_form(page: Page, show: Show, complaints: list[str]) -> None:
     """And the rest stays."""
-    show("checkout_page sale target='#end'", flows.create_checkout(**GEMS))
+    show("checkout_page checkout target='#end'", flows.create_checkout(**GEMS))
     page.frame_locator("#end iframe").get_by_role("button", name="Pay").first.wait_for()
     assert page.get_by_role("link", name="Open the payment form").count() == 1
     assert complaints == []
@@ -79,7 +79,7 @@ def test_an_element_of_the_page_becomes_the_form(page: Page, show: Show, complai
 
 @pytest.mark.spec("EP6-04")
 def test_the_token_becomes_the_form(page: Page, show: Show, complaints: list[str]) -> None:
-    """The order is made from what the token holds."""
-    show("checkout_token_page sale", flows.create_token(**GEMS))
+    """The order is made from the content of the token."""
+    show("checkout_token_page checkout", flows.create_token(**GEMS))
     page.frame_locator("iframe").get_by_role("button", name="Pay").first.wait_for()
     assert complaints == []

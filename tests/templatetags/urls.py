@@ -13,14 +13,16 @@ from checkout_integration.display import allow_form
 NONCE = "n0nce"
 STRICT = {"default-src": ["'none'"], "script-src": [f"'nonce-{NONCE}'"]}
 SHOWN: dict[str, Any] = {}
-"""What the page of the running test shows: ``tag`` and ``sale``."""
+"""What the page of the running test shows: ``tag`` and ``checkout``."""
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """A page with the test's tag."""
     request.csp_nonce = NONCE  # type: ignore[attr-defined]  # as Django's middleware does
     source = f'<!doctype html><html lang="en"><title>Shop</title>{{% load checkout %}}{{% {SHOWN["tag"]} %}}<p id="end">End'
-    response = HttpResponse(Template(source).render(Context({"request": request, "sale": SHOWN["sale"]})))
+    response = HttpResponse(
+        Template(source).render(Context({"request": request, "checkout": SHOWN["checkout"]}))
+    )
     policy = allow_form(STRICT)
     response["Content-Security-Policy"] = "; ".join(f"{name} {' '.join(policy[name])}" for name in policy)
     return response

@@ -1,4 +1,4 @@
-"""An assertion that never fails proves nothing: each says what is wrong."""
+"""Each assertion of the test kit fails with a message that names the problem."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from checkout_integration.testing.assertions import (
     assert_granted,
     assert_in_review,
     assert_not_granted,
-    assert_taken_back,
+    assert_revoked,
 )
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
 pytestmark = pytest.mark.django_db
 
 
-def test_an_open_sale_is_neither_granted_nor_taken_back() -> None:
-    """The message tells how the sale is."""
+def test_an_open_checkout_is_neither_granted_nor_taken_back() -> None:
+    """The message has the state of the checkout."""
     checkout = CheckoutFactory()
     assert_not_granted(checkout)
     with pytest.raises(AssertionError, match="The checkout is open; no order is bound to it"):
         assert_granted(checkout)
     with pytest.raises(AssertionError, match="The checkout is open"):
-        assert_taken_back(checkout)
+        assert_revoked(checkout)
 
 
-def test_a_paid_sale_is_granted_once_its_receivers_ran() -> None:
+def test_a_paid_checkout_is_granted_once_its_receivers_ran() -> None:
     """Paid is not enough: goods are granted by receivers."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
@@ -40,14 +40,14 @@ def test_a_paid_sale_is_granted_once_its_receivers_ran() -> None:
         assert_not_granted(checkout)
 
 
-def test_a_reversed_sale_is_taken_back_once_its_receivers_ran() -> None:
+def test_a_reversed_checkout_is_taken_back_once_its_receivers_ran() -> None:
     """As with granting."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout, status="refunded")
     with pytest.raises(AssertionError, match="The receivers of checkout_reversed have not run yet"):
-        assert_taken_back(checkout)
+        assert_revoked(checkout)
     flows.run_due()
-    assert_taken_back(checkout)
+    assert_revoked(checkout)
 
 
 def test_a_review_has_its_reason() -> None:

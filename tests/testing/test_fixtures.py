@@ -17,7 +17,7 @@ from checkout_integration.testing.assertions import (
     assert_acknowledged,
     assert_granted,
     assert_not_granted,
-    assert_taken_back,
+    assert_revoked,
 )
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -33,7 +33,7 @@ granted: list[str] = []
 
 
 def grant(checkout: Any, **kwargs: Any) -> None:
-    """Note the sale whose goods would be granted."""
+    """Note the paid checkout."""
     granted.append(checkout.reference)
 
 
@@ -63,7 +63,7 @@ def test_loading_the_plugin_imports_no_django() -> None:
 class TestDeliver:
     """``checkout_deliver``."""
 
-    def test_it_pays_for_a_sale(self, checkout_deliver: Deliver, granting: list[str]) -> None:
+    def test_it_pays_for_a_checkout(self, checkout_deliver: Deliver, granting: list[str]) -> None:
         """A delivered success grants the goods before it returns."""
         checkout = CheckoutFactory()
         assert_not_granted(checkout)
@@ -112,24 +112,24 @@ class TestOrderings:
     """``checkout_orderings``."""
 
     def test_every_order_of_arrival_ends_the_same(self, checkout_orderings: Orderings) -> None:
-        """Each order starts afresh, and the refund is what stands."""
+        """Each order starts with an empty database, and ends refunded."""
         order = OrderDocumentFactory()
         back = {**OrderDocumentFactory(status="refunded"), "id": order["id"]}
-        told = [
+        notifications = [
             NotificationDocumentFactory(object=order),
             NotificationDocumentFactory(object=order, delivery_try=1),
             NotificationDocumentFactory(object=back, event="payment.refund"),
         ]
-        ends = checkout_orderings(told, lambda: (Order.objects.count(), Order.objects.get().status))
+        ends = checkout_orderings(notifications, lambda: (Order.objects.count(), Order.objects.get().status))
         assert len(ends) == 6
         assert set(ends.values()) == {(1, "refunded")}
         assert not Order.objects.exists()
 
     def test_a_refused_notification_is_no_ordering(self, checkout_orderings: Orderings) -> None:
-        """What the app does not take cannot be compared."""
-        told = NotificationDocumentFactory(event="user.validate")
+        """A notification that the app refuses cannot be compared."""
+        notification = NotificationDocumentFactory(event="user.validate")
         with pytest.raises(AssertionError, match="answered 403"):
-            checkout_orderings([told], Order.objects.count)
+            checkout_orderings([notification], Order.objects.count)
 
     def test_many_orders_are_taken_by_chance(self) -> None:
         """Above the limit, different ones are drawn, the same for the same seed."""
@@ -143,7 +143,7 @@ class TestOrderings:
 class TestSandbox:
     """``checkout_sandbox``."""
 
-    def test_a_sale_from_form_to_refund(
+    def test_a_checkout_from_form_to_refund(
         self, checkout_sandbox: CheckoutSandbox, live_server: Any, granting: list[str]
     ) -> None:
         """With ``live_server`` the shop hears of what happens, over real sockets."""
@@ -153,17 +153,17 @@ class TestSandbox:
         assert_granted(checkout)
         checkout_sandbox.refund(checkout.order_id)
         flows.run_due()
-        assert_taken_back(checkout)
+        assert_revoked(checkout)
         assert granting == [checkout.reference]
         assert OutboxMessage.objects.filter(signal=checkout_reversed.name).count() == 1
 
-    def test_without_a_server_nobody_is_told(self, checkout_sandbox: CheckoutSandbox) -> None:
-        """The list still tells what happened."""
+    def test_without_a_server_no_notification_is_sent(self, checkout_sandbox: CheckoutSandbox) -> None:
+        """The list still shows the payment."""
         checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
         checkout_sandbox.payments.pay(checkout.order_id)
         assert checkout_sandbox.wait_idle()
         assert not Notification.objects.exists()
-        flows.sync_transactions()
+        flows.sync.sync_transactions()
         flows.run_due()
         assert_granted(checkout)
 

@@ -58,7 +58,7 @@ def test_a_refund_returns_what_was_charged() -> None:
 
 @pytest.mark.spec("ORD-48", "MTH-05")
 def test_a_listed_order_differs() -> None:
-    """The list tells no id of the user, and the handler of the method."""
+    """A list row has no id of the user, but the handler of the method."""
     document = ListedOrderDocumentFactory()
     assert "id" not in document["user"]
     assert document["method"]["handler"]
@@ -74,10 +74,10 @@ def test_a_paid_key_has_its_code() -> None:
 
 def test_a_notification_keeps_its_id_over_attempts() -> None:
     """The id names order and event, as seen in the field."""
-    told = OrderDocumentFactory()
-    first, second = (NotificationDocumentFactory(object=told) for _ in range(2))
+    order = OrderDocumentFactory()
+    first, second = (NotificationDocumentFactory(object=order) for _ in range(2))
     assert first["id"] == second["id"]
-    assert NotificationDocumentFactory(object=told, event="payment.refund")["id"] != first["id"]
+    assert NotificationDocumentFactory(object=order, event="payment.refund")["id"] != first["id"]
 
 
 def test_a_validation_carries_the_user_alone() -> None:

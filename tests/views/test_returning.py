@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.display import form_link
-from checkout_integration.flows.returning import signed_reference
+from checkout_integration.flows.checkout.return_page import signed_reference
 from checkout_integration.models import Checkout, Notification
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
@@ -24,25 +24,25 @@ pytestmark = pytest.mark.django_db
 
 
 def page_of(checkout: Checkout) -> str:
-    """The address of the sale's return page."""
+    """The address of the checkout's return page."""
     return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])
 
 
 def status_of(checkout: Checkout) -> str:
-    """The address at which the page asks."""
+    """The address of the checkout's status for the page."""
     return reverse("checkout_integration:status", args=[signed_reference(checkout.reference)])
 
 
-def test_a_paid_sale_is_called_paid(client: Client) -> None:
+def test_a_paid_checkout_is_called_paid(client: Client) -> None:
     """The ledger knows the payment, so the page says so."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
     assert "<h1>Paid</h1>" in client.get(page_of(checkout)).content.decode()
 
 
-def test_an_open_sale_waits_and_marks_nothing_as_paid(client: Client) -> None:
+def test_an_open_checkout_waits_and_marks_nothing_as_paid(client: Client) -> None:
     """Coming back proves nothing: anyone can open the address."""
-    checkout = CheckoutFactory(asked_at=timezone.now())
+    checkout = CheckoutFactory(refreshed_at=timezone.now())
     assert "Waiting for the payment" in client.get(page_of(checkout)).content.decode()
     checkout.refresh_from_db()
     assert checkout.status == Checkout.Status.OPEN
@@ -51,14 +51,14 @@ def test_an_open_sale_waits_and_marks_nothing_as_paid(client: Client) -> None:
 @pytest.mark.parametrize("ended", ["canceled", "rejected"])
 def test_a_payment_that_ended_is_not_waited_for(client: Client, ended: str) -> None:
     """After a cancel or a decline the page says so and does not ask for ever."""
-    checkout = CheckoutFactory(asked_at=timezone.now())
+    checkout = CheckoutFactory(refreshed_at=timezone.now())
     OrderFactory(checkout=checkout, status=ended)
     page = client.get(page_of(checkout)).content.decode()
     assert "Not paid" in page
     assert "<script" not in page
 
 
-def test_a_refunded_sale_is_called_refunded(client: Client) -> None:
+def test_a_refunded_checkout_is_called_refunded(client: Client) -> None:
     """The page follows the ledger after the refund too."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout, status="refunded")
@@ -79,13 +79,13 @@ def test_a_reference_that_was_made_up_is_not_found(client: Client, name: str) ->
 
 
 def test_an_address_expires(client: Client) -> None:
-    """An address from an old browser history shows nobody's purchase."""
+    """An address from an old browser history shows no purchase."""
     page = page_of(CheckoutFactory())
     with time_machine.travel(timezone.now() + timedelta(days=8), tick=False):
         assert client.get(page).status_code == 404
 
 
-def test_the_status_tells_sale_and_order(client: Client) -> None:
+def test_the_status_tells_checkout_and_order(client: Client) -> None:
     """What the page's script compares."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
@@ -93,8 +93,8 @@ def test_the_status_tells_sale_and_order(client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_service_is_asked_once(client: Client, checkout_sandbox: Sandbox) -> None:
-    """A customer who is back before the notification sees the payment all the same; the service is asked one time."""
+def test_the_service_is_called_once(client: Client, checkout_sandbox: Sandbox) -> None:
+    """A customer who returns before the notification sees the payment; the service is called once."""
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     checkout_sandbox.payments.pay(checkout.order_id)
     assert client.get(status_of(checkout)).json()["status"] == "paid"
@@ -135,9 +135,9 @@ def test_continue_leads_where_the_shop_says(client: Client, settings: Any, addre
 
 @pytest.fixture
 def stored(checkout_deliver: Deliver, settings: Any) -> Checkout:
-    """A sale whose payment is stored, and not applied: it names the sale by our reference alone."""
+    """A checkout with a payment that is stored but not applied, and names it by our reference alone."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
-    checkout = CheckoutFactory(asked_at=timezone.now())
+    checkout = CheckoutFactory(refreshed_at=timezone.now())
     checkout_deliver(order=order_document_for(checkout, id="tried-again"))
     return checkout
 
@@ -148,7 +148,7 @@ def test_what_is_stored_is_applied_first(client: Client, stored: Checkout) -> No
 
 
 def test_the_status_applies_what_is_stored(client: Client, stored: Checkout) -> None:
-    """So does what the page asks for."""
+    """A request for the status applies stored notifications, too."""
     assert client.get(status_of(stored)).json() == {"status": "paid", "order_status": "processed"}
 
 

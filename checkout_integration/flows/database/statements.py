@@ -1,31 +1,27 @@
-"""Writing many rows of one model by one statement: plain values of instances, to the database that state lives in.
+"""Statements that write many rows of one model at once: plain values of instances, to the database of the state.
 
-Fields convert their values as ever (``pre_save``, ``get_db_prep_save``), and errors are Django's. No signals are sent, and
-expressions are not taken. Django's own ``bulk_create`` and ``bulk_update`` take several times as long.
+Fields convert their values as in Django (``pre_save``, ``get_db_prep_save``), and errors are Django's. No signals are sent,
+and expressions are not accepted. Django's own ``bulk_create`` and ``bulk_update`` take several times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from django.db import connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.database.dialects import (
-    STATEMENTS,
-    AnyField,
-    Executed,
-    Insert,
-    Statement,
-    Update,
-)
+from checkout_integration.flows.database.composed import AnyField, Executed, Insert, Statement, Update
+from checkout_integration.flows.database.dialects import STATEMENTS
+from checkout_integration.flows.database.transactions import state_database
 
 Rows: TypeAlias = Sequence[models.Model]
 Names: TypeAlias = tuple[str, ...]
 MOST_STATEMENTS = 256
-"""How many a process keeps composed: one for each model, its fields, and what is done with them."""
+"""How many composed statements a process caches: one for each model, set of fields, and operation."""
 
 
 def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
@@ -33,8 +29,8 @@ def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
 
     ``key`` names fields by which these rows differ: with it their primary keys are set, since no database promises to return
     rows in any order. Rows are sorted by it first, so that two transactions with unique keys in common wait for each other in
-    one direction only. ``in_order`` leaves them as they are, for rows whose primary keys tell their order; then a lock must
-    ensure that no other transaction inserts the same ones. Raises `ValueError` where two rows have the same ``key``.
+    one direction only. ``in_order`` keeps the given sequence, for rows with meaningful primary keys; then a lock must ensure
+    that no other transaction inserts the same ones. Raises `ValueError` where two rows have the same ``key``.
     """
     if not rows:
         return
@@ -47,8 +43,8 @@ def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
 def insert_missing(rows: Rows, *key: str, in_order: bool = False) -> None:
     """Insert the rows whose unique ``key`` does not exist yet; of several that have one key, the first.
 
-    Stored rows stay as they are. Whoever needs primary keys uses `insert_or_lock`, or reads the rows. MariaDB and MySQL pass
-    over a row for any other unique key of the table as well. See `insert` about ``in_order``.
+    Stored rows stay as they are. Use `insert_or_lock` where primary keys are needed, or read the rows. MariaDB and MySQL skip
+    a row for any other unique key of the table as well. See `insert` about ``in_order``.
     """
     if rows:
         alias = state_database()
@@ -57,9 +53,9 @@ def insert_missing(rows: Rows, *key: str, in_order: bool = False) -> None:
 
 
 def insert_or_lock(rows: Rows, *key: str) -> None:
-    """Insert the rows whose unique ``key`` does not exist yet, and lock those that are stored: nobody changes any of them.
+    """Insert the rows whose unique ``key`` does not exist yet, and lock the stored ones: no other transaction changes them.
 
-    The primary keys of all are set; what else is stored is not read. Raises `ValueError` where two rows have one key.
+    The primary keys of all are set; other stored columns are not read. Raises `ValueError` where two rows have one key.
     """
     if rows:
         alias = state_database()
@@ -73,8 +69,8 @@ def insert_or_lock(rows: Rows, *key: str) -> None:
 def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> None:
     """Insert rows; where the unique ``key`` exists change the stored row. Primary keys are not set.
 
-    The stored row takes over the fields of ``update``; the new value of those of ``add`` is added to its own. Raises
-    `ValueError` where two of the rows have one key: what became of them would depend on the database.
+    The stored row gets the new values of the fields ``update``; those of ``add`` are added to its own. Raises `ValueError`
+    where two of the rows have one key: the result would depend on the database.
     """
     if rows:
         alias = state_database()
@@ -84,11 +80,24 @@ def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str]
         _execute(alias, statement, rows, distinct=True)
 
 
-def update(rows: Rows, fields: Sequence[str]) -> int:
-    """Write these fields of stored rows, found by their primary keys. Return how many rows were there.
+def upsert_plain(
+    model: type[models.Model], row: object, *key: str, update: Names = (), add: Names = ()
+) -> None:
+    """Upsert one row that is no instance of the model (see `upsert`): for rows that are written in every request.
 
-    The caller has locked them: databases do not promise to take them up in any order. Raises `ValueError` where a row has no
-    primary key, or two rows have the same.
+    Its attributes have the names of the columns, and values that every driver accepts. Aware times and bytes are converted.
+    """
+    alias = state_database()
+    connection = connections[alias]
+    statement = _insert_statement(alias, connection.vendor, model, key, update, add)
+    statement.execute_plain(connection, row)
+
+
+def update(rows: Rows, fields: Sequence[str]) -> int:
+    """Write these fields of stored rows, found by their primary keys. Return how many rows existed.
+
+    The caller has locked them, since databases promise no order of locks. Raises `ValueError` if a row has no primary key, or
+    two rows have the same.
     """
     if not rows:
         return 0
@@ -145,20 +154,30 @@ def _execute(
 ) -> Executed:
     """Write all rows or none: after a failure the transaction around this cannot be committed any more."""
     key = statement.task.key
-    _take_related_keys(rows, statement.task.fields)
-    if distinct and key and len(set(_identities(rows, key))) != len(rows):
-        raise ValueError(f"Two rows have the same {' and '.join(field.name for field in key)}.")
-    if not in_order:
-        rows = sorted(rows, key=lambda row: _sort_key(row, key))
-    with transaction.atomic(using=alias, savepoint=False):
-        return statement.execute(connections[alias], rows)
+    _take_related_keys(rows, statement.relations)
+    if len(rows) > 1:
+        if distinct and key and len(set(_identities(rows, key))) != len(rows):
+            raise ValueError(f"Two rows have the same {' and '.join(field.name for field in key)}.")
+        if not in_order:
+            rows = sorted(rows, key=lambda row: _sort_key(row, key))
+    connection = connections[alias]
+    with _transaction(connection, rows):
+        return statement.execute(connection, rows)
 
 
-def _take_related_keys(rows: Rows, fields: Sequence[AnyField]) -> None:
-    """Let rows refer to related ones that were inserted after they had been assigned."""
-    for field in fields:
-        if not isinstance(field, models.ForeignKey):
-            continue
+def _transaction(connection: BaseDatabaseWrapper, rows: Rows) -> AbstractContextManager[None]:
+    """Return a transaction around these rows; none for a single row, which is atomic by itself, outside a transaction.
+
+    BEGIN and COMMIT are two round trips, as much as the row itself.
+    """
+    if len(rows) == 1 and not connection.in_atomic_block:
+        return nullcontext()
+    return transaction.atomic(using=connection.alias, savepoint=False)
+
+
+def _take_related_keys(rows: Rows, relations: Sequence[models.ForeignKey[Any, Any]]) -> None:
+    """Set foreign keys to related rows that were inserted after their assignment."""
+    for field in relations:
         for row in rows:
             related = field.get_cached_value(row, default=None)
             if related is not None and getattr(row, field.attname) is None:
@@ -173,7 +192,7 @@ def _sort_key(row: models.Model, key: Sequence[AnyField]) -> tuple[Any, ...]:
 
 
 def _identity(values: Sequence[Any]) -> tuple[str, ...]:
-    """Return the values of a key in a form that is the same for the row and for what the database returns."""
+    """Return the values of a key in one form for the row and for the database's result."""
     return tuple(map(str, values))
 
 

@@ -1,27 +1,57 @@
-"""Stored notifications, and applying them: what other rooms call."""
+"""The inbox: store notifications, apply them in batches, and record the outcomes.
+
+`storing` makes the row of a request. `applying` claims a batch, reads it (`reading`), passes it to the ledger and records the
+outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies failed or quarantined ones, and
+previews this.
+"""
 
 from checkout_integration.flows.inbox.applying import ApplySummary, apply_due
+from checkout_integration.flows.inbox.by_staff import (
+    WAITING,
+    Application,
+    NotApplicable,
+    apply_notification,
+    preview_notification,
+    waiting_notifications,
+)
+from checkout_integration.flows.inbox.reading import read_notification
 from checkout_integration.flows.inbox.storing import (
-    Verified,
+    NotificationRow,
+    VerifiedNotification,
     row_of,
     store,
     store_settled,
     stored_row,
     unreadable_row_of,
 )
-from checkout_integration.flows.inbox.waiting import apply_for, apply_stored, oldest_due, still_stored
+from checkout_integration.flows.inbox.waiting import (
+    apply_for,
+    apply_for_account,
+    apply_orders_of,
+    apply_stored,
+    still_stored,
+)
 
 __all__ = [
+    "WAITING",
+    "Application",
     "ApplySummary",
-    "Verified",
+    "NotApplicable",
+    "NotificationRow",
+    "VerifiedNotification",
     "apply_due",
     "apply_for",
+    "apply_for_account",
+    "apply_notification",
+    "apply_orders_of",
     "apply_stored",
-    "oldest_due",
+    "preview_notification",
+    "read_notification",
     "row_of",
     "still_stored",
     "store",
     "store_settled",
     "stored_row",
     "unreadable_row_of",
+    "waiting_notifications",
 ]

@@ -1,10 +1,9 @@
-"""Reading a notification: what it says of an order, and whether it may be applied."""
+"""The reading of a notification: its observation of an order, and whether it may be applied."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -13,35 +12,32 @@ from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.models import Notification
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.quarantine import is_quarantined
+from checkout_integration.policy.quarantine import PAYMENT_EVENTS, quarantine_reason
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
-from checkout_integration.protocol.vocabulary import Event
-
-PAYMENT_EVENTS: Final = frozenset(Event) - {Event.USER_VALIDATE}
 
 State = Notification.State
 
 
 def read_notification(body: bytes) -> documents.Notification:
-    """Return the notification of a body; a number beyond our limits costs its field only.
+    """Return the notification of a body; a number beyond our limits empties its field only.
 
-    Raises ``StrictJsonError`` and ``MalformedNotification``, whose texts name our rule and repeat nothing of the body.
+    Raises ``StrictJsonError`` and ``MalformedNotification``. Their messages name our rule and repeat nothing of the body.
     """
     return documents.parse_notification(loads(body, leave_out_numbers=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a stored notification comes to before the ledger sees it.
+    """A stored notification as it was read, before the ledger.
 
     Attributes:
-        state: what it becomes unless the ledger fails on it.
+        state: its next state unless the ledger fails on it.
         reason: why it is quarantined; it names our rule, never the content.
         document: None where it cannot be read.
-        step: what it says of an order; None where it says nothing.
-        error: what our own code raised on it.
+        step: its observation of an order; None where it has none.
+        error: the exception of our own code.
 
     """
 
@@ -54,7 +50,7 @@ class Reading:
 
 
 def read(row: Notification, now: datetime, staff: AbstractBaseUser | None = None) -> Reading:
-    """Read a stored notification, judged by the clock as it is ``now``. Raises nothing, whatever its body holds."""
+    """Read a stored notification, judged by the time ``now``. Raises nothing, for any body."""
     if row.project not in app_settings().projects:
         return Reading(row=row, state=State.FAILED, reason="its project is not in the settings")
     try:
@@ -68,7 +64,7 @@ def read(row: Notification, now: datetime, staff: AbstractBaseUser | None = None
 def _read(row: Notification, now: datetime, staff: AbstractBaseUser | None) -> Reading:
     document = read_notification(bytes(row.body or b""))
     order = document.order()
-    if reason := _quarantine_reason(document, order, now):
+    if reason := quarantine_reason(document, order, now, longest_id=LONGEST_IDENTIFIER):
         return Reading(row=row, state=State.QUARANTINED, reason=reason, document=document)
     if order.testing_case:
         return Reading(row=row, state=State.TEST, document=document)
@@ -77,19 +73,6 @@ def _read(row: Notification, now: datetime, staff: AbstractBaseUser | None) -> R
     cause = Cause(source=Source.NOTIFICATION, notification=row, staff=staff)
     step = Step(observations=(_observation_of(document, order),), cause=cause)
     return Reading(row=row, document=document, step=step)
-
-
-def _quarantine_reason(notification: documents.Notification, order: Order, now: datetime) -> str:
-    """Return why a notification is not applied, or ""."""
-    if notification.event == Event.USER_VALIDATE:
-        return "user.validate is answered in the request only"
-    if notification.event in PAYMENT_EVENTS and not order.id:
-        return "the order has no id"
-    if notification.event in PAYMENT_EVENTS and len(order.id or "") > LONGEST_IDENTIFIER:
-        return f"the order's id is longer than {LONGEST_IDENTIFIER} characters"
-    if is_quarantined(notification.created_at, now):
-        return "created_at lies more than two days in the future"
-    return ""
 
 
 def _observation_of(notification: documents.Notification, order: Order) -> Observation:

@@ -1,16 +1,18 @@
-"""Writing what became of notifications: their states, and the incidents about them; one statement each for a batch."""
+"""The outcomes of notifications: their states, and incidents about them, written by one statement each for a batch."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.database.statements import update
-from checkout_integration.flows.inbox.incidents import (
+from django.db import IntegrityError, transaction
+
+from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Command, state_database, update
+from checkout_integration.flows.inbox.reading import Reading
+from checkout_integration.flows.inbox.storing import (
     NOT_APPLIED,
     REFUSED_CONTENT,
     UNKNOWN_EVENT,
@@ -18,28 +20,69 @@ from checkout_integration.flows.inbox.incidents import (
     open_incidents,
     resolve_incidents,
 )
-from checkout_integration.flows.inbox.reading import PAYMENT_EVENTS, Reading
-from checkout_integration.flows.ledger import Outcome
-from checkout_integration.flows.log_safety import error_location
-from checkout_integration.flows.tombstone import names_erased
+from checkout_integration.flows.ledger import Outcome, Step, names_erased
+from checkout_integration.flows.outbox import lines_of
 from checkout_integration.models import Incident, Notification
+from checkout_integration.policy.log_safety import error_location
+from checkout_integration.policy.quarantine import PAYMENT_EVENTS
+
+# The steps of a batch that the database refuses are found by halves, each in a savepoint, under the batch's claim.
+
+
+def record_in_halves(
+    steps: Sequence[Step], record: Callable[[Sequence[Step]], list[Outcome]]
+) -> list[Outcome]:
+    """Record all steps except single ones that the database refuses; these are returned with the error."""
+    try:
+        return _in_savepoint(steps, record)
+    except TRANSIENT_DATABASE_ERRORS:
+        raise  # InnoDB has rolled the whole transaction back
+    except Exception as error:  # noqa: BLE001  # in the end it belongs to a single step
+        if len(steps) == 1:
+            return [_once_more(steps[0], record, error)]
+    half = len(steps) // 2
+    return record_in_halves(steps[:half], record) + record_in_halves(steps[half:], record)
+
+
+def _once_more(step: Step, record: Callable[[Sequence[Step]], list[Outcome]], error: Exception) -> Outcome:
+    """Record the step again. RACE: another transaction may have inserted the same row first, and now it is seen."""
+    if not isinstance(error, IntegrityError):
+        return Outcome(error=error)
+    try:
+        (outcome,) = _in_savepoint([step], record)
+    except TRANSIENT_DATABASE_ERRORS:
+        raise
+    except Exception as again:  # noqa: BLE001
+        return Outcome(error=again)
+    return outcome
+
+
+def _in_savepoint(steps: Sequence[Step], record: Callable[[Sequence[Step]], list[Outcome]]) -> list[Outcome]:
+    with transaction.atomic(using=state_database()):
+        return record(steps)
+
 
 logger = logging.getLogger("checkout_integration.applying")
 
 State = Notification.State
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
-"""How long a notification that failed rests, after its first failure and the next ones; then as after the last."""
+"""Waiting times after the first, second, … failure of a notification; the last one for all later failures."""
+
+APPLIED: Final = Command(
+    "UPDATE {rows} SET state = 'applied', due_at = NULL, failure = '' WHERE id IN {keys}",
+    rows=Notification,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """What became of one notification. ``order_id``: primary key of its order, where the ledger knows it now."""
+    """The outcome of one notification. ``lines``: of its order and the checkout, where the ledger knows them now."""
 
     reading: Reading
     state: str
     reason: str = ""
     erased: bool = False
-    order_id: int | None = None
+    lines: frozenset[int] = frozenset()
 
     @property
     def row(self) -> Notification:
@@ -53,7 +96,7 @@ class Settled:
 
 
 def settled(reading: Reading, outcome: Outcome | None) -> Settled:
-    """Return what became of a notification, of which the ledger may have had a step."""
+    """Return the outcome of a notification, with or without a step in the ledger."""
     error = outcome.error if outcome and outcome.error else reading.error
     if error:
         place = error_location(error)
@@ -65,7 +108,7 @@ def settled(reading: Reading, outcome: Outcome | None) -> Settled:
         state=reading.state,
         reason=reading.reason,
         erased=bool(outcome and outcome.erased),
-        order_id=change.row.pk if change else None,
+        lines=lines_of(change.row) if change else frozenset(),
     )
 
 
@@ -77,7 +120,7 @@ def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
     for each in results:
         row, failed = each.row, each.state == State.FAILED
         row.tries += 1 if failed else 0
-        # What has no body any more cannot be tried again.
+        # A notification without a body cannot be retried.
         row.due_at = _next_try(row.tries) if failed and row.pk not in dropped else None
         row.state, row.failure = each.state, each.reason
     _write(results)
@@ -92,7 +135,7 @@ def _next_try(tries: int) -> datetime:
 
 
 def _withheld(results: Sequence[Settled]) -> list[int]:
-    """Return which notifications name an erased customer and were not taken by the ledger, which knows by itself."""
+    """Return the notifications that name an erased customer, except those in the ledger, which finds out itself."""
     strange = [each.row for each in results if each.row.body and not _taken(each)]
     found: list[int] = []
     for project in sorted({row.project for row in strange}):
@@ -107,7 +150,7 @@ def _taken(each: Settled) -> bool:
 
 
 def _incidents(each: Settled) -> list[Incident]:
-    """What staff should look at. A failure that repeats itself at the same place is no news."""
+    """Return the incidents for staff. A repeated failure at the same place opens none."""
     document = each.reading.document
     if each.state == State.QUARANTINED:
         return [incident_about(each.row, REFUSED_CONTENT, each.reason)]
@@ -119,17 +162,16 @@ def _incidents(each: Settled) -> list[Incident]:
 
 
 def _is_first_attempt(each: Settled) -> bool:
-    """Whether nothing of this notification can have failed before: neither this body, nor that of an earlier attempt."""
+    """Return whether this notification cannot have failed before: neither this body, nor that of an earlier attempt."""
     document = each.reading.document
     return each.row.state == State.STORED and document is not None and document.delivery_try == 0
 
 
 def _write(results: Sequence[Settled]) -> None:
-    """States: one statement for what was applied, and one for the others, which say why not."""
-    notifications = Notification.objects.using(state_database())
+    """Write the states: one statement for applied ones, and one for the others with their reasons."""
     applied = [each.row.pk for each in results if each.state == State.APPLIED]
     others = [each.row for each in results if each.state != State.APPLIED]
     if applied:
-        notifications.filter(pk__in=applied).update(state=State.APPLIED, due_at=None, failure="")
+        APPLIED.execute(keys=applied)
     if others:
         update(others, ("state", "due_at", "tries", "failure"))

@@ -1,26 +1,69 @@
-"""Storing notifications: one row per distinct body, whatever the number of its deliveries."""
+"""The rows of notifications: one per distinct body, whatever the number of its deliveries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
-
-from django.db import transaction
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import acquire_write_lock, digest_of, state_database
-from checkout_integration.flows.database.statements import upsert
-from checkout_integration.flows.inbox.incidents import REFUSED_CONTENT, incident_about, open_incidents
-from checkout_integration.flows.tombstone import names_erased, request_hashes
-from checkout_integration.models import Notification
+from checkout_integration.flows.database import (
+    KEY_LENGTH,
+    insert_missing,
+    key_of,
+    state_database,
+    upsert,
+    upsert_plain,
+    write_transaction,
+)
+from checkout_integration.flows.ledger import names_erased, request_hashes
+from checkout_integration.models import Incident, Notification
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.vocabulary import Event
 
+# Incidents about notifications are opened and resolved for a whole batch at once.
+
+REFUSED_CONTENT: Final = "refused_content"
+UNKNOWN_EVENT: Final = "unknown_event"
+NOT_APPLIED: Final = "not_applied"
+RESOLVED_BY_APPLYING: Final = (REFUSED_CONTENT, NOT_APPLIED)
+"""Kinds of incidents that end when their notification, or another attempt of it, is applied."""
+
+
+def incident_about(row: Notification, kind: str, detail: str = "") -> Incident:
+    """Return an incident about a notification: one for all of its attempts."""
+    return Incident(
+        key=_key(row, kind), kind=kind, project=row.project, notification_id=row.pk, detail=detail
+    )
+
+
+def open_incidents(incidents: Sequence[Incident]) -> None:
+    """Open incidents, each once. A resolved incident about a failure is opened again, so that staff see it."""
+    once = [each for each in incidents if each.kind != NOT_APPLIED]
+    again = {each.key: each for each in incidents if each.kind == NOT_APPLIED}
+    insert_missing(once, "key")
+    upsert(list(again.values()), "key", update=("notification", "detail", "resolved_at", "resolved_by"))
+
+
+def resolve_incidents(rows: Iterable[Notification], staff_id: Any = None) -> None:
+    """Resolve the incidents about these notifications: they are applied."""
+    keys = sorted(_key(row, kind) for row in rows for kind in RESOLVED_BY_APPLYING)
+    if keys:
+        incidents = Incident.objects.using(state_database()).filter(key__in=keys, resolved_at=None)
+        incidents.update(resolved_at=datetime.now(UTC), resolved_by=staff_id)
+
+
+def _key(row: Notification, kind: str) -> str:
+    return key_of("notification", row.key, kind)
+
+
+State = Notification.State
+
 
 @dataclass(frozen=True, kw_only=True)
-class Verified:
+class VerifiedNotification:
     """A body whose signature matched the project's secret at this position of the list (0 is the current one)."""
 
     project: Project
@@ -29,28 +72,53 @@ class Verified:
     arrived_at: datetime
 
 
-def row_of(verified: Verified, document: documents.Notification) -> Notification:
+@dataclass(slots=True, kw_only=True)
+class NotificationRow:
+    """The row of a new notification: every column, without the cost of a model's instance."""
+
+    key: str
+    body_hash: str
+    project: str
+    notification_id: str = ""
+    event: str = ""
+    object_id: str = ""
+    reference: str = ""
+    live: bool | None = None
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    delivery_try: int = 0
+    state: str = State.STORED.value
+    due_at: datetime | None = None
+    tries: int = 0
+    failure: str = ""
+    secret_position: int
+    body: bytes | None = field(repr=False)
+    receipts: int = 1
+    received_at: datetime
+    last_received_at: datetime
+
+
+def row_of(verified: VerifiedNotification, document: documents.Notification) -> NotificationRow:
     """Return the row of a notification, due at once. The key leaves the body out: it changes with every attempt."""
     object_id = str(document.object.get("id") or "")
-    key = digest_of(verified.project.alias, document.id, document.event, object_id)
-    return Notification(
+    key = key_of(verified.project.alias, document.id, document.event, object_id)
+    return NotificationRow(
         **_as_received(verified, key),
         **envelope_columns(document, verified.project.reference_key),
         due_at=verified.arrived_at,
     )
 
 
-def unreadable_row_of(verified: Verified, reason: str) -> Notification:
+def unreadable_row_of(verified: VerifiedNotification, reason: str) -> NotificationRow:
     """Return the row of a signed body that our limits refuse: its key is a hash of its bytes."""
-    key = digest_of(verified.project.alias, "body", request_hashes("", verified.body)[0])
-    state = Notification.State.QUARANTINED
-    return Notification(**_as_received(verified, key), state=state, failure=reason)
+    key = key_of(verified.project.alias, "body", request_hashes("", verified.body)[0])
+    return NotificationRow(**_as_received(verified, key), state=State.QUARANTINED.value, failure=reason)
 
 
-def _as_received(verified: Verified, key: str) -> dict[str, Any]:
+def _as_received(verified: VerifiedNotification, key: str) -> dict[str, Any]:
     return {
         "key": key,
-        "body_hash": request_hashes(key, verified.body)[0],
+        "body_hash": request_hashes(key, verified.body)[0][:KEY_LENGTH],
         "project": verified.project.alias,
         "body": verified.body,
         "secret_position": verified.secret_position,
@@ -60,7 +128,7 @@ def _as_received(verified: Verified, key: str) -> dict[str, Any]:
 
 
 def envelope_columns(document: documents.Notification, reference_key: str) -> dict[str, Any]:
-    """Return the columns that repeat what the envelope says, and our own reference of the checkout."""
+    """Return the columns with values of the envelope, and our own reference of the checkout."""
     is_order = document.event != Event.USER_VALIDATE
     return {
         "notification_id": as_column_text(document.id),
@@ -80,29 +148,28 @@ def _reference(document: documents.Notification, reference_key: str) -> str:
     return reference if isinstance(reference, str) else ""
 
 
-def store(row: Notification) -> None:
+def store(row: NotificationRow) -> None:
     """Insert the row, or count one more receipt of the body that is stored already: one statement.
 
     RACE: two deliveries of one body at the same time meet at the unique key, and the later one counts.
     """
-    upsert([row], "key", "body_hash", update=("last_received_at",), add=("receipts",))
+    upsert_plain(Notification, row, "key", "body_hash", update=("last_received_at",), add=("receipts",))
 
 
-def store_settled(row: Notification) -> None:
-    """Store a notification that nobody is to apply: quarantined, with its incident, or a test of the receiver.
+def store_settled(row: NotificationRow) -> None:
+    """Store a notification that will not be applied: a quarantined one with its incident, or a test of the webhook.
 
-    No body is stored that names an erased customer. A repetition changes nothing of what is stored already.
+    A body that names an erased customer is not stored. A duplicate does not change the stored row.
     """
-    with transaction.atomic(using=state_database()):
-        acquire_write_lock()
-        if names_erased(row.project, [bytes(row.body or b"")]) == [True]:
+    with write_transaction():
+        if names_erased(row.project, [row.body or b""]) == [True]:
             row.body = None
         store(row)
-        if row.state == Notification.State.QUARANTINED:
+        if row.state == State.QUARANTINED:
             open_incidents([incident_about(stored_row(row), REFUSED_CONTENT, row.failure)])
 
 
-def stored_row(row: Notification) -> Notification:
+def stored_row(row: NotificationRow) -> Notification:
     """Return the stored row of the same body, after `store`."""
     rows = Notification.objects.using(state_database())
     return rows.get(key=row.key, body_hash=row.body_hash)

@@ -1,39 +1,68 @@
-"""What is stored and not applied yet: of one checkout, of one body, and since when the oldest has been left."""
+"""Stored notifications that are not applied yet: of one checkout, of one body, and the age of the oldest."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from django.db.models import Q
 
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.inbox.applying import apply_due
-from checkout_integration.flows.inbox.claim import due
-from checkout_integration.flows.log_safety import error_location
+from checkout_integration.flows.database import Command, Query, state_database
+from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, head_of
+from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.models import Checkout, Notification
+from checkout_integration.policy.log_safety import error_location
 
 logger = logging.getLogger("checkout_integration.applying")
 
 
 def apply_for(checkouts: Sequence[Checkout]) -> bool:
-    """Apply what is stored for checkouts of the same buyer, by order id or reference; return whether there was anything.
+    """Apply stored notifications for checkouts of one customer, by order id or reference; return whether there were any.
 
-    Those of which something is not applied even then become ``processing``: another process has it in hand, or our rules
-    failed on it. One statement where nothing is stored. Raises nothing: what cannot be applied now is processing.
+    Checkouts with a notification that is still not applied become ``processing``: another process has it, or our rules
+    failed on it. One statement where nothing is stored. Raises nothing: a checkout with a failure is processing.
     """
     waiting = _stored_for(checkouts)
     if not waiting:
         return False
-    try:
-        apply_due(among=Q(pk__in=[row.pk for row in waiting]))
-    except Exception as error:  # noqa: BLE001  # such as a database that is busy: the page is shown all the same
-        logger.warning("Notifications of a checkout could not be applied: %s", error_location(error))
+    _apply_if_possible(waiting)
     left = _stored_for(checkouts)
     for checkout in checkouts:
         checkout.processing = any(_is_about(row, checkout) for row in left)
     return True
+
+
+def apply_for_account(account: object) -> None:
+    """Apply stored notifications for an account's unpaid checkouts: they may have orders that are not known yet.
+
+    One statement where nothing is stored. Raises nothing, as `apply_for`. ``account``: primary key of a user of the shop.
+    """
+    _apply_if_possible(_OF_BUYER.rows(account=account, payable=[each.value for each in Checkout.PAYABLE]))
+
+
+# A derived table: MariaDB would execute a plain UNION once for each notification that is due.
+_OF_BUYER: Final = Query(
+    Notification,
+    """own.due_at IS NOT NULL AND own.id IN (SELECT found.id FROM (
+        SELECT stored.id FROM {checkouts} checkout JOIN {notifications} stored ON stored.reference = checkout.reference
+        WHERE checkout.user_id = {account} AND checkout.status IN {payable} AND stored.project = checkout.project
+        UNION ALL
+        SELECT stored.id FROM {checkouts} checkout JOIN {notifications} stored ON stored.object_id = checkout.order_id
+        WHERE checkout.user_id = {account} AND checkout.status IN {payable} AND stored.project = checkout.project
+            AND checkout.order_id <> ''
+    ) found)""",
+    only=["project", "object_id", "key", "body_hash"],
+    checkouts=Checkout,
+    notifications=Notification,
+)
+
+
+def _apply_if_possible(waiting: Sequence[Notification]) -> None:
+    try:
+        apply_orders_of(waiting)
+    except Exception as error:  # noqa: BLE001  # for example a busy database: the page is shown all the same
+        logger.warning("Notifications of a checkout could not be applied: %s", error_location(error))
 
 
 def _stored_for(checkouts: Sequence[Checkout]) -> list[Notification]:
@@ -41,7 +70,9 @@ def _stored_for(checkouts: Sequence[Checkout]) -> list[Notification]:
     about = Q(object_id__in=order_ids) | Q(reference__in=[each.reference for each in checkouts])
     rows = Notification.objects.using(state_database()).filter(about, due_at__isnull=False)
     projects = {each.project for each in checkouts}
-    return list(rows.filter(project__in=projects).only("project", "object_id", "reference"))
+    return list(
+        rows.filter(project__in=projects).only("project", "object_id", "reference", "key", "body_hash")
+    )
 
 
 def _is_about(row: Notification, checkout: Checkout) -> bool:
@@ -49,19 +80,27 @@ def _is_about(row: Notification, checkout: Checkout) -> bool:
     return bool(named) and row.project == checkout.project
 
 
-def apply_stored(notification: Notification) -> frozenset[int]:
-    """Apply a notification that was just stored, for a process that knows the receivers; return its orders."""
-    among = Q(key=notification.key, body_hash=notification.body_hash)
-    return apply_due(1, 1, among=among, fan_out=True).orders
+def apply_stored(notification: NotificationRow) -> ApplySummary:
+    """Apply due notifications for the order of one that was just stored.
+
+    For a process that runs receivers right afterwards: the first run of each line is claimed for it.
+    """
+    return apply_due(batch=1, look=head_of(notification), fan_out=True, claims=True)
 
 
-def still_stored(notification: Notification) -> bool:
-    """Return whether nobody has applied this body yet."""
-    rows = Notification.objects.using(state_database())
-    rows = rows.filter(key=notification.key, body_hash=notification.body_hash)
-    return rows.filter(state=Notification.State.STORED).exists()
+def apply_orders_of(notifications: Iterable[Notification | NotificationRow]) -> None:
+    """Apply due notifications for the orders of these, for a process that need not know the receivers."""
+    of_each = {(row.project, row.object_id or row.body_hash): row for row in notifications}
+    for row in of_each.values():
+        apply_due(look=head_of(row))
 
 
-def oldest_due() -> datetime | None:
-    """Return since when the oldest notification that could be applied has been left; None where there is none."""
-    return due().values_list("due_at", flat=True).first()
+def still_stored(notification: NotificationRow) -> bool:
+    """Return whether this body is not applied yet."""
+    return bool(_STORED.fetch(key=notification.key, body_hash=notification.body_hash))
+
+
+_STORED: Final = Command(
+    "SELECT 1 FROM {notifications} own WHERE own.key = {key} AND own.body_hash = {body_hash} AND own.state = 'stored'",
+    notifications=Notification,
+)

@@ -1,136 +1,151 @@
-"""Whose orders they are: the customers of a project, and their accounts in the shop."""
+"""The customers of a project, their accounts in the shop, and the tombstones of erased ones."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import key_of, locked, state_database
-from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS
-from checkout_integration.flows.database.statements import insert_or_lock
-from checkout_integration.flows.ledger.order_change import LockedOrder
-from checkout_integration.flows.ledger.steps import Advice
-from checkout_integration.flows.ledger.taking import Batch
-from checkout_integration.flows.log_safety import error_location
-from checkout_integration.flows.tombstone import tombstones_of
+from checkout_integration.flows.database import (
+    KEY_LENGTH,
+    TRANSIENT_DATABASE_ERRORS,
+    Query,
+    insert_or_lock,
+    key_of,
+    state_database,
+)
+from checkout_integration.flows.ledger.deciding import Batch
+from checkout_integration.flows.ledger.steps import Advice, LockedOrder
 from checkout_integration.hooks import load_hooks
-from checkout_integration.models import Checkout, CheckoutUser
+from checkout_integration.models import Checkout, CheckoutUser, PersonalData
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.erasure import without_customer
+from checkout_integration.policy.log_safety import error_location
+from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 
 logger = logging.getLogger("checkout_integration.customers")
 
+NAMED: Final = "own.project = {project} AND own.identity IN {identities}"
+USERS: Final = Query(CheckoutUser, f"{NAMED} ORDER BY own.id", lock=["own"])
+KNOWN: Final = Query(CheckoutUser, NAMED, only=["id"])
+
 
 def identity_of(user: User | None) -> str:
-    """What a customer is found by: the shop's own id if there is one, else the service's; "" for nobody."""
+    """Return the lookup key of a customer: the shop's own id if there is one, else the service's; "" without both."""
     if user is None:
         return ""
     return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")
 
 
 def identity_here(external_id: str | None) -> str:
-    """What a customer is found by whom the shop gave an id of its own; "" for a guest."""
+    """Return the lookup key of a customer with an id of the shop's; "" for a guest."""
     return key_of("external", external_id) if external_id else ""
 
 
-def named(project: Project, identity: str) -> CheckoutUser | None:
-    """The customer's row, locked, or the tombstone of one who was erased; None for one who is not known.
+def lock_customer(project: Project, identity: str) -> CheckoutUser | None:
+    """Lock and return the customer's row, or the tombstone of an erased one; None for an unknown one.
 
-    Whoever begins to erase them now waits until the transaction ends. Raises ``IntegrityError`` when another transaction has
-    inserted or erased one who was not known: the caller repeats its whole transaction.
+    An erasure that begins now waits until the transaction ends. Raises ``IntegrityError`` when another transaction has
+    inserted or erased an unknown one: the caller retries its whole transaction.
     """
     if not identity:
         return None
     known = _locked_users(project, [identity]).get(identity)
     if known is None:
-        _hold_place(project, identity)
+        _reserve_identity(project, identity)
     return known
 
 
 def is_recorded(project: Project, identity: str) -> bool:
     """Return whether the customer has a row or a tombstone, or no identity by which one could be found."""
-    return not identity or standing(project, [identity, *tombstones_of(identity)]).exists()
+    return not identity or _any_known(project, [identity, *tombstones_of(identity)])
 
 
 def find_or_create(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
-    """Return the customer's row or tombstone, locked; a row is inserted for one who has none.
+    """Return the customer's row or tombstone, locked; a missing row is inserted.
 
-    Raises ``IntegrityError`` when another transaction has erased them meanwhile: the caller repeats its whole transaction.
+    Raises ``IntegrityError`` when another transaction has erased them meanwhile: the caller retries its whole transaction.
     """
     known = _locked_users(project, [identity]).get(identity)
     if known is not None:
         return known
     row = _row_of(project, identity, user, account_id)
     insert_or_lock([row], "project", "identity")
-    if any_erased(project, tombstones_of(identity)):
+    if is_tombstoned(project, tombstones_of(identity)):
         raise ErasedMeanwhile
     return _locked_users(project, [identity])[identity]  # it may be one that another transaction has inserted
 
 
 def account_before_order(project: Project, identity: str, user: User) -> Any:
-    """Return the key of the account of a customer of whom no order has come: that of their latest sale, else the hook's."""
-    sales = Checkout.objects.using(state_database()).filter(project=project.alias, identity=identity)
-    buyer = sales.exclude(user=None).order_by("-pk").values_list("user_id", flat=True).first()
+    """Return the key of the account of a customer without an order: that of their latest checkout, else the hook's."""
+    checkouts = Checkout.objects.using(state_database()).filter(project=project.alias, identity=identity)
+    buyer = checkouts.exclude(user=None).order_by("-pk").values_list("user_id", flat=True).first()
     return account_by_hook(project, user) if buyer is None else buyer
 
 
-def _hold_place(project: Project, identity: str) -> None:
-    """Locks the place where a customer has no row: one that was inserted and deleted keeps all others from inserting it."""
+def _reserve_identity(project: Project, identity: str) -> None:
+    """Reserve the unique identity: insert and delete a placeholder so that concurrent inserts wait."""
     places = CheckoutUser.objects.using(state_database())
-    # In bulk, and not by `delete`: nobody is to hear of a row that nobody will ever see.
+    # In bulk, and not by `delete`: no signal is sent about a row that is never visible.
     places.bulk_create([CheckoutUser(project=project.alias, identity=identity)])
-    if any_erased(project, tombstones_of(identity)):
+    if is_tombstoned(project, tombstones_of(identity)):
         raise ErasedMeanwhile
     places.filter(project=project.alias, identity=identity)._raw_delete(state_database())  # noqa: SLF001
 
 
 def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, CheckoutUser]:
-    """Rows or tombstones by the identity that was asked for.
+    """Return rows or tombstones by the identity of the look-up.
 
-    Locked, so that a customer who is being erased meanwhile is not taken for one who is not.
+    Locked, so that a customer who is being erased meanwhile does not look like a stored one.
     """
-    asked = {name: identity for identity in identities for name in (identity, *tombstones_of(identity))}
-    known = CheckoutUser.objects.using(state_database()).filter(
-        project=project.alias, identity__in=sorted(asked)
-    )
-    return {asked[user.identity]: user for user in locked(known).order_by("pk")}
+    identity_of_name = {
+        name: identity for identity in identities for name in (identity, *tombstones_of(identity))
+    }
+    return {
+        identity_of_name[user.identity]: user
+        for user in USERS.rows(project=project.alias, identities=sorted(identity_of_name))
+    }
 
 
 class ErasedMeanwhile(IntegrityError):
-    """A customer was erased between the question for their tombstone and the insertion of their row."""
+    """A customer was erased between the check for their tombstone and the insertion of their row."""
 
 
 def find_users(batch: Batch, advice: Advice) -> None:
-    """Give each changed order whose customer is another one than before that customer's row.
+    """Set the customer's row on each changed order with another customer than before.
 
     Rows are locked, or inserted, by one statement each. Raises ``IntegrityError`` when another transaction has erased one
-    meanwhile: the caller retries its whole transaction. An erasing that begins later waits for a row that was inserted here,
-    and then finds its orders (`erasing`).
+    meanwhile: the caller retries its whole transaction. An erasure that begins later waits for a row that was inserted here,
+    and then finds its orders (`privacy.erasing`).
     """
     project = batch.project
-    wanted: dict[str, LockedOrder] = {}
+    orders: dict[str, LockedOrder] = {}
     for order in batch.orders:
         identity = identity_of(order.state.order.user)
         if identity and order.changed and not (order.erased or _has_customer(order, identity)):
-            wanted.setdefault(identity, order)
-    if not wanted:
+            orders.setdefault(identity, order)
+    if not orders:
         return
-    users = _locked_users(project, sorted(wanted))
+    users = _locked_users(project, sorted(orders))
     missing = {
         identity: _new_user(project, identity, order, _account_of(order, identity, advice))
-        for identity, order in sorted(wanted.items())
+        for identity, order in sorted(orders.items())
         if identity not in users
     }
     if missing:
         insert_or_lock(list(missing.values()), "project", "identity")
-        # RACE: a customer may have been erased since the look-up. Whoever erases one from now on waits for the new row.
-        if any_erased(project, [each for identity in missing for each in tombstones_of(identity)]):
+        # RACE: a customer may have been erased since the look-up. A later erasure waits for the new row.
+        if is_tombstoned(project, [each for identity in missing for each in tombstones_of(identity)]):
             raise ErasedMeanwhile
     users |= missing
     for order in batch.orders:
@@ -141,19 +156,17 @@ def _has_customer(order: LockedOrder, identity: str) -> bool:
     return order.row.user_id is not None and identity == identity_of(order.stored.order.user)
 
 
-def any_erased(project: Project, tombstones: Sequence[str]) -> bool:
-    """Whether one of these tombstones stands now."""
-    return bool(tombstones) and standing(project, tombstones).exists()
+def is_tombstoned(project: Project, tombstones: Sequence[str]) -> bool:
+    """Return whether one of these tombstones exists now."""
+    return bool(tombstones) and _any_known(project, tombstones)
 
 
-def standing(project: Project, tombstones: Sequence[str]) -> QuerySet[CheckoutUser]:
-    """Those of these tombstones that stand."""
-    users = CheckoutUser.objects.using(state_database())
-    return users.filter(project=project.alias, identity__in=tombstones)
+def _any_known(project: Project, identities: Sequence[str]) -> bool:
+    return bool(KNOWN.rows(project=project.alias, identities=identities))
 
 
 def forget_erased(batch: Batch) -> None:
-    """Take out of each order what may not be stored: it was erased, or its customer, before this order was known.
+    """Remove the personal data from each order that is erased, or whose customer was erased before the order was known.
 
     A tombstone wins over every later observation.
     """
@@ -179,7 +192,7 @@ def _row_of(project: Project, identity: str, user: User, account_id: Any) -> Che
 
 
 def _account_of(order: LockedOrder, identity: str, advice: Advice) -> Any:
-    """Return the key of the account that bought, else of the one that the shop's hook named: only a link."""
+    """Return the key of the checkout's account, else of the one that the shop's hook named. It is only a link."""
     if order.checkout and order.checkout.user_id:
         return order.checkout.user_id
     return advice.accounts.get(identity)
@@ -188,7 +201,7 @@ def _account_of(order: LockedOrder, identity: str, advice: Advice) -> Any:
 def account_by_hook(project: Project, user: User) -> Any:
     """Return the key of the account that `Hooks.find_user` names: a link, whose failure must not stop a payment."""
     try:
-        with transaction.atomic(using=state_database()):  # what the hook breaks is undone
+        with transaction.atomic(using=state_database()):  # a failure of the hook is rolled back
             account = load_hooks(project.hooks).find_user(user)
             return account.pk if account is not None else None
     except TRANSIENT_DATABASE_ERRORS:
@@ -196,3 +209,72 @@ def account_by_hook(project: Project, user: User) -> Any:
     except Exception as error:  # noqa: BLE001  # whatever the hook raises
         logger.error("Hooks.find_user failed, so the customer has no account: %s", error_location(error))
         return None
+
+
+# Erased customers are recognised by keyed hashes, without their data being stored: docs/personal-data.md.
+
+SALT: Final = "checkout_integration.erased"
+REQUEST_SALT: Final = "checkout_integration.request"
+IDS: Final = re.compile(rb'"(id|external_id)"\s*:\s*("(?:[^"\\]|\\.){1,255}")')
+MOST_IDS: Final = 100
+
+
+def tombstones_of(identity: str) -> list[str]:
+    """Return the identities of an erased customer's tombstone: a keyed hash for each secret key.
+
+    Without Django's SECRET_KEY, a thief of the tables cannot test guesses of the id. The keys of SECRET_KEY_FALLBACKS are
+    tried too: a tombstone matches as long as its key is listed.
+    """
+    return [each[:KEY_LENGTH] for each in _keyed_hashes(SALT, identity)] if identity else []
+
+
+def request_hashes(key: str, body: bytes) -> list[str]:
+    """Return the hashes that recognise a request to user.validate: keyed, of the notification's key and the body.
+
+    The first one is stored; the others are those of the keys in SECRET_KEY_FALLBACKS. Not a plain hash: a body has personal
+    data, which must not be guessable after the erasure.
+    """
+    return _keyed_hashes(REQUEST_SALT, f"{key}:{hashlib.sha256(body).hexdigest()}")
+
+
+def _keyed_hashes(salt: str, text: str) -> list[str]:
+    hashes = [_hash(salt, key).copy() for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    for each in hashes:
+        each.update(text.encode())
+    return [each.hexdigest() for each in hashes]
+
+
+@lru_cache(maxsize=16)
+def _hash(salt: str, key: str | bytes) -> hmac.HMAC:
+    """Return the empty keyed hash, to be copied: deriving a key takes longer than hashing."""
+    return salted_hmac(salt, "", secret=key, algorithm="sha256")
+
+
+def names_erased(project: str, bodies: Sequence[bytes]) -> list[bool]:
+    """Return for each body whether it names an erased customer or order. Only ids are read: the body may be invalid.
+
+    Two statements, whatever the number of bodies.
+    """
+    ids = [[(kind.decode(), _text(text)) for kind, text in IDS.findall(body)[:MOST_IDS]] for body in bodies]
+    alias = state_database()
+    orders = PersonalData.objects.using(alias).filter(order__project=project, erased_at__isnull=False)
+    order_ids = {text for each in ids for _, text in each}
+    erased = set(orders.filter(order__order_id__in=order_ids).values_list("order__order_id", flat=True))
+    tombstones = {
+        (kind, text): tombstones_of(key_of("external" if kind == "external_id" else "user", text))
+        for each in ids
+        for kind, text in each
+    }
+    customers = CheckoutUser.objects.using(alias).filter(project=project, erased_at__isnull=False)
+    hashes = {tombstone for each in tombstones.values() for tombstone in each}
+    present = set(customers.filter(identity__in=hashes).values_list("identity", flat=True))
+    gone = {name for name, each in tombstones.items() if not present.isdisjoint(each)}
+    return [any(name in gone or name[1] in erased for name in each) for each in ids]
+
+
+def _text(quoted: bytes) -> str:
+    """Return the text of a JSON string, as it was when it was stored; "" if it is invalid."""
+    try:
+        return str(strict_json.loads(quoted))
+    except strict_json.StrictJsonError:
+        return ""

@@ -1,4 +1,4 @@
-"""Reversal documents of the list: given to the order that they reverse, or stored until it comes, never taken for a sale."""
+"""Reversal documents of the list: assigned to the order that they reverse, or stored until it is known; never a payment."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Iterable, Sequence
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.connection import key_of, state_database
-from checkout_integration.flows.database.statements import insert_missing
-from checkout_integration.flows.ledger.assigned import Assigned
-from checkout_integration.flows.ledger.batch import LockedRows
-from checkout_integration.flows.ledger.order_change import OrderChange
-from checkout_integration.flows.ledger.steps import Step
+from checkout_integration.flows.database import insert_missing, key_of, state_database
+from checkout_integration.flows.ledger.locking import LockedRows
+from checkout_integration.flows.ledger.steps import Assigned, OrderChange, Step
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.personal import lasting, split
-from checkout_integration.policy.reversal import (
+from checkout_integration.policy.reversal_documents import (
     is_older,
     may_be_reversal_document,
     may_be_the_order_of,
@@ -28,9 +25,9 @@ from checkout_integration.protocol.order import parse_order
 
 
 def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], list[Observation]]:
-    """Return the steps, each at the order that it is about, and apart from them the reversals whose order is not known.
+    """Return the steps, each assigned to its order, and separately the reversals of unknown orders.
 
-    A sync and a notification that meet here may miss each other's row: the next pass reads the reversal again.
+    A sync and a notification at the same time may miss each other's row: the next pass reads the reversal again.
     """
     observations = [observation for step in steps for observation in step.observations]
     candidates = [each for each in observations if may_be_reversal_document(each)]
@@ -53,7 +50,7 @@ def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], lis
 
 
 def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
-    """Store reversals as `Refund` rows until their orders come. Called in its place of the lock order (`locking`)."""
+    """Store reversals as `Refund` rows until their orders come. Called at its place in the lock order (`locking`)."""
     rows: dict[str, Refund] = {}
     for each in reversals:
         row = _waiting_row(project, each)
@@ -64,7 +61,7 @@ def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
 def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> None:
     """Attach to the orders of a batch the reversals that waited for them. Called under the locks of the orders.
 
-    They can only wait for an order whose transaction is said for the first time.
+    Reversals can wait only for an order whose transaction is known for the first time.
     """
     named = [each.order for each in observations if each.order.transaction]
     new = [order for order in named if order.transaction != rows.order(order.id or "").row.transaction]
@@ -85,7 +82,7 @@ def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> Non
 
 
 def absorb(change: OrderChange) -> None:
-    """Add to a change the reversals that waited for its order, once it says the transaction that they share."""
+    """Add to a change the reversals that waited for its order, once the order names the transaction that they share."""
     transactions = {each.order.transaction for each in change.observations}
     change.absorbed = [each for each in change.order.waiting if each[0].transaction in transactions]
     change.observations += [observation for _, observation in change.absorbed]
@@ -103,8 +100,8 @@ def _owners(
 ) -> dict[str, str]:
     """Return for each candidate's id the id of the order that it is about.
 
-    That is itself where it is known as an order, else the order with the same transaction that was created first. Where only
-    candidates share a transaction, those that wait included, one of them may be the order; else all of them wait for it.
+    This is the candidate itself if it is known as an order, else the first created order with the same transaction. If only
+    candidates share a transaction, including those that wait, one of them may be the order; otherwise all wait for it.
     """
     ids = [each.order.id or "" for each in candidates]
     transactions = [each.order.transaction or "" for each in candidates]
@@ -143,18 +140,18 @@ def _earliest(reversal: documents.Order, orders: Sequence[documents.Order]) -> s
 
 
 def _waiting_row(project: Project, observation: Observation) -> Refund:
-    told = observation.order
-    # Nobody knows yet whose it is, so nothing that tells of a customer is kept: the order will tell it.
+    reversal = observation.order
+    # Its customer is not known yet, so no personal data is stored: the order will bring it.
     document, _personal = split(observation.document, lasting(project.reference_key))
-    currency = (told.refund.currency if told.refund else None) or told.currency
+    currency = (reversal.refund.currency if reversal.refund else None) or reversal.currency
     return Refund(
-        key=key_of("document", project.alias, told.id),
+        key=key_of("document", project.alias, reversal.id),
         project=project.alias,
-        document_id=as_column_text(told.id),
-        transaction=as_column_text(told.transaction),
-        status=as_column_text(told.status, 16),
-        refunded_at=told.refunded_at or told.created_at,
-        amount=as_column_money(told.refund.amount if told.refund else told.amount, currency),
+        document_id=as_column_text(reversal.id),
+        transaction=as_column_text(reversal.transaction),
+        status=as_column_text(reversal.status, 16),
+        refunded_at=reversal.refunded_at or reversal.created_at,
+        amount=as_column_money(reversal.refund.amount if reversal.refund else reversal.amount, currency),
         currency=as_column_text(currency, 8),
         document=document,
         observed_at=observation.observed_at,

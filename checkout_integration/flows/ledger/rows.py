@@ -1,20 +1,44 @@
-"""An order's state and its rows: `state_of` reads them, `columns_of` and `child_rows` write them."""
+"""The rows of an order: its columns, items, personal data and refunds, its transitions, incidents and messages.
+
+`state_of` reads rows, the other functions make them; `recording` writes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from checkout_integration.models import Order, OrderItem, PersonalData
+from django.db.models import Q
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import key_of, state_database, upsert
+from checkout_integration.flows.ledger.steps import LockedOrder, OrderChange, PendingSignal
+from checkout_integration.flows.outbox import message_key
+from checkout_integration.models import (
+    Incident,
+    Order,
+    OrderItem,
+    OutboxMessage,
+    PersonalData,
+    Refund,
+    Transition,
+)
 from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import personal
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.personal import REFUND, lasting, split
+from checkout_integration.policy.refunds import refunded_by
 from checkout_integration.policy.state import OrderState, stamps_from_json, stamps_to_json
+from checkout_integration.policy.verdict import FOREIGN
 from checkout_integration.protocol import order as documents
-from checkout_integration.protocol.item import OrderItem as Item
+from checkout_integration.protocol.order import OrderItem as Item
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 
 def state_of(row: Order) -> OrderState:
@@ -23,7 +47,7 @@ def state_of(row: Order) -> OrderState:
 
 
 def public_state_of(row: Order) -> OrderState:
-    """Return the state in a row without its personal data, which says nothing of what was paid."""
+    """Return the state in a row without its personal data, which payments do not depend on."""
     return _state_of(row, row.document)
 
 
@@ -35,14 +59,14 @@ def _state_of(row: Order, document: Mapping[str, Any]) -> OrderState:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """What is written of one order: its own columns, and the personal part of its document."""
+    """The columns to write for one order, and the personal part of its document."""
 
     own: Mapping[str, Any]
     personal: Mapping[str, Any] = field(repr=False)
 
 
 def columns_of(state: OrderState) -> Columns:
-    """The columns of a state: typed copies of what is searched and summed, and the document in its two parts."""
+    """Return the columns of a state: typed copies of searched and summed fields, and the document in its two parts."""
     public, private = personal.split(state.merged.document)
     own = {
         "status": state.status.value,
@@ -51,12 +75,20 @@ def columns_of(state: OrderState) -> Columns:
         "facts": fact_rules.to_json(state.facts),
         "stamps": stamps_to_json(state.merged.stamps),
         "conflicts": sorted(state.merged.conflicts),
-        **_copied(state.order),
+        **_copied(state.order, _refunded(state)),
     }
     return Columns(own=own, personal=private)
 
 
-def _copied(order: documents.Order) -> dict[str, Any]:
+def _refunded(state: OrderState) -> tuple[Decimal | None, str | None]:
+    """Return what was refunded in all: the sum of the parts if they are known, else what the latest document states."""
+    refund, total = state.order.refund, state.refunded_amount
+    if refund is None:
+        return None, None
+    return (refund.amount if total is None else total), refund.currency
+
+
+def _copied(order: documents.Order, refunded: tuple[Decimal | None, str | None]) -> dict[str, Any]:
     money: dict[str, tuple[Decimal | None, str | None]] = {
         "": (order.amount, order.currency),
         "charge_": (order.charge_amount, order.charge_currency),
@@ -65,7 +97,7 @@ def _copied(order: documents.Order) -> dict[str, Any]:
         "net_revenue_": (order.net_revenue.amount, order.net_revenue.currency)
         if order.net_revenue
         else (None, None),
-        "refund_": (order.refund.amount, order.refund.currency) if order.refund else (None, None),
+        "refund_": refunded,
     }
     return {
         "is_production": order.is_production,
@@ -89,10 +121,10 @@ def _copied(order: documents.Order) -> dict[str, Any]:
 
 
 def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> PersonalData:
-    """The personal part as a row of its own, with the two columns that support searches by."""
-    told = state.order
-    email = told.receipt_email or (told.user.email if told.user else None)
-    card = told.method.card if told.method else None
+    """Return the personal part as a row of its own, with the two columns that staff search by."""
+    snapshot = state.order
+    email = snapshot.receipt_email or (snapshot.user.email if snapshot.user else None)
+    card = snapshot.method.card if snapshot.method else None
     return PersonalData(
         order=row,
         document=dict(private),
@@ -102,7 +134,7 @@ def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> P
 
 
 def item_rows(row: Order, state: OrderState) -> list[OrderItem]:
-    """The items as rows, in their order."""
+    """Return the items as rows, in their order."""
     return [_item_row(row, position, item) for position, item in enumerate(state.order.items or ())]
 
 
@@ -113,9 +145,196 @@ def _item_row(row: Order, position: int, item: Item) -> OrderItem:
         item_id=as_column_text(item.id),
         sku=as_column_text(item.sku),
         name=item.name or "",
-        description=item.description or "",
-        images=list(item.images or ()),
-        metadata=dict(item.metadata or {}),
         code=as_column_text(item.code),
         platform=as_column_text(item.platform or item.platform_id, 64),
     )
+
+
+# Rows of refunds and chargebacks: one for each reversal document, else one for a notification's statement.
+
+REFUND_COLUMNS = tuple(
+    "order status refunded_at amount currency reason code receipt_number document transaction observed_at".split()
+)
+
+
+def write_refunds(project: Project, orders: Sequence[LockedOrder]) -> None:
+    """Write the refunds of a batch. Called under the locks of their orders.
+
+    A notification's statement and the reversal documents are about the same money, so the documents replace it.
+    """
+    documents = [_document_row(project, order, each) for order in orders for each in order.reversals]
+    documented = {order.row.pk for order in orders if order.reversals}
+    others = [order for order in orders if _is_reversed(order) and order.row.pk not in documented]
+    refunds = Refund.objects.using(state_database())
+    if others:
+        stored = refunds.filter(order__in=[order.row.pk for order in others]).exclude(document_id="")
+        before = set(stored.values_list("order_id", flat=True))
+        others = [order for order in others if order.row.pk not in before]
+    rows = {row.key: row for row in [*documents, *map(_stated_row, others)]}  # the latest of each
+    upsert([rows[key] for key in sorted(rows)], "key", update=REFUND_COLUMNS)
+    waited = [refund.pk for order in orders for refund in order.orders_themselves]
+    if documented or waited:
+        refunds.filter(Q(order__in=documented, document_id="") | Q(pk__in=waited)).delete()
+
+
+def _is_reversed(order: LockedOrder) -> bool:
+    state = order.state
+    return state.order.refund is not None and (
+        bool(state.order.refunded) or state.fully_reversed or state.partial
+    )
+
+
+def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
+    reversal = observation.reversal
+    assert reversal is not None  # `OrderChange.reversals` has no others
+    refund = reversal.refund
+    stated = refunded_by(reversal)
+    shown = lasting(project.reference_key)["refund"] if order.erased else REFUND
+    return Refund(
+        key=key_of("document", project.alias, reversal.id),
+        project=project.alias,
+        order=order.row,
+        document_id=as_column_text(reversal.id),
+        transaction=as_column_text(reversal.transaction),
+        status=as_column_text(reversal.status, 16),
+        refunded_at=reversal.refunded_at or reversal.created_at,
+        amount=as_column_money(stated.amount, stated.currency),
+        currency=as_column_text(stated.currency, 8),
+        reason="" if order.erased or refund is None else refund.reason or "",
+        code=as_column_text(refund.code if refund else None),
+        receipt_number=as_column_text(refund.receipt_number if refund else None),
+        document=split(refund.document, shown or {})[0] if refund else {},
+        observed_at=observation.observed_at,
+    )
+
+
+def _stated_row(order: LockedOrder) -> Refund:
+    document = order.state.order
+    assert document.refund is not None  # `_is_reversed`
+    return Refund(
+        key=key_of("order", order.row.project, order.order_id),
+        project=order.row.project,
+        order=order.row,
+        transaction=as_column_text(document.transaction),
+        status=order.state.status.value,
+        refunded_at=document.refunded_at,
+        amount=as_column_money(document.refund.amount, document.refund.currency),
+        currency=as_column_text(document.refund.currency, 8),
+        reason=document.refund.reason or "",
+        code=as_column_text(document.refund.code),
+        receipt_number=as_column_text(document.refund.receipt_number),
+        document=split(document.refund.document, REFUND)[0],
+    )
+
+
+def transition_of(change: OrderChange) -> Transition | None:
+    """Return the row of a change of status, or of a decision of staff; None where there is neither."""
+    cause = change.cause
+    if not (change.moved or cause.source is Source.STAFF):
+        return None
+    return Transition(
+        order=change.row,
+        from_status="" if change.is_new else change.before.status.value,
+        to_status=change.after.status.value,
+        source=cause.source.value,
+        notification=cause.notification,
+        sync_run=cause.sync_run,
+        staff_id=cause.staff.pk if cause.staff else None,
+        reason=cause.reason[:255],
+    )
+
+
+def messages_of(
+    project: Project, change: OrderChange, transition: Transition | None
+) -> Iterator[OutboxMessage]:
+    """Yield a message for each signal of the change."""
+    signals = list(change.signals)
+    if transition is not None and sends_order_changed(change):
+        signals.append(PendingSignal("order_changed", ("changed", str(transition.pk))))
+    common = {
+        "source": change.cause.word,
+        "previous_status": "" if change.is_new else change.before.status.value,
+        "live": change.after.merged.live,
+        "partial": change.after.partial,
+    }
+    for signal in signals:
+        yield OutboxMessage(
+            idempotency_key=signal_key(project, signal),
+            signal=signal.name,
+            project=project.alias,
+            order_id=(signal.order or change.row).pk,
+            checkout=change.checkout,
+            grant=signal.grant,
+            transition=transition,
+            arguments={
+                name: value
+                for name, value in {**common, **signal.arguments}.items()
+                if name not in COMMON_ARGUMENTS or value != COMMON_ARGUMENTS[name]
+            },
+        )
+
+
+GROUPED = frozenset(f"review:{reason}" for reason in FOREIGN)
+"""Kinds of incidents about payments without a checkout: a row for each project and day."""
+NAMED_ORDERS = 5
+
+
+def incidents_of(project: Project, change: OrderChange) -> Iterator[Incident]:
+    """Yield the incidents that the change opens about one order each."""
+    for kind, order in incident_kinds(change):
+        if not is_grouped(change, kind):
+            yield Incident(
+                key=incident_key(project, order.order_id, kind),
+                kind=kind[:64],
+                project=project.alias,
+                order=order,
+                notification=change.cause.notification,
+            )
+
+
+def grouped_incidents(project: Project, changes: Iterable[OrderChange]) -> list[Incident]:
+    """Return the incidents of the day about the changes' payments without a checkout: one a kind, which names a few."""
+    orders: dict[str, dict[str, None]] = {}
+    today = datetime.now(UTC).date().isoformat()
+    for change in changes:
+        for kind, order in incident_kinds(change):
+            if is_grouped(change, kind):
+                orders.setdefault(kind, {})[order.order_id] = None
+    return [
+        Incident(
+            key=key_of("day", project.alias, kind, today),
+            kind=kind,
+            project=project.alias,
+            detail=f"For instance {', '.join(list(order_ids)[:NAMED_ORDERS])}",
+        )
+        for kind, order_ids in orders.items()
+    ]
+
+
+def is_grouped(change: OrderChange, kind: str) -> bool:
+    """Return whether the incident is one of the day: about a payment without a checkout."""
+    return change.checkout is None and kind in GROUPED
+
+
+def incident_kinds(change: OrderChange) -> list[tuple[str, Order]]:
+    """Return the kinds of incidents that the change opens, each with the order that it is about."""
+    kinds = [(kind, change.row) for kind in change.incidents]
+    kinds += [(f"review:{reason}", order) for reason, order in change.reviews]
+    # An order that is not inserted yet cannot be hashed.
+    return list({(kind, order.order_id): (kind, order) for kind, order in kinds}.values())
+
+
+def incident_key(project: Project, order_id: str, kind: str) -> str:
+    """Return the key that makes an incident about an order unique."""
+    return key_of("order", project.alias, order_id, kind)
+
+
+def signal_key(project: Project, signal: PendingSignal) -> str:
+    """Return the key that lets a signal be sent once."""
+    return message_key(project.alias, *signal.idempotency_parts)
+
+
+def sends_order_changed(change: OrderChange) -> bool:
+    """Return whether ``order_changed`` is sent: not for a historic order, nor for a new one that waits for its payment."""
+    waits = change.after.status in (OrderStatus.CREATED, OrderStatus.PENDING)
+    return change.moved and not change.silent and not (change.is_new and waits)

@@ -1,24 +1,45 @@
-"""From messages to receivers: fan out, claim, run, retry, replay, status.
+"""The outbox: from messages to receivers. Fan out, claim, run, retry, replay.
 
-`write_messages` is for the ledger, `fan_out` and `run_due` for whoever runs receivers.
+`messages` stores a message for each signal and makes a run for each of its receivers. `looking` finds due runs, `claiming`
+gives them to a process, `exclusivity` lets one receiver at a time run for an order or checkout, and `running` calls the
+receiver. `retrying` plans the next attempt of a failed run, or gives it up. `undoing` decides whether a run has something to
+do. `replay` makes runs of past events for a receiver that was connected later. ``__all__`` is for staff, commands and
+monitors; the other names are for other rooms.
 """
 
 from checkout_integration.flows.outbox.claiming import Worker
-from checkout_integration.flows.outbox.messages import (
-    fan_out,
-    message_key,
-    write_messages,
+from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISHED
+from checkout_integration.flows.outbox.exclusivity import finish as finish
+from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
+from checkout_integration.flows.outbox.looking import left_behind_before as left_behind_before
+from checkout_integration.flows.outbox.messages import FanOut as FanOut
+from checkout_integration.flows.outbox.messages import fan_out
+from checkout_integration.flows.outbox.messages import message_key as message_key
+from checkout_integration.flows.outbox.messages import write_messages as write_messages
+from checkout_integration.flows.outbox.replay import (
+    ReplaySelection,
+    UnknownReceiver,
+    connected_receivers,
+    count_undelivered,
+    failed_runs,
+    replay_events,
+    retry_failed_runs,
 )
-from checkout_integration.flows.outbox.running import RunSummary, run_due
-from checkout_integration.flows.outbox.status import QueueState, queue_state
+from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
+from checkout_integration.flows.outbox.running import RunSummary, run_claimed, run_due
+from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
 
 __all__ = [
-    "QueueState",
+    "ReplaySelection",
     "RunSummary",
+    "UnknownReceiver",
     "Worker",
+    "connected_receivers",
+    "count_undelivered",
+    "failed_runs",
     "fan_out",
-    "message_key",
-    "queue_state",
+    "replay_events",
+    "retry_failed_runs",
+    "run_claimed",
     "run_due",
-    "write_messages",
 ]

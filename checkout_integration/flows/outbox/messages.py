@@ -1,8 +1,8 @@
-"""Writing messages, and fanning them out: a run for each receiver that is connected, in the order of their line.
+"""Outbox messages, written and fanned out: a run for each connected receiver, in the order of the messages of a line.
 
 The messages of one line (a checkout, or an order without one) are written under its lock, so their keys are in the order in
-which they were recorded. One is fanned out only when no older one of its line is new. Whoever holds the oldest therefore
-fans out its line alone, and two processes at once never let a later run overtake.
+which they were recorded. A message is fanned out only when no older message of its line is new. So the process that has
+locked the oldest one fans out the line alone, and two processes at the same time never let a later run overtake.
 """
 
 from __future__ import annotations
@@ -10,94 +10,167 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from checkout_integration.flows.database.connection import (
-    acquire_write_lock,
+from checkout_integration.flows.database import (
+    Command,
+    insert,
+    insert_missing,
     key_of,
     locked,
     state_database,
+    with_retries,
+    write_transaction,
 )
-from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.database.statements import insert, insert_missing
-from checkout_integration.flows.outbox.lines import lock_heads
+from checkout_integration.flows.outbox.claiming import new_fence
+from checkout_integration.flows.outbox.exclusivity import Place, lock_heads
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
 FAN_OUT_BATCH = 200
+SECONDS_EACH: Final = 0.03
+"""The expected time of a batch: none is begun when less time is left."""
 State = OutboxMessage.State
+SENT: Final = Command(
+    "SELECT idempotency_key FROM {messages} WHERE idempotency_key IN {keys}", messages=OutboxMessage
+)
+AHEAD: Final = Command(
+    """SELECT 'messages', checkout_id FROM {messages} WHERE state = 'new' AND checkout_id IN {checkouts}
+    UNION ALL
+    SELECT 'messages', -order_id FROM {messages} WHERE state = 'new' AND order_id IN {orders} AND checkout_id IS NULL
+    UNION ALL
+    SELECT 'runs', line FROM {runs} WHERE line IN {lines} AND state IN ('due', 'running')
+    """,
+    messages=OutboxMessage,
+    runs=ReceiverRun,
+)
 
 
 def message_key(*parts: object) -> str:
-    """Return the key by which one logical event is sent once: 128 bits, in hex."""
+    """Return the key that lets one logical event be sent once: 128 bits, in hex."""
     return key_of(*parts)
 
 
-def write_messages(messages: Sequence[OutboxMessage], *, fan_out: bool) -> None:
-    """Insert those messages whose key is new. In the caller's transaction, under the locks of their orders and checkouts.
+@dataclass(kw_only=True)
+class FanOut:
+    """Runs that are made together with their messages, in one transaction, by a process that knows the receivers.
 
-    With ``fan_out`` also their runs, where no older message of their line is new; others are left to `fan_out`. Only for
-    processes that run receivers: a message whose signal has no receiver here becomes ``no_receivers``.
+    Attributes:
+        claims: whether the first run of a line is claimed as it is made, if no run of the line is due or running. The process
+            attempts it right after its commit.
+        claimed: the runs that were claimed.
+
     """
-    if not fan_out or not messages:
+
+    claims: bool = False
+    claimed: list[ReceiverRun] = field(default_factory=list)
+
+
+def write_messages(
+    messages: Sequence[OutboxMessage], fan_out: FanOut | None = None, *, inserted: Collection[int] = ()
+) -> None:
+    """Insert the messages whose key is new. In the caller's transaction, under the locks of their orders and checkouts.
+
+    With a ``fan_out`` their runs are inserted too, unless an older message of their line is new: those are left to the
+    function `fan_out`. A message whose signal has no receiver in this process then becomes ``no_receivers``. ``inserted``:
+    primary keys of orders that the caller has just inserted, so there can be no messages and runs of them.
+    """
+    if fan_out is None or not messages:
         insert_missing(messages, "idempotency_key", in_order=True)
         return
-    table = OutboxMessage.objects.using(state_database())
-    keys = [message.idempotency_key for message in messages]
-    known = set(table.filter(idempotency_key__in=keys).values_list("idempotency_key", flat=True))
-    new = {each.idempotency_key: each for each in messages if each.idempotency_key not in known}
-    behind = {message.line for message in _new(_lines_of(new.values()))}
-    for message in new.values():
-        if message.line is None or message.line not in behind:
+    new = _not_sent(messages, inserted)
+    lines = _lines_of(each for each in new if each.checkout_id or each.order_id not in inserted)
+    ahead = _ahead_of(lines)
+    for message in new:
+        if message.line not in ahead.messages:
             message.state = _state_of(message)
-    insert(list(new.values()), key=("idempotency_key",), in_order=True)
-    _add_runs([message for message in new.values() if message.state == State.FANNED_OUT])
+    insert(new, key=("idempotency_key",), in_order=True)
+    runs = _runs_of([each for each in new if each.state == State.FANNED_OUT], lock_heads(ahead.runs))
+    if fan_out.claims:
+        fan_out.claimed += _claimed(runs, ahead.runs)
+    # RACE: if staff have just made an older run due again and it was claimed, the line is not free: the caller retries all.
+    insert(runs, key=("message", "receiver"), in_order=True)
 
 
-def fan_out(ends_at: float = math.inf, *, lines: Collection[int] | None = None) -> int:
-    """Give every new message, or those of some lines, to the receivers that are connected here; return how many.
+def _not_sent(messages: Sequence[OutboxMessage], inserted: Collection[int]) -> list[OutboxMessage]:
+    """Return the messages whose key is new; of several with one key, one."""
+    known = [each.idempotency_key for each in messages if each.order_id not in inserted]
+    sent = {key for (key,) in SENT.fetch(keys=known)} if known else set()
+    return list(
+        {each.idempotency_key: each for each in messages if each.idempotency_key not in sent}.values()
+    )
 
-    ``ends_at``: a time of the monotonic clock, at which a long queue is left to the next call.
+
+class _Ahead(NamedTuple):
+    """Lines with new messages, and lines with runs that others may wait for."""
+
+    messages: set[int]
+    runs: set[int]
+
+
+def _ahead_of(lines: Collection[int]) -> _Ahead:
+    """Return which lines have messages or runs ahead of new messages. It locks no row; the caller has locked the lines.
+
+    RACE: messages are written only under these locks, and runs are made only by fanning out a message. So a message that is
+    new now gets its runs later; and if no run is due or running now, there is none to wait for.
+    """
+    ahead = _Ahead(set(), set())
+    if not lines:
+        return ahead
+    orders = [-line for line in lines if line < 0]
+    for kind, line in AHEAD.fetch(lines=lines, checkouts=[line for line in lines if line > 0], orders=orders):
+        (ahead.runs if kind == "runs" else ahead.messages).add(line)
+    return ahead
+
+
+def fan_out(ends_at: float = math.inf) -> int:
+    """Make runs of every new message for the receivers that are connected here; return the number of messages.
+
+    ``ends_at``: a time of the monotonic clock, before which the last batch is expected to end. The next call continues.
     """
     total = 0
-    # Read first, with retries: a worker whose connection was lost comes by here before anything else.
-    while time.monotonic() < ends_at and with_retries(lambda: _new(lines).exists()):
-        if not (count := with_retries(lambda: _fan_out(lines))):
+    # Read first, with retries: this is the first statement of a worker whose connection was lost.
+    while time.monotonic() < ends_at - SECONDS_EACH and with_retries(_ANY_NEW.fetch):
+        if not (count := with_retries(_fan_out)):
             break
         total += count
     return total
 
 
-def _new(lines: Collection[int] | None = None) -> QuerySet[OutboxMessage]:
-    new = OutboxMessage.objects.using(state_database()).filter(state=State.NEW)
-    if lines is None:
-        return new
-    orders = Q(order__in=[-line for line in lines if line < 0], checkout=None)
-    return new.filter(Q(checkout__in=[line for line in lines if line > 0]) | orders)
+_ANY_NEW: Final = Command(
+    "SELECT 1 FROM {messages} message WHERE message.state = 'new' LIMIT 1", messages=OutboxMessage
+)
+
+
+def _new() -> QuerySet[OutboxMessage]:
+    return OutboxMessage.objects.using(state_database()).filter(state=State.NEW)
 
 
 def _lines_of(messages: Iterable[OutboxMessage]) -> set[int]:
     return {message.line for message in messages if message.line is not None}
 
 
-def _fan_out(lines: Collection[int] | None) -> int:
-    """Fan out one batch in a transaction; return how many messages it was."""
-    with transaction.atomic(using=state_database()):
-        acquire_write_lock()
-        # What another process is fanning out is left to it.
-        batch = list(locked(_new(lines), wait=False).order_by("pk")[:FAN_OUT_BATCH])
-        # RACE: what others hold is read after what is ours was locked: it is new and in the way, or its runs are committed.
-        older = _new(lines).filter(pk__lt=batch[-1].pk) if batch else _new().none()
-        held: dict[int | None, int] = {}
+def _fan_out() -> int:
+    """Fan out one batch in a transaction; return its number of messages."""
+    with write_transaction():
+        # Messages that another process is fanning out are left to it.
+        batch = list(locked(_new(), wait=False).order_by("pk")[:FAN_OUT_BATCH])
+        # RACE: messages of other processes are read after ours are locked: each is new, and ahead, or its runs are committed.
+        older = _new().filter(pk__lt=batch[-1].pk) if batch else _new().none()
+        oldest_of_line: dict[int | None, int] = {}
         for other in older.exclude(pk__in=[message.pk for message in batch]).order_by("-pk"):
-            held[other.line] = other.pk
-        free = [each for each in batch if each.line is None or held.get(each.line, each.pk) >= each.pk]
+            oldest_of_line[other.line] = other.pk
+        free = [
+            each for each in batch if each.line is None or oldest_of_line.get(each.line, each.pk) >= each.pk
+        ]
         for message in free:
             message.state = _state_of(message)
-        _add_runs([message for message in free if message.state == State.FANNED_OUT])
+        given = [message for message in free if message.state == State.FANNED_OUT]
+        insert_missing(_runs_of(given, lock_heads(_lines_of(given))), "message", "receiver", in_order=True)
         for state in (State.FANNED_OUT, State.NO_RECEIVERS):
             keys = [message.pk for message in free if message.state == state]
             OutboxMessage.objects.using(state_database()).filter(pk__in=keys).update(state=state)
@@ -109,16 +182,14 @@ def _state_of(message: OutboxMessage) -> OutboxMessage.State:
 
 
 def _receivers_of(message: OutboxMessage) -> list[str]:
-    """Return the names of the receivers; a signal that only a newer version knows has none here."""
+    """Return the names of the message's receivers; none for a signal that only a newer version of the app knows."""
     signal = SIGNALS.get(message.signal)
     return sorted(signal.connected(Order)) if signal else []
 
 
-def _add_runs(messages: Sequence[OutboxMessage]) -> None:
-    """Insert the runs of messages in the order of their keys: due, or waiting for one in front of them."""
-    now = datetime.now(UTC)
-    places = lock_heads(_lines_of(messages))
-    runs = []
+def _runs_of(messages: Sequence[OutboxMessage], places: set[Place]) -> list[ReceiverRun]:
+    """Return the runs of messages, in the order of the messages: due, or waiting for a run ahead of them at these places."""
+    now, runs = datetime.now(UTC), []
     for message in messages:
         for receiver in _receivers_of(message):
             run = ReceiverRun(message=message, line=message.line, receiver=receiver, due_at=now)
@@ -128,4 +199,16 @@ def _add_runs(messages: Sequence[OutboxMessage]) -> None:
             if run.line is not None:
                 places.add(place)
             runs.append(run)
-    insert_missing(runs, "message", "receiver", in_order=True)
+    return runs
+
+
+def _claimed(runs: Sequence[ReceiverRun], busy: Collection[int]) -> list[ReceiverRun]:
+    """Claim the first of the new runs of each line that is not busy, and return them."""
+    first: dict[int, ReceiverRun] = {}
+    for run in runs:
+        if run.line is not None and run.line not in busy:
+            first.setdefault(run.line, run)
+    fence = new_fence()
+    for line, run in first.items():
+        run.state, run.attempts, run.fence, run.exclusive = ReceiverRun.State.RUNNING, 1, fence, line
+    return list(first.values())

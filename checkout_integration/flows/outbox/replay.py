@@ -1,7 +1,7 @@
-"""Giving receivers what they never had: past events to one that was connected later, and failed runs once more.
+"""Replay of past events to a receiver that was connected later, and retry of failed runs.
 
-Neither makes anything happen twice: a run is unique for its message and receiver, what has run is not touched, and
-each attempt still asks first whether the payment was taken back (``superseded``).
+Nothing happens twice: a run is unique for its message and receiver, and a completed run is not touched. Each attempt still
+checks first whether the payment was reversed (``superseded``).
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from checkout_integration.flows.database.connection import acquire_write_lock, state_database
-from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.database.statements import insert_missing
+from checkout_integration.flows.database import (
+    insert_missing,
+    locked,
+    state_database,
+    with_retries,
+    write_transaction,
+)
+from checkout_integration.flows.outbox.undoing import remember
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
@@ -24,12 +28,12 @@ BATCH = 500
 
 
 class UnknownReceiver(LookupError):
-    """No receiver of this name is connected; the text names those that are."""
+    """No receiver of this name is connected; the message names those that are."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """Which past events: of one receiver's signals or one of them, since a moment, of one project."""
+class ReplaySelection:
+    """A choice of past events: of all signals of a receiver or of one, since a time, of one project."""
 
     receiver: str
     signal: str | None = None
@@ -37,7 +41,7 @@ class Chosen:
     project: str | None = None
 
     def signals(self) -> list[str]:
-        """The signals that the receiver is connected to, of those chosen. Raises `UnknownReceiver` when there is none."""
+        """Return the chosen signals that the receiver is connected to. Raises `UnknownReceiver` when there is none."""
         connected = connected_receivers()
         signals = [name for name in connected.get(self.receiver, []) if self.signal in {None, name}]
         if not signals:
@@ -46,7 +50,7 @@ class Chosen:
 
 
 def connected_receivers() -> dict[str, list[str]]:
-    """Names of the receivers that are connected in this process, and their signals."""
+    """Return the names of the receivers that are connected in this process, each with its signals."""
     connected: dict[str, list[str]] = {}
     for signal in SIGNALS.values():
         for receiver in signal.connected(sender=Order):
@@ -60,15 +64,15 @@ def _not_connected(receiver: str, signal: str | None, connected: dict[str, list[
     return f"No receiver {receiver!r} is connected{to}. Connected are: {listed or 'none'}."
 
 
-def count_missed(chosen: Chosen) -> int:
-    """How many past events the receiver never had. Raises `UnknownReceiver`."""
+def count_undelivered(chosen: ReplaySelection) -> int:
+    """Return how many past events the receiver has no run of. Raises `UnknownReceiver`."""
     return _missed(chosen).count()
 
 
-def replay(chosen: Chosen) -> int:
-    """Makes a run, due now, for each past event that the receiver never had; returns how many.
+def replay_events(chosen: ReplaySelection) -> int:
+    """Make a run, due now, for each past event that the receiver has no run of; return how many.
 
-    Outbox messages that are new are left to those who hand them to receivers. Raises `UnknownReceiver`.
+    New outbox messages are left to the fan-out. Raises `UnknownReceiver`.
     """
     missed = list(_missed(chosen).order_by("pk").values_list("pk", flat=True))
     return sum(
@@ -77,14 +81,14 @@ def replay(chosen: Chosen) -> int:
     )
 
 
-def _missed(chosen: Chosen) -> QuerySet[OutboxMessage]:
+def _missed(chosen: ReplaySelection) -> QuerySet[OutboxMessage]:
     alias = state_database()
     had = ReceiverRun.objects.using(alias).filter(message=OuterRef("pk"), receiver=chosen.receiver)
     announced = OutboxMessage.objects.using(alias).filter(signal__in=chosen.signals(), **_bounds(chosen))
     return announced.exclude(state=OutboxMessage.State.NEW).exclude(Exists(had))
 
 
-def _bounds(chosen: Chosen) -> dict[str, object]:
+def _bounds(chosen: ReplaySelection) -> dict[str, object]:
     bounds: dict[str, object] = {}
     if chosen.since is not None:
         bounds["recorded_at__gte"] = chosen.since
@@ -94,12 +98,11 @@ def _bounds(chosen: Chosen) -> dict[str, object]:
 
 
 def _give(keys: Sequence[int], receiver: str) -> int:
-    """Receiver runs of one batch, and the states that say so. Two of these at once make each run once."""
+    """Make the missing runs of one batch of messages. Two processes at the same time make each run once."""
     alias, now = state_database(), datetime.now(UTC)
     outbox_messages = OutboxMessage.objects.using(alias).filter(pk__in=keys)
     had = ReceiverRun.objects.using(alias).filter(message__in=keys, receiver=receiver)
-    with transaction.atomic(using=alias):
-        acquire_write_lock()
+    with write_transaction():
         given = set(had.values_list("message", flat=True))
         missing = outbox_messages.exclude(pk__in=given).order_by("pk")
         runs = [ReceiverRun(message=each, line=each.line, receiver=receiver, due_at=now) for each in missing]
@@ -110,16 +113,16 @@ def _give(keys: Sequence[int], receiver: str) -> int:
     return len(runs)
 
 
-def failed(chosen: Chosen) -> QuerySet[ReceiverRun]:
-    """Receiver runs of the receiver that were given up. Raises `UnknownReceiver`."""
+def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
+    """Return the receiver's runs that were given up. Raises `UnknownReceiver`."""
     bounds = {f"message__{name}": value for name, value in _bounds(chosen).items()}
     runs = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.FAILED)
     return runs.filter(receiver=chosen.receiver, message__signal__in=chosen.signals(), **bounds)
 
 
-def retry_failed_runs(chosen: Chosen) -> int:
-    """Makes the receiver's failed runs due again, with ten new attempts; returns how many. Raises `UnknownReceiver`."""
-    keys = list(failed(chosen).values_list("pk", flat=True))
+def retry_failed_runs(chosen: ReplaySelection) -> int:
+    """Make the receiver's failed runs due again, with ten new attempts; return how many. Raises `UnknownReceiver`."""
+    keys = list(failed_runs(chosen).values_list("pk", flat=True))
     runs = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.FAILED)
     return sum(
         make_due_again(runs.filter(pk__in=keys[start : start + BATCH]))
@@ -128,7 +131,15 @@ def retry_failed_runs(chosen: Chosen) -> int:
 
 
 def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
-    """Makes runs that ended without success due now; returns how many. One UPDATE: of two callers one makes it due."""
-    return ended.update(
-        state=ReceiverRun.State.DUE, attempts=0, due_at=datetime.now(UTC), finished_at=None, error=""
-    )
+    """Make runs that ended without success due now; return how many. If two callers do so, each run is counted by one."""
+
+    def make_due() -> int:
+        with write_transaction():
+            runs = list(locked(ended))
+            remember(runs)
+            again = ReceiverRun.objects.using(state_database()).filter(pk__in=[run.pk for run in runs])
+            return again.update(
+                state=ReceiverRun.State.DUE, attempts=0, due_at=datetime.now(UTC), finished_at=None, error=""
+            )
+
+    return with_retries(make_due)

@@ -1,23 +1,268 @@
-"""Running receivers. Every step may be repeated: rows say what is due, and any number of processes may work at once."""
+"""The run of a receiver. Every step may be repeated: rows say what is due, and many processes may work at the same time."""
 
 from __future__ import annotations
 
+import logging
+import random
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, Final
 
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.outbox.attempt import attempt
-from checkout_integration.flows.outbox.claiming import BATCH, HOLD, Worker, claim, give_back
-from checkout_integration.flows.outbox.loading import load
+from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.db import connections, transaction
+
+from checkout_integration.flows.database import (
+    LONGEST_PAUSE,
+    MOST_DEADLOCKS,
+    Query,
+    is_deadlock,
+    state_database,
+    use_read_committed_next,
+    with_retries,
+    write_transaction,
+)
+from checkout_integration.flows.outbox.claiming import BATCH, Worker, claim, give_back, look_for
+from checkout_integration.flows.outbox.exclusivity import finish
+from checkout_integration.flows.outbox.looking import HOLD, Look
 from checkout_integration.flows.outbox.messages import fan_out
-from checkout_integration.models import Order
+from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS, fail, put_back, take_back_attempt
+from checkout_integration.flows.outbox.undoing import Ruling, ask_staff_to_undo, ruling_on
+from checkout_integration.models import (
+    Checkout,
+    Grant,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    ValidationDecision,
+)
+from checkout_integration.protocol.order import Refund as RefundDocument
+from checkout_integration.signals import SIGNALS, Receiver
+
+# The arguments of receivers, read for a whole batch. The beginning of an attempt checks whether they have changed.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A claimed run with the rows of its arguments, if they were loaded. ``order``: with a grant, its payer."""
+
+    run: ReceiverRun
+    order: Order | None = None
+    decision: ValidationDecision | None = None
+    is_loaded: bool = False
+
+
+def prepare(runs: Sequence[ReceiverRun]) -> list[Prepared]:
+    """Load the rows of a batch. A single run loads them after it is locked, so they cannot have changed."""
+    return load(runs) if len(runs) > 1 else [Prepared(run=run) for run in runs]
+
+
+def load(runs: Sequence[ReceiverRun]) -> list[Prepared]:
+    """Read the arguments of runs: at most one statement each for messages with grants, orders, and decisions."""
+    by_key = {message.pk: message for message in _MESSAGES.rows(keys={run.message_id for run in runs})}
+    payers = {_payer_of(message) for message in by_key.values()} - {None}
+    paying: dict[int | None, Order] = {}
+    if payers:
+        paying.update((order.pk, order) for order in _ORDERS.rows(keys=payers))
+    keys = {message.arguments["decision"] for message in by_key.values() if "decision" in message.arguments}
+    decisions = ValidationDecision.objects.using(state_database()).in_bulk(keys) if keys else {}
+    prepared = []
+    for run in runs:
+        run.message = message = by_key[run.message_id]
+        order = paying.get(_payer_of(message))
+        if order is not None and order.pk == message.order_id:
+            message.order = order
+        if order is not None and order.checkout_id == message.checkout_id:
+            message.checkout = order.checkout
+        decision = decisions.get(message.arguments.get("decision"))
+        prepared.append(Prepared(run=run, order=order, decision=decision, is_loaded=True))
+    return prepared
+
+
+def _payer_of(message: OutboxMessage) -> int | None:
+    return message.grant.order_id if message.grant else message.order_id
+
+
+def lock(prepared: Prepared) -> bool | None:
+    """Lock a claimed run for the open transaction; return None when another process has taken it over.
+
+    Otherwise return whether grant, order and checkout are unchanged since they were loaded. Mostly they are: one statement.
+    """
+    run, order = prepared.run, prepared.order
+    ours: dict[str, object] = {"run": run.pk, "fence": run.fence}
+    if not prepared.is_loaded:
+        return False if _locking().fetch(**ours) else None
+    grant = run.message.grant
+    checkout = order.checkout if order is not None else None
+    values = {**ours}
+    if grant is not None:
+        values |= {"grant": grant.pk, "grant_state": grant.state, "payer": grant.order_id}
+    if order is not None:
+        values |= {"order": order.pk, "changed_at": order.changed_at}
+    if checkout is not None:
+        values |= {"checkout": checkout.pk, "status": checkout.status}
+    if _locking(grant is not None, order is not None, checkout is not None).fetch(**values):
+        return True
+    return False if _locking().fetch(**ours) else None
+
+
+_MESSAGES: Final = Query(OutboxMessage, "own.id IN {keys}", joined=("grant", "transition"))
+_ORDERS: Final = Query(Order, "own.id IN {keys}", joined=("personal_data", "checkout", "user"))
+_OURS: Final = "own.id = {run} AND own.fence = {fence} AND own.state = 'running'"
+# In subqueries, since MariaDB locks every table that is joined.
+_UNCHANGED: Final = (
+    "EXISTS (SELECT 1 FROM {grants} WHERE id = {grant} AND state = {grant_state} AND order_id = {payer})",
+    "EXISTS (SELECT 1 FROM {orders} WHERE id = {order} AND changed_at = {changed_at})",
+    "EXISTS (SELECT 1 FROM {checkouts} WHERE id = {checkout} AND status = {status})",
+)
+
+
+@cache
+def _locking(*loaded: bool) -> Query[ReceiverRun]:
+    """Return the query that locks a run if its loaded grant, order and checkout are unchanged."""
+    conditions = [text for text, is_loaded in zip(_UNCHANGED, loaded, strict=False) if is_loaded]
+    where = " AND ".join([_OURS, *conditions])
+    return Query(
+        ReceiverRun, where, only=["id"], lock=["own"], grants=Grant, orders=Order, checkouts=Checkout
+    )
+
+
+# One attempt to run one receiver: exactly once for its effects in this database, at least once for others.
+
+logger = logging.getLogger("checkout_integration.receivers")
+
+
+class _TakenOver(Exception):
+    """Another process has taken over the run; what this one did is rolled back."""
+
+
+class ProcessEnded(Exception):
+    """The receiver ended its process at each attempt, so no failure could be stored: it was killed, or out of memory."""
+
+
+class ReceiverNotConnected(LookupError):
+    """No receiver of this name is connected in this process."""
+
+
+def attempt(prepared: Prepared) -> bool | None:
+    """Run a claimed run; return False when it failed, None when another process has taken it over.
+
+    A deadlock is no failure of the receiver: it is run again at once, and no attempt is counted.
+    """
+    run = prepared.run
+    for deadlocks in range(1, MOST_DEADLOCKS + 1):
+        try:
+            return _attempt(prepared)
+        except _TakenOver:
+            logger.warning(
+                "ReceiverRun %s was taken over by another process; its effects here are undone.", run.pk
+            )
+            return None
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
+            if not is_deadlock(error) or deadlocks == MOST_DEADLOCKS:
+                fail(run, error)
+                return False
+        time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
+    raise AssertionError  # not reached: the last try returns
+
+
+def _attempt(prepared: Prepared) -> bool:
+    """Attempt the run in one transaction: lock it, call the receiver, and mark it as done with the receiver's own writes."""
+    alias, run = state_database(), prepared.run
+    if not connections[alias].in_atomic_block:
+        use_read_committed_next()
+    with write_transaction():
+        if (unchanged := lock(prepared)) is None:
+            raise _TakenOver
+        if not unchanged:
+            (prepared,) = load([run])
+        ruling = ruling_on(run)
+        if ruling is not Ruling.RUN:
+            return _leave(run, ruling)
+        if run.attempts > MOST_ATTEMPTS:
+            raise ProcessEnded
+        with _savepoint():
+            _call(prepared)
+        _finish(run, ReceiverRun.State.DONE)
+    return True
+
+
+def _savepoint() -> Any:
+    """Return a savepoint on InnoDB, where a deadlock removes the savepoint together with all that the receiver wrote.
+
+    So a receiver that hides the deadlock fails at its end, and is not marked as done. Other databases end the transaction.
+    """
+    alias = state_database()
+    return transaction.atomic(using=alias) if connections[alias].vendor == "mysql" else nullcontext()
+
+
+def _finish(run: ReceiverRun, state: ReceiverRun.State, error: str = "") -> None:
+    if not finish(run, state, error=error):
+        raise _TakenOver
+
+
+def _leave(run: ReceiverRun, ruling: Ruling) -> bool:
+    """Carry out a ruling other than to run it; return False if that made the run fail."""
+    if ruling is Ruling.SUPERSEDED:
+        take_back_attempt(run)
+        _finish(run, ReceiverRun.State.SUPERSEDED)
+    elif ruling is Ruling.WAIT:
+        put_back(run)
+    else:
+        _finish(run, ReceiverRun.State.FAILED, error="ReceiversRenamed")
+        ask_staff_to_undo(run)
+    return ruling is not Ruling.RECEIVERS_RENAMED
+
+
+def _call(prepared: Prepared) -> None:
+    signal = SIGNALS[prepared.run.message.signal]
+    receiver = signal.connected(sender=Order).get(prepared.run.receiver)
+    if receiver is None:
+        raise ReceiverNotConnected(prepared.run.receiver)
+    call: Receiver = async_to_sync(receiver) if iscoroutinefunction(receiver) else receiver
+    call(sender=Order, signal=signal, **arguments_of(prepared))
+
+
+def arguments_of(prepared: Prepared) -> dict[str, Any]:
+    """Return the named arguments of a receiver; docs/fulfilment.md and docs/receivers.md say what they mean."""
+    run, message, order = prepared.run, prepared.run.message, prepared.order
+    arguments = {
+        "order": order,
+        "checkout": _checkout_of(message, order),
+        "grant": message.grant,
+        "refund": _refund_of(order),
+        "transition": message.transition,
+        "verdict": order.verdict if order else "",
+        "idempotency_key": message.idempotency_key,
+        "attempt": run.attempts,
+        **message.all_arguments,
+    }
+    if "decision" in message.arguments:
+        arguments["decision"] = prepared.decision
+    return arguments
+
+
+def _refund_of(order: Order | None) -> RefundDocument | None:
+    """Return the order's refund; if there is none, the document is not parsed."""
+    return order.refund if order is not None and order.whole_document.get("refund") else None
+
+
+def _checkout_of(message: OutboxMessage, order: Order | None) -> Checkout | None:
+    """Return the message's checkout; mostly that of the order, which is loaded already."""
+    if order is not None and order.checkout_id == message.checkout_id:
+        return order.checkout
+    return message.checkout
+
+
+SECONDS_EACH: Final = 0.01
+"""The expected time of one run with its claim: nothing is claimed when less time is left."""
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What `run_due` did: runs run, how many of them failed, and whether it ended before all was run."""
+    """The result of `run_due`: how many receivers were run, how many of them failed, and whether some are left."""
 
     run: int = 0
     failed: int = 0
@@ -31,44 +276,50 @@ def run_due(
     limit: int = 200,
     seconds: float = 30.0,
     *,
-    order_ids: Collection[int] | None = None,
+    lines: Collection[int] | None = None,
     worker: Worker | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> RunSummary:
-    """Run what is due, oldest first, until nothing is, ``limit`` runs have run, or ``seconds`` have passed.
+    """Run due receiver runs, oldest first, until none is left, ``limit`` have run, or ``seconds`` have passed.
 
     Args:
         limit: how many runs at most.
-        seconds: after how many of them no further run is begun.
-        order_ids: primary keys of orders: only what is due of their lines, their checkouts' or their own.
-        worker: whose slots this is one of; a receiver has at most half of them while others wait.
+        seconds: no further run is begun after this time; the last batches are as large as the remaining time allows.
+        lines: only runs of these lines; then no message is fanned out.
+        worker: the worker, of whose slots this call is one; a receiver has at most half of them while others wait.
         stopping: called after each run; True ends the work.
 
     """
-    ends_at = time.monotonic() + seconds
-    lines = None if order_ids is None else with_retries(lambda: _lines_of(order_ids))
-    fan_out(ends_at, lines=lines)
-    summary = RunSummary()
-    while not summary.ended_early:
-        # One that has no time left may still begin one.
-        claimed = claim(min(BATCH, limit - summary.run), worker, lines)
-        if not claimed:
-            break
-        held_until = time.monotonic() + HOLD.total_seconds()
-        prepared = with_retries(lambda runs=claimed: load(runs))  # type: ignore[misc]
-        while prepared:
+    ends_at, summary, stopped = time.monotonic() + seconds, RunSummary(), False
+    look = _first_look(limit, lines, ends_at)
+    while not stopped and (size := min(BATCH, limit - summary.run, _affordable(ends_at))) > 0:
+        if not (claimed := claim(size, worker, lines, look)):
+            return summary
+        look, hold_ends_at = None, time.monotonic() + HOLD.total_seconds()
+        prepared = with_retries(partial(prepare, claimed))
+        while prepared and time.monotonic() < ends_at:
             outcome = attempt(prepared.pop(0))
-            over = summary.run + 1 >= limit or time.monotonic() >= ends_at or stopping()
-            summary += RunSummary(
-                run=int(outcome is not None), failed=int(outcome is False), ended_early=over
-            )
-            if over or time.monotonic() >= held_until:
+            summary += RunSummary(run=int(outcome is not None), failed=int(outcome is False))
+            if (stopped := stopping()) or time.monotonic() >= hold_ends_at:
                 break
         give_back([left.run for left in prepared])
-    return summary
+    return replace(summary, ended_early=True)
 
 
-def _lines_of(order_ids: Collection[int]) -> set[int]:
-    """Return the lines of orders: of each its own, which it has without a checkout, and its checkout's."""
-    orders = Order.objects.using(state_database()).filter(pk__in=order_ids, checkout__isnull=False)
-    return {-key for key in order_ids} | set(orders.values_list("checkout_id", flat=True))
+def _affordable(ends_at: float) -> int:
+    """Return how many runs the remaining time is expected to allow."""
+    return int((ends_at - time.monotonic()) / SECONDS_EACH)
+
+
+def _first_look(limit: int, lines: Collection[int] | None, ends_at: float) -> Look | None:
+    """Fan out new messages, and return what there is to claim; None if another look is needed, or no time is left."""
+    if not _affordable(ends_at):
+        return None
+    look = look_for(min(BATCH, limit), lines)
+    return None if look.any_new and fan_out(ends_at) else look
+
+
+def run_claimed(runs: Sequence[ReceiverRun]) -> RunSummary:
+    """Run the runs that were claimed when they were made (`FanOut`)."""
+    outcomes = [attempt(prepared) for prepared in with_retries(partial(prepare, runs))]
+    return RunSummary(run=sum(each is not None for each in outcomes), failed=outcomes.count(False))

@@ -1,4 +1,4 @@
-"""Answering user.validate, in the request: may this customer pay? See docs/validation.md."""
+"""The response to user.validate, decided within the request: may this customer pay? See docs/validation.md."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
-from checkout_integration.flows.database.connection import acquire_write_lock, state_database
-from checkout_integration.flows.database.retry import with_retries
-from checkout_integration.flows.inbox import Verified
-from checkout_integration.flows.ledger.customers import (
+from checkout_integration.flows.database import (
+    state_database,
+    with_retries,
+    write_transaction,
+)
+from checkout_integration.flows.inbox import NotificationRow, VerifiedNotification
+from checkout_integration.flows.ledger import (
     account_before_order,
     find_or_create,
     identity_of,
     is_recorded,
-    named,
+    lock_customer,
+    request_hashes,
 )
 from checkout_integration.flows.outbox import message_key
-from checkout_integration.flows.tombstone import request_hashes
-from checkout_integration.flows.webhook.response import ACKNOWLEDGED, Answer
+from checkout_integration.flows.webhook.response import ACKNOWLEDGED, WebhookResponse
 from checkout_integration.flows.webhook.validators import Outcome, ask_validators
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import CheckoutUser, Notification, OutboxMessage, ValidationDecision
@@ -35,31 +37,31 @@ from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
 
 
 def answer(
-    verified: Verified,
-    told: documents.Notification,
+    verified: VerifiedNotification,
+    document: documents.Notification,
     user: User,
     state: Notification.State = Notification.State.APPLIED,
-) -> Answer:
+) -> WebhookResponse:
     """Ask the shop's validators, outside any transaction; store notification, decision and message together.
 
-    There is one decision for each distinct body: an exact repetition gets the recorded answer, and nobody is asked.
+    There is one decision for each distinct body: an exact duplicate gets the recorded decision, and no validator is called.
 
     Returns:
-        an empty 200 for an approved customer, VALIDATE_REFUSE_STATUS with the error object for a refused one: how a refusal
-        is answered is not shown (EVT-11), so the status is a setting.
+        an empty 200 for an approved customer, VALIDATE_REFUSE_STATUS with the error object for a refused one. The
+        specification does not show the status of a refusal (EVT-11), so it is a setting.
 
     """
-    row = inbox.row_of(verified, told)
-    row.state, row.due_at = state, None
+    row = inbox.row_of(verified, document)
+    row.state, row.due_at = state.value, None
     hashes = request_hashes(row.key, verified.body)
     decision = with_retries(lambda: _repeat(row, hashes))
     if decision is None:
-        decision = _decide(verified, row, told, user, hashes)
-    return _as_answer(verified.project, decision)
+        decision = _decide(verified, row, document, user, hashes)
+    return _as_response(verified.project, decision)
 
 
-def _repeat(row: Notification, hashes: Sequence[str]) -> ValidationDecision | None:
-    """The decision that was recorded for this body, if there is one; the repetition is counted."""
+def _repeat(row: NotificationRow, hashes: Sequence[str]) -> ValidationDecision | None:
+    """Return the decision that was recorded for this body, if there is one, and count the duplicate."""
     decision = _recorded(hashes).first()
     if decision is not None:
         inbox.store(row)
@@ -71,7 +73,11 @@ def _recorded(hashes: Sequence[str]) -> QuerySet[ValidationDecision]:
 
 
 def _decide(
-    verified: Verified, row: Notification, told: documents.Notification, user: User, hashes: Sequence[str]
+    verified: VerifiedNotification,
+    row: NotificationRow,
+    document: documents.Notification,
+    user: User,
+    hashes: Sequence[str],
 ) -> ValidationDecision:
     project, identity = verified.project, identity_of(user)
     outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
@@ -95,52 +101,51 @@ def _decide(
     def find_customer() -> CheckoutUser | None:
         if inserts:
             return find_or_create(project, identity, user, account)
-        return named(project, identity)
+        return lock_customer(project, identity)
 
     def store() -> ValidationDecision:
-        with transaction.atomic(using=state_database()):
-            acquire_write_lock()
-            return _store(row, decision, hashes, find_customer(), told)
+        with write_transaction():
+            return _store(row, decision, hashes, find_customer(), document)
 
     return with_retries(store)
 
 
 def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
-    """Whether a customer without a row gets one: the shop approved them, and it was no test of the receiver."""
+    """Return whether a customer without a row gets one: if the shop approved them, and it was no test of the webhook."""
     approved = outcome.refusal is None and outcome.decided_by == ValidationDecision.DecidedBy.SHOP
     return approved and state != Notification.State.TEST
 
 
 def _store(
-    row: Notification,
+    row: NotificationRow,
     decision: ValidationDecision,
     hashes: Sequence[str],
     customer: CheckoutUser | None,
-    told: documents.Notification,
+    document: documents.Notification,
 ) -> ValidationDecision:
     if customer is not None and customer.erased_at is not None:
         row.body, row.object_id = None, ""
         decision.external_id = decision.reason = ""
     inbox.store(row)
-    # Whoever lost the race for this body has waited for the winner's row, and answers with the winner's decision.
+    # RACE: the process that lost the race for this body has waited for the winner's row; it responds with that decision.
     recorded = _recorded(hashes).first()
     if recorded is not None:
         return recorded
     decision.notification, decision.user = inbox.stored_row(row), customer
-    # A try that was rolled back has left a key behind.
+    # An attempt that was rolled back has set the primary key.
     decision.pk = None
     decision.save(using=state_database(), force_insert=True)
     if row.state != Notification.State.TEST:
-        _mirror(customer, told)
+        _mirror(customer, document)
         _announce(decision)
     return decision
 
 
-def _mirror(customer: CheckoutUser | None, told: documents.Notification) -> None:
-    """Write what only user.validate says into the customer's row. A tombstone stays empty."""
+def _mirror(customer: CheckoutUser | None, document: documents.Notification) -> None:
+    """Write the values that only user.validate contains to the customer's row. A tombstone stays empty."""
     if customer is None or customer.erased_at is not None:
         return
-    validated = merge_validated(customer.validated, told.user(), told.created_at)
+    validated = merge_validated(customer.validated, document.user(), document.created_at)
     if validated != customer.validated:
         CheckoutUser.objects.using(state_database()).filter(pk=customer.pk).update(validated=validated)
 
@@ -159,14 +164,16 @@ def _announce(decision: ValidationDecision) -> None:
     )
 
 
-def _as_answer(project: Project, decision: ValidationDecision) -> Answer:
-    """The same for every repetition: made of the row alone, of which erasing leaves the code."""
+def _as_response(project: Project, decision: ValidationDecision) -> WebhookResponse:
+    """Return the response, the same for every duplicate: it is made of the row alone, of which erasure leaves the code."""
     if decision.approved:
         return ACKNOWLEDGED
     message = decision.reason or Refusal().message
-    return Answer(project.validate_refuse_status, decision.code or INVALID_USER_CODE, message, stored=True)
+    return WebhookResponse(
+        project.validate_refuse_status, decision.code or INVALID_USER_CODE, message, stored=True
+    )
 
 
 def _seconds_since(moment: datetime) -> float:
-    """Never negative: the host's clock may be set back."""
+    """Return the seconds since then, never less than 0: the host's clock may be set back."""
     return max((datetime.now(UTC) - moment).total_seconds(), 0.0)

@@ -1,4 +1,4 @@
-"""Asking the shop's validators whether a customer may pay, within ``VALIDATE_BUDGET``. See docs/validation.md."""
+"""The call of the shop's validators, within ``VALIDATE_BUDGET``: may a customer pay? See docs/validation.md."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Final, Generic, TypeVar
 from django.db import connections
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.log_safety import error_location
 from checkout_integration.hooks import Hooks, Refusal, Validator, load_hooks
 from checkout_integration.models import ValidationDecision
+from checkout_integration.policy.log_safety import error_location
 from checkout_integration.protocol.user import User
 
 logger = logging.getLogger("checkout_integration.validation")
@@ -23,8 +23,8 @@ Result = TypeVar("Result")
 DecidedBy = ValidationDecision.DecidedBy
 
 MOST_AT_ONCE: Final = 32
-"""Validators that run at once in one process. Those that outlast their budget keep their place until they end, so that
-validators that hang do not leave behind threads without bound."""
+"""How many validators run at the same time in one process. One that exceeds its budget occupies its place until it ends, so
+the number of threads is limited even if validators hang."""
 NOT_CHECKED: Final = "The customer could not be checked."
 OUT_OF_TIME: Final = "The customer could not be checked in time."
 _places = threading.BoundedSemaphore(MOST_AT_ONCE)
@@ -32,7 +32,7 @@ _places = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What was decided: approved when there is no refusal. ``failure`` is where a validator failed."""
+    """The decision: approved if there is no refusal. ``failure`` is the place where a validator failed."""
 
     refusal: Refusal | None = field(default=None, repr=False)
     decided_by: str = DecidedBy.SHOP
@@ -40,14 +40,14 @@ class Outcome:
 
 
 class OutOfTime(Exception):
-    """The work has not ended within its budget; it may still be running."""
+    """Work that did not end within its budget; it may still be running."""
 
 
 def ask_validators(project: Project, user: User, *, spent: float) -> Outcome:
-    """Return the validators' outcome, or that of ``VALIDATE_WHEN_LATE`` once the budget has run out.
+    """Return the validators' outcome, or that of ``VALIDATE_WHEN_LATE`` if the budget is exceeded.
 
     Args:
-        project: whose hooks and settings decide.
+        project: the project with the hooks and settings.
         user: the customer.
         spent: seconds of the budget that have passed since the request arrived.
 
@@ -65,7 +65,7 @@ def ask_validators(project: Project, user: User, *, spent: float) -> Outcome:
 
 
 def _ask_in_turn(project: Project, user: User) -> Outcome:
-    """The first refusal stands. An exception refuses, and so do any answer but True and a list without validators."""
+    """Call the validators in turn until one refuses. An exception, any result but True, and an empty list refuse."""
     try:
         validators = _validators(load_hooks(project.hooks))
         for validator in validators:
@@ -84,10 +84,10 @@ def _validators(hooks: Hooks) -> list[Validator]:
 
 
 def run_within(seconds: float, work: Callable[[], Result]) -> Result:
-    """Return the result of ``work``; where it can be left running, wait for it no longer than so many seconds.
+    """Return the result of ``work``. Wait no longer than so many seconds, if it can be left running.
 
     Raises:
-        OutOfTime: it goes on in its thread, whose result is dropped; or it was not begun, since all places are taken.
+        OutOfTime: it continues in its thread and its result is ignored; or it was not begun, since all places are taken.
 
     """
     if not _can_be_left_running():
@@ -96,7 +96,7 @@ def run_within(seconds: float, work: Callable[[], Result]) -> Result:
     if not _places.acquire(timeout=max(seconds, 0)):
         raise OutOfTime
     run = _Run(work)
-    # A daemon: one that hangs does not keep the process from ending.
+    # A daemon thread: if it hangs, the process can end all the same.
     thread = threading.Thread(target=run, name="checkout-validator", daemon=True)
     try:
         thread.start()
@@ -109,10 +109,9 @@ def run_within(seconds: float, work: Callable[[], Result]) -> Result:
 
 
 def _can_be_left_running() -> bool:
-    """Whether a thread sees the same data: it has connections of its own.
+    """Return whether another thread, with connections of its own, sees the same data.
 
-    They show nothing of what an open transaction of this thread has written, as in tests, nor of an SQLite database in
-    memory.
+    It does not see what an open transaction of this thread has written, as in tests, nor an SQLite database in memory.
     """
     return not any(
         connection.in_atomic_block or (connection.vendor == "sqlite" and connection.is_in_memory_db())  # type: ignore[attr-defined]
@@ -121,7 +120,7 @@ def _can_be_left_running() -> bool:
 
 
 class _Run(Generic[Result]):
-    """Work in a thread; ``ended`` is set when its result is there, and its connections are closed."""
+    """Work in a thread; ``ended`` is set when the result is ready and the connections are closed."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
@@ -130,7 +129,7 @@ class _Run(Generic[Result]):
         self.ended = threading.Event()
 
     def __call__(self) -> None:
-        """Do the work; whatever it raises belongs to whoever waits."""
+        """Do the work. What it raises is raised again by `result`, for the caller who waits."""
         try:
             self._results.append(self._work())
         except BaseException as error:  # noqa: BLE001  # raised again by `result`
@@ -141,7 +140,7 @@ class _Run(Generic[Result]):
             self.ended.set()
 
     def result(self) -> Result:
-        """Return the result, or raise what the work raised."""
+        """Return the result, or raise the exception of the work."""
         for error in self._errors:
             raise error
         return self._results[0]

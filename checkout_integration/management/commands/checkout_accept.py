@@ -24,16 +24,18 @@ KINDS = {
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 every one is accepted, 1 some are not, 2 usage, such as an order that is not here."""
+    """Exit codes: 0 all payments are accepted, 1 some are not, 2 usage, such as an order that does not exist."""
 
     help = (
         "Accepts paid orders whose verdict is review or historic: their goods are granted as if they were verified. "
-        "Say which: --order, or --kind for all from before the installation. Look first with --dry-run."
+        "Select orders by --order, or by --kind for all from before the installation. See the effect first with --dry-run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which orders, why, and who says so."""
-        parser.add_argument("--order", type=filled, action="append", metavar="ID", help="may be repeated")
+        """Add the options: the orders, the reason, and the deciding member of staff."""
+        parser.add_argument(
+            "--order", type=filled, action="append", metavar="ID", help="order id; may be repeated"
+        )
         parser.add_argument(
             "--kind", choices=sorted(KINDS), action="append", help="all of this kind; may be repeated"
         )
@@ -41,24 +43,26 @@ class Command(BaseCommand):
         parser.add_argument(
             "--checkout", type=filled, metavar="REFERENCE", help="bind the one order to it first"
         )
-        parser.add_argument("--reason", type=filled, required=True, help="kept in the history of each order")
+        parser.add_argument(
+            "--reason", type=filled, required=True, help="stored in the history of each order"
+        )
         parser.add_argument(
             "--staff", type=filled, metavar="USERNAME", help="who decides; nobody when not given"
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would change, and change nothing"
+            "--dry-run", action="store_true", help="show what would change, and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Accept them one by one, oldest first, each in a transaction of its own."""
+        """Accept the payments one by one, oldest first, each in a transaction of its own."""
         orders, staff = list(_selected(options)), _staff(options["staff"])
         if options["checkout"]:
             _bind(orders, staff, options)
         steps = [_step(order, staff, options) for order in orders]
         ok = all(step["ok"] for step in steps)
         if not options["dry_run"]:
-            dispatch.hand_over()
+            dispatch.dispatch_due()
         if options["json"]:
             self.stdout.write(json.dumps({"ok": ok, "steps": steps}))
         else:
@@ -75,15 +79,15 @@ def _selected(options: dict[str, Any]) -> QuerySet[Order]:
     if project is not None and project not in app_settings().projects:
         raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
     if bool(ids) == bool(kinds):
-        raise CommandError("Say which orders: either --order or --kind.", returncode=2)
+        raise CommandError("Select orders by either --order or --kind.", returncode=2)
     orders = Order.objects.filter(project=project) if project else Order.objects.all()
-    for each in ids:
-        if not orders.filter(order_id=each).exists():
-            raise CommandError(f"There is no order {each!r} here.", returncode=2)
-    wanted = Q(order_id__in=ids)
+    for order_id in ids:
+        if not orders.filter(order_id=order_id).exists():
+            raise CommandError(f"There is no order {order_id!r}.", returncode=2)
+    chosen = Q(order_id__in=ids)
     for kind in kinds:
-        wanted |= KINDS[kind]
-    return orders.filter(wanted).order_by("created_at", "pk")
+        chosen |= KINDS[kind]
+    return orders.filter(chosen).order_by("created_at", "pk")
 
 
 def _staff(name: str | None) -> AbstractBaseUser | None:
@@ -98,12 +102,12 @@ def _staff(name: str | None) -> AbstractBaseUser | None:
 
 def _bind(orders: list[Order], staff: AbstractBaseUser | None, options: dict[str, Any]) -> None:
     if len(orders) != 1 or options["dry_run"]:
-        raise CommandError("--checkout goes with one --order, and without --dry-run.", returncode=2)
+        raise CommandError("--checkout needs exactly one --order, and no --dry-run.", returncode=2)
     checkout = Checkout.objects.filter(reference=options["checkout"], project=orders[0].project).first()
     if checkout is None:
         raise CommandError(f"There is no checkout {options['checkout']!r} in its project.", returncode=2)
     try:
-        flows.bind_order(orders[0], to=checkout, staff=staff, reason=options["reason"])
+        flows.operations.bind_order(orders[0], to=checkout, staff=staff, reason=options["reason"])
     except ValueError as error:
         raise CommandError(str(error), returncode=2) from error
     orders[0].refresh_from_db()
@@ -113,7 +117,7 @@ def _step(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any])
     started = time.monotonic()
     outcome: dict[str, Any]
     if order.verdict == VerdictStatus.VERIFIED:
-        outcome = {"ok": True, "detail": "verified already", "changes": []}
+        outcome = {"ok": True, "detail": "already verified", "changes": []}
     else:
         outcome = _accept(order, staff, options)
     return {"name": order.order_id, "seconds": round(time.monotonic() - started, 3), **outcome}
@@ -122,9 +126,9 @@ def _step(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any])
 def _accept(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any]) -> dict[str, Any]:
     try:
         if options["dry_run"]:
-            change = flows.preview_acceptance(order)
+            change = flows.operations.preview_acceptance(order)
         else:
-            change = flows.accept_payment(order, staff=staff, reason=options["reason"])
+            change = flows.operations.accept_payment(order, staff=staff, reason=options["reason"])
     except ValueError as error:
         return {"ok": False, "detail": str(error), "changes": []}
     return {"ok": True, "detail": change.summary, "changes": [change.as_json]}

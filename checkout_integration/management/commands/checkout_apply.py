@@ -1,4 +1,4 @@
-"""``manage.py checkout_apply``: apply notifications that are not applied yet, or say what that would change."""
+"""``manage.py checkout_apply``: apply notifications that are not applied yet, or show the changes that this would make."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from checkout_integration.models import Notification
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 every one is applied, 1 some are not, 2 usage, such as an id that no waiting notification has."""
+    """Exit codes: 0 all notifications are applied, 1 some are not, 2 usage, such as an unknown id."""
 
     help = (
-        "Applies notifications that are stored and not applied yet: those that nobody has come to, those that our code or a "
-        "hook failed on, once that is mended, and quarantined ones, judged by the clock as it is now. Say which: --state, "
-        "--notification, or both."
+        "Applies notifications that are stored and not applied yet: those that no process has reached, those that the code "
+        "or a hook failed on, once that is fixed, and quarantined ones, with the clock as it is now. Select notifications by "
+        "--state, --notification, or both."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which notifications, and whether to look only."""
+        """Add the options: which notifications, and whether to change anything."""
         parser.add_argument(
             "--state",
-            choices=[str(state) for state in flows.WAITING],
+            choices=[str(state) for state in flows.operations.WAITING],
             action="append",
             help="all in this state; may be repeated",
         )
@@ -41,16 +41,16 @@ class Command(BaseCommand):
         )
         parser.add_argument("--project", type=filled, help="alias of a project; all projects when not given")
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would change, and change nothing"
+            "--dry-run", action="store_true", help="show what would change, and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Apply them one by one, oldest first, each in a transaction of its own."""
+        """Apply the notifications one by one, oldest first, each in a transaction of its own."""
         steps = [_step(row, options["dry_run"]) for row in _selected(options).defer("body")]
         ok = all(step["ok"] for step in steps)
         if not options["dry_run"]:
-            dispatch.hand_over()
+            dispatch.dispatch_due()
         if options["json"]:
             self.stdout.write(json.dumps({"ok": ok, "steps": steps}))
         else:
@@ -72,27 +72,29 @@ def _selected(options: dict[str, Any]) -> QuerySet[Notification]:
     if project is not None and project not in app_settings().projects:
         raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
     if not states and not ids:
-        raise CommandError("Say which notifications: --state, --notification, or both.", returncode=2)
-    rows = flows.waiting_notifications()
+        raise CommandError("Select notifications by --state, --notification, or both.", returncode=2)
+    rows = flows.operations.waiting_notifications()
     if project is not None:
         rows = rows.filter(project=project)
     if states:
         rows = rows.filter(state__in=states)
-    for each in ids or ():
-        if not rows.filter(_named(each)).exists():
-            raise CommandError(f"No such notification waits to be applied: {each!r}.", returncode=2)
+    for notification_id in ids or ():
+        if not rows.filter(_has_id(notification_id)).exists():
+            raise CommandError(f"No notification {notification_id!r} is waiting to be applied.", returncode=2)
     return rows.filter(Q(notification_id__in=ids) | Q(key__in=ids)) if ids else rows
 
 
-def _named(text: str) -> Q:
+def _has_id(text: str) -> Q:
     return Q(notification_id=text) | Q(key=text)
 
 
 def _step(row: Notification, dry_run: bool) -> dict[str, Any]:
     started = time.monotonic()
     try:
-        application = (flows.preview_notification if dry_run else flows.apply_notification)(row)
-    except flows.NotApplicable as error:
+        application = (
+            flows.operations.preview_notification if dry_run else flows.operations.apply_notification
+        )(row)
+    except flows.operations.NotApplicable as error:
         outcome: dict[str, Any] = {"ok": False, "state": str(row.state), "detail": str(error), "changes": []}
     else:
         outcome = {

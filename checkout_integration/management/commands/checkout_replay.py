@@ -1,4 +1,4 @@
-"""``manage.py checkout_replay``: give past events to a receiver that was connected later, or run what was failed again."""
+"""``manage.py checkout_replay``: give past events to a receiver that was connected later, or retry its failed runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.outbox.replay import Chosen, UnknownReceiver, count_missed, failed
+from checkout_integration.flows.outbox import ReplaySelection, UnknownReceiver, count_undelivered, failed_runs
 from checkout_integration.signals import SIGNALS
 
 
@@ -21,13 +21,12 @@ class Command(BaseCommand):
     """Exit codes: 0 done, 2 usage, such as a receiver that is not connected."""
 
     help = (
-        "Gives a receiver the past events that it never had, also those for which nobody was connected. What it has had is "
-        "never given again; a success whose payment was taken back since is not run. With --failed: runs again what the "
-        "receiver failed ten times."
+        "Replays past events to a receiver that was connected later. Events that it has already received are never repeated, "
+        "and a payment that has been reversed since is not replayed. With --failed: retries the runs that failed ten times."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which receiver, which events."""
+        """Add the options: which receiver, which events."""
         parser.add_argument(
             "--receiver", required=True, help="its dispatch_uid, or module.qualname of the function"
         )
@@ -37,13 +36,15 @@ class Command(BaseCommand):
         parser.add_argument("--since", help="events recorded since this date or moment (ISO 8601)")
         parser.add_argument("--project", help="alias of a project; all projects when not given")
         parser.add_argument(
-            "--failed", action="store_true", help="its failed runs, instead of events it never had"
+            "--failed", action="store_true", help="retry its failed runs, instead of replaying past events"
         )
-        parser.add_argument("--dry-run", action="store_true", help="tell how many, and change nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print how many there are, and change nothing"
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Makes runs due, hands over to whoever runs receivers, prints how many."""
+        """Make runs due, hand over to whatever runs receivers, and print how many they are."""
         started, chosen = time.monotonic(), _chosen(options)
         try:
             count = _count(chosen, options) if options["dry_run"] else _replay(chosen, options)
@@ -60,26 +61,30 @@ class Command(BaseCommand):
             self.stdout.write(detail)
 
 
-def _count(chosen: Chosen, options: dict[str, Any]) -> int:
-    return failed(chosen).count() if options["failed"] else count_missed(chosen)
+def _count(chosen: ReplaySelection, options: dict[str, Any]) -> int:
+    return failed_runs(chosen).count() if options["failed"] else count_undelivered(chosen)
 
 
-def _replay(chosen: Chosen, options: dict[str, Any]) -> int:
-    count = flows.retry_failed_runs(chosen) if options["failed"] else flows.replay(chosen)
-    dispatch.hand_over()
+def _replay(chosen: ReplaySelection, options: dict[str, Any]) -> int:
+    count = (
+        flows.outbox.retry_failed_runs(chosen) if options["failed"] else flows.outbox.replay_events(chosen)
+    )
+    dispatch.dispatch_due()
     return count
 
 
-def _chosen(options: dict[str, Any]) -> Chosen:
+def _chosen(options: dict[str, Any]) -> ReplaySelection:
     project = options["project"]
     if project is not None and project not in app_settings().projects:
         raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
     since = _moment(options["since"]) if options["since"] is not None else None
-    return Chosen(receiver=options["receiver"], signal=options["signal"], since=since, project=project)
+    return ReplaySelection(
+        receiver=options["receiver"], signal=options["signal"], since=since, project=project
+    )
 
 
 def _moment(text: str) -> datetime:
-    """The moment that is meant; without a zone of its own, in that of the settings."""
+    """Return the moment; without a zone of its own, in that of the settings."""
     try:
         moment = parse_datetime(text)
         if moment is None and (day := parse_date(text)) is not None:
@@ -88,6 +93,6 @@ def _moment(text: str) -> datetime:
         moment = None
     if moment is None:
         raise CommandError(
-            f"--since is no date: {text!r}. Write 2026-01-31 or 2026-01-31T12:00.", returncode=2
+            f"--since is not a date: {text!r}. Write 2026-01-31 or 2026-01-31T12:00.", returncode=2
         )
     return timezone.make_aware(moment) if timezone.is_naive(moment) else moment

@@ -13,7 +13,7 @@ from checkout_integration.conf import Project, UnknownAlias, app_settings
 
 
 class Command(BaseCommand):
-    """Exit codes are those of the sandbox's own command: 2 for wrong options; for ``run`` see ``run -- --help``."""
+    """Exit codes: those of the sandbox's own command, 2 for wrong options; for ``run`` see ``run -- --help``."""
 
     help = (
         "Runs the sandbox with the project and the addresses of the settings, or plays scenarios to this site: run NAME …; "
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which project, and where the shop itself is."""
+        """Add the options: which project, and the address of the shop itself."""
         parser.add_argument("--project", default="default", help="alias of the project in the settings")
         parser.add_argument(
             "--shop", default="http://127.0.0.1:8000", help="address of this site, for notifications"
@@ -33,22 +33,23 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serves until interrupted."""
+        """Serve until interrupted, or play scenarios."""
         try:
-            from checkout_integration.sandbox.command_line import main
-            from checkout_integration.sandbox.scenario_command import main as play
-        except ImportError as error:
+            from checkout_integration.sandbox.scenarios import main as play
+            from checkout_integration.sandbox.server import main
+        except ModuleNotFoundError as error:
+            missing = str(error.name).partition(".")[0]
             raise CommandError(
-                "The sandbox needs werkzeug: pip install 'checkout-integration[sandbox]'."
+                f"The sandbox needs {missing}: pip install 'checkout-integration[sandbox]'."
             ) from error
         try:
             project = app_settings().project(options["project"])
         except UnknownAlias as error:
             raise CommandError(str(error), returncode=2) from error
-        given, asked = _from_settings(project, options["shop"]), options["options"]
-        if asked[:1] == ["run"]:
-            sys.exit(play([*given, *_previous_secret(project), *asked[1:]]))
-        sys.exit(main([*given, *asked]))
+        given, arguments = _from_settings(project, options["shop"]), options["options"]
+        if arguments[:1] == ["run"]:
+            sys.exit(play([*given, *_previous_secret(project), *arguments[1:]]))
+        sys.exit(main([*given, *arguments]))
 
 
 def _from_settings(project: Project, shop: str) -> list[str]:

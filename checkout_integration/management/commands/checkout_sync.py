@@ -4,67 +4,184 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from argparse import BooleanOptionalAction
+from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings, secret_problems
-from checkout_integration.flows.sync import LANES
+from checkout_integration.display import amount_text
+from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
+from checkout_integration.management.garbage import garbage_left
+from checkout_integration.management.options import moment
 from checkout_integration.models import SyncRun
+
+DUE = "due"
+SHOWN = 20
+"""So many differences are printed; --json has all of them."""
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 every pass was complete, 1 one failed, 2 usage, 3 the service did not answer."""
+    """Exit codes: 0 the list and this shop are equal, 1 they differ or a pass failed, 2 usage, 3 the service did not respond.
 
-    help = "Reads the service's transaction list and records what it tells, as notifications would have."
+    They are equal after a pass that recorded what this shop had missed. With --dry-run that is a difference.
+    """
+
+    help = (
+        "Reads the service's transaction list and applies its rows, as notifications are applied. With --dry-run it only "
+        "compares the list with this shop, and writes nothing."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which projects, which lane."""
+        """Add the options: which projects, which lane and period, what is done."""
         parser.add_argument(
             "--project", action="append", help="alias of a project; all projects when not given"
         )
-        parser.add_argument("--lane", choices=sorted(LANES), default="recent", help="which part of the list")
+        parser.add_argument(
+            "--lane",
+            choices=[*LANES, DUE],
+            default="recent",
+            help=f"which part of the list; {DUE!r} are all whose time has come, for cron",
+        )
+        parser.add_argument(
+            "--from",
+            type=moment,
+            dest="date_from",
+            help="only orders created then or later, such as 2026-05-31 or 2026-05-31T12:00+02:00; without a zone in UTC",
+        )
+        parser.add_argument(
+            "--to",
+            type=moment,
+            dest="date_to",
+            help="only orders created then or earlier; a date is its first moment",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print what differs from the list, and write nothing"
+        )
+        parser.add_argument(
+            "--resume",
+            action=BooleanOptionalAction,
+            default=True,
+            help="if the last long pass did not end, read only what it left; with --no-resume read everything",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Syncs each project, hands over to the receivers, prints one line per pass."""
+        """Sync each project, hand over to the receivers, and print what each pass found."""
         projects = options["project"] or list(app_settings().projects)
         unknown = sorted(set(projects) - set(app_settings().projects))
         if unknown:
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
-        # One that cannot be asked for keeps nobody else from being repaired.
+        # A project with wrong settings does not prevent the sync of the others.
         refused = {project: problems for project in projects if (problems := _secret_problems(project))}
-        runs = [flows.sync_transactions(each, options["lane"]) for each in projects if each not in refused]
-        dispatch.hand_over()
-        states = {run.state for run in runs}
-        ok = states == {SyncRun.State.COMPLETE} and not refused
+        reports, busy = list[DriftReport](), list[str]()
+        for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
+            try:
+                with garbage_left():
+                    reports.append(self._sync(project, lane, options))
+            except LaneTaken as error:
+                busy.append(str(error))
+        if not options["dry_run"]:
+            dispatch.dispatch_due()
+        ok = not refused and all(_is_equal(report) for report in reports)
         if options["json"]:
-            self.stdout.write(json.dumps({"ok": ok, "steps": [_step(run) for run in runs]}))
+            self.stdout.write(json.dumps({"ok": ok, "steps": [_step(report) for report in reports]}))
         else:
-            for run in runs:
-                self.stdout.write(f"{run.project} {run.lane}: {run.state}, {_detail(run)}")
+            for line in [*(line for report in reports for line in _lines(report)), *busy]:
+                self.stdout.write(line)
         if refused:
             raise CommandError("\n".join(refused.values()), returncode=2)
         if not ok:
+            states = {report.run.state for report in reports}
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
+
+    def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
+        chosen = ("date_from", "date_to", "dry_run", "resume")
+        progress = _Progress(self)
+        run = flows.sync.sync_transactions(
+            project, lane, progress=progress, **{name: options[name] for name in chosen}
+        )
+        progress.end()
+        return flows.sync.drift_report(run)
+
+
+class _Progress:
+    """The line of progress on a terminal: rows, rows per second, and the time that is left."""
+
+    def __init__(self, command: Command) -> None:
+        self._stream, self._begun, self._written = command.stderr, time.monotonic(), False
+
+    def __call__(self, run: SyncRun) -> None:
+        """Write the line anew."""
+        if not self._stream.isatty():
+            return
+        rate = run.rows / max(time.monotonic() - self._begun, 0.001)
+        left = max(run.expected - run.rows, 0) / max(rate, 0.001)
+        about = f", about {_duration(left)} left" if left else ""
+        line = f"{run.project} {run.lane}: {run.rows} rows, {rate:.0f} rows/s{about}"
+        self._stream.write(f"\r{line:<78}", ending="")
+        self._written = True
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._written:
+            self._stream.write(f"\r{'':<78}\r", ending="")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _passes(projects: list[str], lane: str) -> Iterator[tuple[str, str]]:
+    for project in projects:
+        for each in flows.sync.lanes_due(project) if lane == DUE else [lane]:
+            yield project, each
 
 
 def _secret_problems(alias: str) -> str:
-    """Why the service cannot be asked for a project, and what to do: of the secrets, the current one must be there."""
+    """Return the problems of a project's secret, with corrections; only the current secret is needed."""
     project = replace(app_settings().project(alias), previous_secret_keys=())
     return " ".join(f"{problem.message} {problem.hint}" for problem in secret_problems(project))
 
 
-def _step(run: SyncRun) -> dict[str, Any]:
+def _is_equal(report: DriftReport) -> bool:
+    return report.run.state == SyncRun.State.COMPLETE and report.totals_agree and not report.waiting
+
+
+def _step(report: DriftReport) -> dict[str, Any]:
+    run = report.run
     ended = run.finished_at or run.started_at
     return {
         "name": f"{run.project} {run.lane}",
-        "ok": run.state == SyncRun.State.COMPLETE,
+        "ok": _is_equal(report),
         "seconds": round((ended - run.started_at).total_seconds(), 3),
         "detail": _detail(run),
+        "report": report.as_json(),
     }
+
+
+def _lines(report: DriftReport) -> Iterator[str]:
+    run = report.run
+    yield f"{run.project} {run.lane}: {run.state}, {_detail(run)}"
+    if report.counts:
+        yield "  differed: " + ", ".join(f"{count} {kind}" for kind, count in report.counts.items())
+    for each in report.waiting[:SHOWN]:
+        yield f"  {each.kind} {each.order_id}: {each.here or 'nothing'} here, {each.there or 'nothing'} there"
+    if len(report.waiting) > SHOWN:
+        yield f"  and {len(report.waiting) - SHOWN} more; --json prints all of them"
+    for line in report.run.totals:
+        if line["here"] != line["there"]:
+            here, there = (_total(line[side], line["currency"]) for side in ("here", "there"))
+            yield f"  total {line['status']} {line['currency']}: {here} here, {there} there"
+
+
+def _total(side: dict[str, Any], currency: str) -> str:
+    return f"{amount_text(Decimal(side['sum']), currency)} in {side['count']} orders"
 
 
 def _detail(run: SyncRun) -> str:

@@ -1,4 +1,4 @@
-"""``manage.py checkout_work``: run the receivers of signals without Celery, or tell how far behind they are."""
+"""``manage.py checkout_work``: do all work without Celery, or print how far behind it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import signal
 import sys
 import threading
 import time
+from argparse import BooleanOptionalAction
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -16,11 +18,12 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import close_old_connections, connections
 
 from checkout_integration import flows
-from checkout_integration.flows.database.connection import state_database
-from checkout_integration.flows.database.retry import TRANSIENT_DATABASE_ERRORS, Unavailable
-from checkout_integration.flows.due import DueSummary
+from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Unavailable, state_database
+from checkout_integration.flows.operations import DueSummary
 from checkout_integration.flows.outbox import Worker
+from checkout_integration.management.garbage import garbage_left
 from checkout_integration.management.options import between
+from checkout_integration.management.syncing import syncing
 
 SLOTS = 4
 MOST_SLOTS = 1000
@@ -35,36 +38,43 @@ class Command(BaseCommand):
     """
 
     help = (
-        "Runs the receivers that are due, and goes on until it is stopped (or --once). With --status it runs nothing, and "
-        "tells how far behind the receivers are, whoever runs them."
+        "Applies notifications, runs the receivers that are due and reads the transaction list, until it is stopped. With "
+        "--once it does what is due and stops, and reads no list. With --status it does nothing and prints how far behind "
+        "the work is, whoever does it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How long, how often, how many at once."""
+        """Add the options: how long, how often, how many at once."""
         parser.add_argument("--once", action="store_true", help="run what is due and stop, for cron")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.add_argument(
             "--interval",
             type=between(float, 0.01, HOUR),
             default=1.0,
-            help="seconds between looks when nothing is due",
+            help="seconds to wait when nothing is due",
         )
         parser.add_argument(
             "--slots",
             type=between(int, 1, MOST_SLOTS),
-            help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); one of them has at most half "
-            "while others wait",
+            help=f"receivers that run at the same time ({SLOTS}; 1 with --once and on SQLite); while others wait, one "
+            "has at most half of them",
         )
-        parser.add_argument("--status", action="store_true", help="tell how far behind the receivers are")
+        parser.add_argument(
+            "--sync",
+            action=BooleanOptionalAction,
+            default=True,
+            help="read each lane of the transaction list when it is due; --no-sync where others do",
+        )
+        parser.add_argument("--status", action="store_true", help="print how far behind the work is")
         parser.add_argument(
             "--max-age",
             type=between(float, 0, YEAR),
             default=300.0,
-            help="with --status: seconds that the oldest of what could run may have been left (300)",
+            help="with --status: greatest age in seconds of what is due (300)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs what is due; a termination signal ends it after the receivers at hand."""
+        """Do due work; a termination signal ends it after the running receivers."""
         if options["status"]:
             self._status(options["max_age"], as_json=options["json"])
             return
@@ -76,9 +86,10 @@ class Command(BaseCommand):
             self.stderr.write(f"Running receivers in {worker.slots} slots. Stop with Ctrl-C.")
         if options["once"]:
             # RACE: a slot that looks while another one hands over finds nothing to run, and ends.
-            flows.fan_out()
+            flows.outbox.fan_out()
         work = partial(self._work, worker, stopped, None if options["once"] else options["interval"])
-        total = work() if worker.slots == 1 else _in_threads(work, worker.slots)
+        with syncing(stopped) if options["sync"] and not options["once"] else nullcontext(), garbage_left():
+            total = work() if worker.slots == 1 else _in_threads(work, worker.slots)
         detail = f"{total.run} run, {total.failed} failed"
         if options["json"]:
             self._print_step("receivers", total.failed == 0, time.monotonic() - started, detail)
@@ -86,7 +97,7 @@ class Command(BaseCommand):
             self.stdout.write(detail)
 
     def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> DueSummary:
-        """One slot's work: until it is stopped or, without an interval, until nothing is due."""
+        """Do one slot's work: until it is stopped or, without an interval, until nothing is due."""
         total = DueSummary()
         while not stopped.is_set():
             if interval is not None:
@@ -98,7 +109,7 @@ class Command(BaseCommand):
         return total
 
     def _run(self, worker: Worker, stopped: threading.Event, *, once: bool) -> DueSummary:
-        """Runs what is due; a worker outlives a restart of its database, and looks again."""
+        """Do due work; a worker survives a restart of its database, and looks again."""
         try:
             return flows.run_due(worker=worker, stopping=stopped.is_set)
         except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
@@ -108,14 +119,17 @@ class Command(BaseCommand):
             return DueSummary()
 
     def _status(self, max_age: float, *, as_json: bool) -> None:
-        started, queue = time.monotonic(), flows.queue_state()
+        started, queue = time.monotonic(), flows.operations.queue_state()
+        unsynced = flows.sync.unsynced_for().total_seconds()
         ok = queue.oldest_seconds <= max_age and not queue.overdue
         detail = (
-            f"oldest left for {queue.oldest_seconds:.0f} s; {queue.new} new, {queue.due} due, {queue.running} running, "
-            f"{queue.waiting} waiting, {queue.failed} failed, {queue.overdue} overdue"
+            f"oldest left for {queue.oldest_seconds:.0f} s; {queue.stored} stored, {queue.new} new, {queue.due} due, "
+            f"{queue.running} running, {queue.waiting} waiting, {queue.failed} failed, {queue.overdue} overdue; "
+            f"list read {unsynced:.0f} s ago"
         )
         if as_json:
-            self._print_step("queue", ok, time.monotonic() - started, detail, **asdict(queue))
+            figures = {**asdict(queue), "unsynced_seconds": round(unsynced, 3)}
+            self._print_step("queue", ok, time.monotonic() - started, detail, **figures)
         else:
             self.stdout.write(detail)
         if not ok:
@@ -126,15 +140,15 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps({"ok": ok, "steps": [step]}))
 
 
-def _slots(asked: int | None, *, once: bool) -> int:
-    """How many slots. On SQLite one: a receiver holds the only write lock there."""
-    if not connections[state_database()].features.has_select_for_update or (asked is None and once):
+def _slots(option: int | None, *, once: bool) -> int:
+    """Return the number of slots. On SQLite one: a receiver has the only write lock there."""
+    if not connections[state_database()].features.has_select_for_update or (option is None and once):
         return 1
-    return asked or SLOTS
+    return option or SLOTS
 
 
 def _in_threads(work: partial[DueSummary], slots: int) -> DueSummary:
-    """The work in as many threads, each with a connection of its own; an exception of one is raised at the end."""
+    """Do the work in as many threads, each with a connection of its own; raise the exception of one at the end."""
 
     def in_one() -> DueSummary:
         try:
@@ -143,5 +157,5 @@ def _in_threads(work: partial[DueSummary], slots: int) -> DueSummary:
             connections.close_all()
 
     with ThreadPoolExecutor(slots, thread_name_prefix="checkout-slot") as threads:
-        each = [threads.submit(in_one) for _ in range(slots)]
-        return sum((one.result() for one in each), DueSummary())
+        futures = [threads.submit(in_one) for _ in range(slots)]
+        return sum((future.result() for future in futures), DueSummary())

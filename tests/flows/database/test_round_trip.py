@@ -1,4 +1,4 @@
-"""What the statements store of any value of any column is what Django's own ``bulk_create`` stores."""
+"""The statements store any value of any column exactly as Django's ``bulk_create``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from checkout_integration.flows.database import statements
 from checkout_integration.models import Grant, Incident, Order
 from checkout_integration.testing.factories import OrderFactory
-from tests.corpora import naughty_strings
-from tests.flows.database.drawn_rows import MODELS, Model, Values, columns, many_values, related_rows
+from tests.support.corpora import naughty_strings
+from tests.support.flows.drawn_rows import MODELS, Model, Values, columns, many_values, related_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 COUNT = 3
 NOW = datetime(2026, 5, 1, 12, 30, 15, 123456, tzinfo=UTC)
 Rows = Sequence[models.Model]
@@ -26,14 +26,14 @@ Rows = Sequence[models.Model]
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Undo what is written in the block."""
+    """Roll back the writes of the block."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
 
 
 def stored(model: Model, write: Callable[[Rows], object], rows: Rows) -> list[Values]:
-    """Return what stands in the table after the rows were written, and undo it."""
+    """Return the table's content after writing the rows, and roll back."""
     names = [field.attname for field in columns(model)]
     with undone():
         before = set(model._default_manager.values_list("pk", flat=True))
@@ -98,7 +98,7 @@ def unique_key(model: Model) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 def test_moments_of_a_shop_without_time_zones(settings: Any, zone: str) -> None:
-    """With USE_TZ off the columns hold the same moments, that of the hour which comes twice as well."""
+    """With USE_TZ off the columns have the same moments, including those of the repeated hour."""
     settings.USE_TZ, settings.TIME_ZONE = False, zone
     moments = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in range(3)]
     values = [{"order_id": f"{moment}", "created_at": moment} for moment in moments]
@@ -138,7 +138,7 @@ def test_text_that_databases_refuse(text: str, column: str) -> None:
 
 
 @pytest.mark.parametrize("document", [{"a": "\0"}, {"\0": 1}, {"a": "\ud800"}, {"a": float("nan")}, None])
-def test_documents_that_databases_refuse(document: object) -> None:
+def test_documents_that_databases_refuse(document: Any) -> None:
     """The same errors, or the same document."""
 
     def outcome(write: Callable[[Rows], object]) -> object:

@@ -1,4 +1,4 @@
-"""Many rows by one statement: what becomes of new, stored and equal ones, and of their primary keys."""
+"""Many rows by one statement: new, stored and equal rows, and their primary keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.flows.database import statements
 from checkout_integration.models import Incident, Notification, Order, OrderItem, OutboxMessage, ReceiverRun
-from tests.flows.shop import statements as seen_statements
+from tests.support.flows.shop import statements as seen_statements
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -57,7 +57,7 @@ def unlocked() -> list[str]:
 
 @pytest.mark.parametrize("count", [1, 100, 2000])
 def test_one_statement_whatever_the_number(count: int) -> None:
-    """Seen by what Django counts and by what instruments it. SQLite reads in a second one what it inserted."""
+    """Counted by Django and by its instrumentation. SQLite needs a second statement to read the inserted rows."""
     returned = 2 if connection.vendor == "sqlite" and count > 1 else 1
     rows = orders(*(f"order {number:04}" for number in range(count)), document={"amount": "5"})
     again = orders(*(f"order {number:04}" for number in range(count)))
@@ -95,7 +95,7 @@ def test_inserted_rows_know_their_primary_keys() -> None:
 
 
 def test_a_key_may_be_null_and_need_not_be_unique_in_the_table() -> None:
-    """It tells these rows apart, which older ones with the same need not be."""
+    """The key must be unique among the new rows only."""
     (order,) = rows = orders("a")
     statements.insert(rows, key=("order_id",))
     for number in range(2):
@@ -114,14 +114,14 @@ def test_rows_are_written_in_the_order_of_their_keys() -> None:
 
 
 def test_rows_are_written_in_their_own_order() -> None:
-    """Where that is asked for: primary keys tell it."""
+    """On request; the primary keys show the order."""
     statements.insert(orders("c", "a", "b"), key=("order_id",), in_order=True)
     statements.insert_missing(orders("y", "x"), "project", "order_id", in_order=True)
     assert list(Order.objects.order_by("pk").values_list("order_id", flat=True)) == list("cabyx")
 
 
 def test_rows_of_an_insert_differ_by_its_key() -> None:
-    """Otherwise nobody could say which primary key is whose."""
+    """Otherwise primary keys could not be matched to rows."""
     with pytest.raises(ValueError, match="Two rows have the same project"):
         statements.insert(orders("a", "b"), key=("project",))
     assert not Order.objects.exists()
@@ -145,7 +145,7 @@ def test_expressions_are_refused() -> None:
 
 
 def test_insert_refuses_what_is_stored() -> None:
-    """None of the rows is inserted then."""
+    """In that case no row is inserted."""
     statements.insert(orders("b"))
     with pytest.raises(IntegrityError), transaction.atomic():
         statements.insert(orders("a", "b", "c"), key=("order_id",))
@@ -220,7 +220,7 @@ def test_insert_or_lock_finds_the_stored_rows() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no locks of rows")
 def test_insert_or_lock_locks_the_stored_rows() -> None:
-    """Nobody else can lock them until the transaction ends."""
+    """No other transaction can lock them until the end of this one."""
     statements.insert(orders("a", "b"))
     with transaction.atomic():
         statements.insert_or_lock(orders("b"), "project", "order_id")
@@ -250,7 +250,7 @@ def test_upsert_refuses_two_rows_of_one_key() -> None:
 
 
 def test_update_writes_each_row_its_own_values() -> None:
-    """Exact ones, and null; what is not named stays, in the table."""
+    """Exact values, and null; other columns stay as they are."""
     rows = orders("a", "b", "c", amount=Decimal(1), country="DE", live=True)
     statements.insert(rows, key=("order_id",))
     for place, row in enumerate(rows):

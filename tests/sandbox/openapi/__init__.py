@@ -1,1 +1,1 @@
-"""openapi.yaml: that it is sound, that the sandbox keeps to it, and that every answer of the suite does."""
+"""openapi.yaml: that it is sound, that the sandbox obeys it, and that every response of the suite does."""

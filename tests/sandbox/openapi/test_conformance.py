@@ -1,4 +1,4 @@
-"""schemathesis against a running sandbox: what the description allows is taken, what it forbids is refused.
+"""schemathesis against a running sandbox: allowed requests are accepted, forbidden ones are refused.
 
 A few examples in every run; ``CHECKOUT_FULL=1`` asks for 500 of each operation in each profile.
 """
@@ -27,9 +27,9 @@ from schemathesis.specs.openapi.checks import (
     positive_data_acceptance,
 )
 
-from tests.sandbox.openapi.description import read_description
-from tests.sandbox.service import PROJECT, SECRET, Service, running
-from tests.scale import times
+from tests.support.sandbox.openapi_description import read_description
+from tests.support.sandbox.service import PROJECT, SECRET, Service, running
+from tests.support.scale import times
 
 EXAMPLES: Final = times(15, 500)
 TOKEN: Final = "known-token"
@@ -85,7 +85,7 @@ def field_sandbox() -> Iterator[Service]:
 
 
 def stocked(profile: str) -> Iterator[Service]:
-    """Run a sandbox that tells nobody."""
+    """Run a sandbox without a webhook."""
     with running(profile=profile, webhook_url="") as service:
         keep_token(service)
         service.act(service.paid(), "refund")
@@ -121,7 +121,7 @@ def session() -> requests.Session:
 
 
 def hold(case: Case[Any], service: Service, unfit: list[CheckFunction]) -> None:
-    """Send a case and run every check on the answer, but for those that do not fit."""
+    """Send a case and run every check on the response, but for those that do not fit."""
     excluded = list(unfit)
     if is_valid(case) and beyond_the_schema(case):
         excluded.append(positive_data_acceptance)
@@ -131,7 +131,9 @@ def hold(case: Case[Any], service: Service, unfit: list[CheckFunction]) -> None:
     with session() as packing:
         response = case.call(service.url, session=packing)
     if case.operation.method == "get" and sent_as_described(case, str(response.request.url)):
-        excluded.append(negative_data_rejection)  # what was wrong did not survive the way into an address
+        excluded.append(
+            negative_data_rejection
+        )  # the invalid part is lost when it is written into an address
     case.validate_response(response, excluded_checks=excluded, transport_kwargs={"base_url": service.url})
 
 
@@ -141,7 +143,7 @@ def is_valid(case: Case[Any]) -> bool:
 
 
 def beyond_the_schema(case: Case[Any]) -> bool:
-    """Tell whether a request may be refused for what no schema can say."""
+    """Return whether a request may be refused for a reason that no schema can express."""
     body = case.body if isinstance(case.body, dict) else {}
     query = case.query or {}
     return (

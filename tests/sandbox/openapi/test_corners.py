@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.sandbox.service import Service
+from tests.support.sandbox.service import Service
 
 
 @pytest.mark.spec("ORD-22", "EP2-04")
@@ -22,7 +22,7 @@ from tests.sandbox.service import Service
     ],
 )
 def test_an_amount_that_no_coin_can_pay_is_refused(service: Service, parameters: dict[str, Any]) -> None:
-    """An order's amount is positive and what was asked for, never rounded to something else or to nothing."""
+    """An order's amount is positive and as requested, never rounded."""
     answer = service.create(**parameters)
     assert answer.status_code == 400
     assert answer.json()["details"].startswith("amount: ")
@@ -53,7 +53,7 @@ def test_a_locale_of_other_scripts_is_refused(service: Service, locale: str) -> 
 
 
 def test_a_405_names_the_methods(service: Service) -> None:
-    """RFC 9110 asks for an Allow header."""
+    """RFC 9110 requires an Allow header."""
     answer = requests.delete(f"{service.url}/api/v1/tokens", timeout=10)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 

@@ -16,9 +16,9 @@ import yaml
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 from checkout_integration.protocol import vocabulary
-from tests.sandbox.openapi.description import PROFILES, nodes, read_description
-from tests.sandbox.service import Service
 from tests.specification.mapping import statements
+from tests.support.sandbox.openapi_description import PROFILES, nodes, read_description
+from tests.support.sandbox.service import Service
 
 # About the wire: everything of these chapters, RFD-07 included, which says what products look like there.
 _ON_THE_WIRE: Final = (
@@ -134,7 +134,7 @@ def test_the_sandbox_serves_it(field: Service) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_sandbox_s_currencies_are_listed(profile: str) -> None:
     """The currencies of requests are those that the sandbox sells in, with their decimals."""
-    from checkout_integration.sandbox import currencies
+    from checkout_integration.sandbox.merchant import currencies
 
     schemas = read_description(profile)["components"]["schemas"]
     listed = set(schemas["CurrencyAsked"]["enum"]) - {None, ""}

@@ -1,4 +1,4 @@
-"""The seam that holds every answer of the suite against openapi.yaml sees what is wrong."""
+"""The comparison of every response of the suite with openapi.yaml finds breaches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from checkout_integration.sandbox import Fault, FaultKind, FaultPoint, Sandbox
-from checkout_integration.sandbox.run_log import Exchange
-from tests.sandbox.openapi.watching import contract, watched
-from tests.sandbox.service import Service
+from checkout_integration.sandbox.wire.run_log import Exchange
+from tests.support.sandbox.openapi_watching import contract, watched
+from tests.support.sandbox.service import Service
 
 LIST = "/merchant/s2s/api/v1/order"
 
 
 def answer(document: Any, status: int = 200, *, url: str = LIST) -> Exchange:
-    """Return an answer of the list."""
+    """Return a response of the list."""
     body = json.dumps(document).encode()
     return Exchange(direction="in", method="GET", url=url, status=status, request=b"", answer=body)
 
@@ -28,7 +28,7 @@ def notification(document: Any) -> Exchange:
 
 
 @pytest.mark.parametrize(
-    ("profile", "wrong", "told"),
+    ("profile", "wrong", "breach"),
     [
         ("spec", answer({"count": "1", "items": None}), "/count"),
         ("spec", answer({"count": 1}), "items"),
@@ -38,13 +38,13 @@ def notification(document: Any) -> Exchange:
         ("field", notification({"type": "note"}), "/type"),
     ],
 )
-def test_a_breach_is_told(profile: str, wrong: Exchange, told: str) -> None:
+def test_a_breach_is_reported(profile: str, wrong: Exchange, breach: str) -> None:
     """The message names the place or the word that is wrong."""
-    assert any(told in breach for breach in contract(profile).breaches(wrong))
+    assert any(breach in found for found in contract(profile).breaches(wrong))
 
 
 def test_what_is_not_json_is_a_breach() -> None:
-    """An answer of the API is JSON whatever happened."""
+    """A response of the API is JSON whatever happened."""
     wrong = Exchange(direction="in", method="GET", url=LIST, status=500, request=b"", answer=b"oops")
     assert contract("spec").breaches(wrong) == ["the body is not JSON"]
 
@@ -58,24 +58,24 @@ def test_what_is_not_json_is_a_breach() -> None:
     ],
 )
 def test_what_the_field_does_is_no_breach(fine: Exchange) -> None:
-    """The departures of the field are described; what is not described is nobody's business."""
+    """The differences of the field are described; undescribed parts are ignored."""
     assert contract("field").breaches(fine) == []
 
 
-def test_every_field_of_an_order_is_held(service: Service) -> None:
+def test_every_field_of_an_order_is_described(service: Service) -> None:
     """An order of the running sandbox passes whole, and fails without any one of its fields."""
     service.paid()
     page = service.listed().json()
-    held = contract(service.sandbox.profile.name)
-    assert held.breaches(answer(page)) == []
+    description = contract(service.sandbox.profile.name)
+    assert description.breaches(answer(page)) == []
     (order,) = page["items"]
     for name in order:
         lacking = {key: value for key, value in order.items() if key != name}
-        assert held.breaches(answer({**page, "items": [lacking]})), name
+        assert description.breaches(answer({**page, "items": [lacking]})), name
 
 
 def record_nonsense(sandbox: Sandbox) -> None:
-    """Let a sandbox seem to answer what it never would."""
+    """Record a response that a sandbox never sends."""
     sandbox.log.record(
         at="", direction="in", method="GET", url=LIST, status=200, answer=b'{"count": -1, "items": null}'
     )
@@ -83,13 +83,13 @@ def record_nonsense(sandbox: Sandbox) -> None:
 
 def test_a_test_with_a_breach_fails() -> None:
     """The block ends with the exchange and the reason."""
-    told = r"GET /merchant/\S+ answered 200: /count"
-    with Sandbox() as sandbox, pytest.raises(AssertionError, match=told), watched(sandbox):
+    breach = r"GET /merchant/\S+ answered 200: /count"
+    with Sandbox() as sandbox, pytest.raises(AssertionError, match=breach), watched(sandbox):
         record_nonsense(sandbox)
 
 
 def test_faults_are_no_breach() -> None:
-    """What the switchboard breaks is meant to be broken."""
+    """Breaches by the switchboard are intended."""
     with Sandbox() as sandbox, watched(sandbox):
         sandbox.faults.set([Fault(point=FaultPoint.API, kind=FaultKind.SERVER_ERROR)])
         record_nonsense(sandbox)

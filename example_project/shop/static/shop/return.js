@@ -2,9 +2,9 @@
 const page = document.getElementById("purchase");
 
 async function ask() {
-  const answer = await fetch(page.dataset.statusUrl, {headers: {Accept: "application/json"}}).catch(() => null);
-  const told = answer && answer.ok ? await answer.json() : {status: page.dataset.status};
-  if (told.status === page.dataset.status) setTimeout(ask, 1500);
+  const response = await fetch(page.dataset.statusUrl, {headers: {Accept: "application/json"}}).catch(() => null);
+  const payment = response && response.ok ? await response.json() : {status: page.dataset.status};
+  if (payment.status === page.dataset.status) setTimeout(ask, 1500);
   else location.reload();
 }
 

@@ -1,0 +1,116 @@
+"""Granted goods and their receivers, from the outbox, and failures of receivers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from checkout_integration.admin.order.layout import SummaryBox
+from checkout_integration.admin.site import (
+    RUN_STATES,
+    StateLabel,
+    Table,
+    Value,
+    Viewer,
+    badge,
+    folded_traceback,
+    label_of,
+    moment,
+    visible,
+)
+from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
+from checkout_integration.policy.verdict import Verdict, VerdictStatus
+
+GRANT: Final = "checkout_paid"
+REVOKE: Final = "checkout_reversed"
+NEWEST_FAILURES: Final = 20
+
+
+def fulfilment_summary(
+    order: Order, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
+) -> SummaryBox:
+    """Return in a word whether the customer has the goods, and a line for each receiver."""
+    granting = [run for run in runs if run.message.signal == GRANT]
+    revoking = [run for run in runs if run.message.signal == REVOKE]
+    revoked = Progress(_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))
+    granted = Progress(_("granted"), _("being granted"), _("partly granted"), _("not granted"))
+    if not all(run.message.checkout_id for run in granting):
+        # The receiver got no checkout: its return does not show that goods were granted.
+        granted = Progress(
+            _("receivers ran"), _("receivers are running"), _("some receivers ran"), _("not granted")
+        )
+    headline = _progress(revoking, revoked) or _progress(granting, granted)
+    lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
+    return SummaryBox(
+        _("Were the goods granted?"),
+        badge(headline or StateLabel(_("not granted"), "calm")),
+        lines or [_why_no_receiver(order, messages)],
+    )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of the receivers of one signal, in words."""
+
+    done: str
+    running: str
+    partly: str
+    failed: str
+
+
+def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None:
+    """Return one label for the receivers of one signal; None when none ran, or is to run."""
+    states = {run.state for run in runs} - {ReceiverRun.State.SUPERSEDED}
+    if not states:
+        return None
+    if ReceiverRun.State.FAILED in states:
+        return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
+    if states == {ReceiverRun.State.DONE}:
+        return StateLabel(words.done, "good")
+    return StateLabel(words.running, "wait")
+
+
+def _line(run: ReceiverRun) -> Value:
+    line = format_html("{} – {}", visible(run.receiver), label_of(RUN_STATES, run.state).text)
+    if run.state == ReceiverRun.State.DONE:
+        return format_html("{}, {}", line, moment(run.finished_at))
+    if run.error:
+        line = format_html(_("{}, attempts: {}, last error: {}"), line, run.attempts, visible(run.error))
+    if run.state == ReceiverRun.State.DUE:
+        return format_html(_("{}, next attempt: {}"), line, moment(run.due_at))
+    return line
+
+
+def _why_no_receiver(order: Order, messages: Sequence[OutboxMessage]) -> str:
+    granting = [message for message in messages if message.signal == GRANT]
+    if any(message.state == OutboxMessage.State.NO_RECEIVERS for message in granting):
+        return _("No receiver is connected to checkout_paid; see the README, step 5.")
+    if granting:
+        return _("The receivers of checkout_paid have not run yet.")
+    if Verdict(VerdictStatus(order.verdict)).pays:
+        return _(
+            "No receiver runs: another order has paid the checkout, or the payment was reversed before they ran."
+        )
+    return _("Receivers run when the payment is verified or accepted.")
+
+
+def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
+    """Return the newest failures of an order's receivers, for staff who may see the shop's code."""
+    title, failed = _("Failures of receivers"), [run.pk for run in runs if run.error]
+    if not viewer.may("view_failedattempt"):
+        return Table(title, [], [])
+    newest = FailedAttempt.objects.filter(run__in=failed).select_related("run").order_by("-pk")
+    rows: list[list[Value]] = [
+        [
+            moment(failure.failed_at),
+            viewer.link(ReceiverRun, failure.run_id, failure.run.receiver),
+            str(failure.attempt),
+            folded_traceback(failure.traceback),
+        ]
+        for failure in newest[:NEWEST_FAILURES]
+    ]
+    return Table(title, [_("when"), _("receiver"), _("attempt"), _("where")], rows)

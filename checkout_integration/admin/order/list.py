@@ -1,0 +1,132 @@
+"""The list of orders, and its search box."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.order.binding import BIND
+from checkout_integration.admin.order.buttons import ACCEPT, CHECK
+from checkout_integration.admin.order.page import order_page
+from checkout_integration.admin.order.search import find_orders
+from checkout_integration.admin.screens import ERASE
+from checkout_integration.admin.site import (
+    ORDER_STATUSES,
+    VERDICTS,
+    ButtonAdmin,
+    Choices,
+    ProjectFilter,
+    Value,
+    badge,
+    choice_filter,
+    label_filter,
+    label_of,
+    mode_label,
+    money,
+    reason_label,
+    short,
+)
+from checkout_integration.flows.outbox import UNFINISHED
+from checkout_integration.models import CheckoutUser, Order, ReceiverRun
+
+
+def _modes() -> Choices:
+    """Return test and live, by the rule of `mode_label`."""
+    return {
+        "live": (_("live"), Q(is_production=True) & (Q(live=True) | Q(live__isnull=True))),
+        "test": (_("test"), Q(is_production=False) | Q(live=False)),
+    }
+
+
+def _receivers() -> Choices:
+    """Return the choices for an order's receivers: they wait, have failed, or were given up."""
+    due = ReceiverRun.State.DUE
+    return {
+        "waiting": (_("waiting or running"), _with_run(state__in=UNFINISHED)),
+        "failing": (_("failing, retried later"), _with_run(state=due, attempts__gt=0)),
+        "failed": (_("failed: given up"), _with_run(state=ReceiverRun.State.FAILED)),
+    }
+
+
+def _with_run(**condition: Any) -> Q:
+    """Return the condition that an order has such a run; an index of the state finds them, since they are few."""
+    runs = ReceiverRun.objects.filter(**condition, message__order__isnull=False)
+    return Q(pk__in=runs.values("message__order"))
+
+
+@admin.register(Order)
+class OrderAdmin(ButtonAdmin):
+    """Every order that the service has sent."""
+
+    list_display = ("order_id", "status", "amount", "verdict", "user", "created")
+    list_filter = (
+        label_filter("status", _("status"), ORDER_STATUSES),
+        label_filter("verdict", _("verdict"), VERDICTS),
+        choice_filter("receivers", _("receivers"), _receivers),
+        choice_filter("mode", _("mode"), _modes),
+        ProjectFilter,
+        ("created_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("user",)
+    list_deferred = ("document", "facts", "stamps", "conflicts")
+    sortable = {"created": "created_at"}
+    search_fields = ("order_id",)
+    search_help_text = _(
+        "Order id, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
+        "or checkout reference: in full, or the beginning."
+    )
+    search_help_text_masked = _(
+        "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
+        "E-mail, card and activation code are searched only with the permission “Can see personal data of customers”."
+    )
+    headings = {"user": _("customer"), "created": _("created")}
+    labels = {"status": ORDER_STATUSES}
+    page_related = ("checkout", "checkout__user", "user", "personal_data")
+    change_form_template = "admin/checkout_integration/order_page.html"
+    buttons = (BIND, ACCEPT, CHECK, ERASE)
+
+    def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
+        """Add the content of the order's page."""
+        return {**super().page_context(request, row), "page": order_page(row, self.viewer(request))}
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list; its search box names the kinds of text that this viewer may search for."""
+        changelist = super().get_changelist_instance(request)
+        if not self.viewer(request).sees_personal_data:
+            changelist.search_help_text = str(self.search_help_text_masked)
+        return changelist
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the orders that the text names."""
+        sees = self.viewer(request).sees_personal_data
+        return find_orders(queryset, search_term, sees_personal_data=sees), False
+
+    def amount(self, row: Order) -> Value:
+        """Return the order's amount, and whether it is real money."""
+        amount = money(row.amount, row.currency)
+        return format_html('<span class="ci-money">{}</span> {}', amount, badge(mode_label(row)))
+
+    def verdict(self, row: Order) -> Value:
+        """Return the verdict, with its reason where it has one."""
+        verdict = badge(label_of(VERDICTS, row.verdict))
+        reason = reason_label(row.verdict_reason)
+        if not reason:
+            return verdict
+        return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
+
+    def user(self, row: Order) -> CheckoutUser | None:
+        """Return the customer, named by their id in this shop."""
+        return row.user
+
+    def created(self, row: Order) -> datetime:
+        """Return when the service created it, or when it was first seen if the service sent no time."""
+        return row.created_at or row.recorded_at

@@ -1,0 +1,127 @@
+"""The paid amount, the shop's revenue, refunds, and whether the payment is for a checkout of this shop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.order.layout import SummaryBox
+from checkout_integration.admin.site import (
+    NOTHING,
+    ORDER_STATUSES,
+    VERDICTS,
+    Table,
+    Value,
+    Viewer,
+    badge,
+    incident_sentence,
+    label_of,
+    moment,
+    money,
+    reason_sentence,
+    visible,
+)
+from checkout_integration.models import Checkout, Order, Refund
+from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
+from checkout_integration.policy.status import DOUBLE_LOSS, PAID_AND_CANCELED
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MOST_REVERSALS: Final = 200
+"""Refunds and chargebacks that the page shows."""
+DOUBTS: Final = (PAID_AND_CANCELED, LISTED_REJECTED_WITH_TRANSACTION)
+"""Contradictions of an order that is not paid, although the customer may have paid."""
+BEFORE: Final = {
+    OrderStatus.REFUNDED: gettext_lazy("%(net)s before the refund of %(sum)s"),
+    OrderStatus.CHARGEBACK: gettext_lazy("%(net)s before the chargeback of %(sum)s"),
+}
+JUDGED: Final = (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED, VerdictStatus.REVIEW)
+"""Verdicts whose meaning is about goods."""
+
+
+def paid_summary(order: Order, state: OrderState) -> SummaryBox:
+    """Return the paid amount; the price alone where no payment is known."""
+    question, price = _("What did the customer pay?"), money(order.amount, order.currency)
+    if state.status not in SETTLED_KINDS:
+        shown_price = _("the price is %(price)s") % {"price": price} if price != NOTHING else ""
+        return SummaryBox(question, _not_settled(state), [shown_price, *_doubts(state)])
+    charged = money(order.charge_amount, order.charge_currency)
+    details = [_("for a price of %(price)s") % {"price": price}] if charged not in (NOTHING, price) else []
+    if order.tax_amount is not None:
+        details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
+    if order.refund_amount is not None:
+        details.append(_("refunded: %(sum)s") % {"sum": money(order.refund_amount, order.refund_currency)})
+    return SummaryBox(question, price if charged == NOTHING else charged, details)
+
+
+def received_summary(order: Order, state: OrderState) -> SummaryBox:
+    """Return the shop's revenue as the service states it. The rest after a refund is not stated, so it is not shown."""
+    question = _("What does the shop receive?")
+    if state.status not in SETTLED_KINDS:
+        return SummaryBox(question, _not_settled(state))
+    net = money(order.net_revenue_amount, order.net_revenue_currency)
+    if net == NOTHING:
+        return SummaryBox(question, NOTHING, [_("The service did not send this amount.")])
+    fee = money(order.fee_amount, order.fee_currency)
+    return SummaryBox(question, _before_loss(order, state, net), [_("after a fee of %(fee)s") % {"fee": fee}])
+
+
+def verdict_summary(order: Order, state: OrderState, viewer: Viewer) -> SummaryBox:
+    """Return the verdict, with its reason, and its meaning for the goods."""
+    details: list[Value] = [reason_sentence(order.verdict_reason), _meaning(order, state)]
+    if order.checkout:
+        details.append(
+            format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
+        )
+    verdict = badge(label_of(VERDICTS, order.verdict))
+    return SummaryBox(
+        _("Is it for a checkout of this shop?"), verdict, [detail for detail in details if detail]
+    )
+
+
+def _not_settled(state: OrderState) -> str:
+    if _doubts(state):
+        return _("not certain")
+    waits = state.status in (OrderStatus.CREATED, OrderStatus.PENDING)
+    return _("nothing yet") if waits else _("nothing")
+
+
+def _doubts(state: OrderState) -> list[StrOrPromise]:
+    return [incident_sentence(doubt) for doubt in DOUBTS if doubt in state.contradictions]
+
+
+def _before_loss(order: Order, state: OrderState, net: str) -> str:
+    """Return the sum before the reversal, which is not subtracted: it may be in another currency."""
+    if state.status not in BEFORE:
+        return net
+    lost = money(order.refund_amount, order.refund_currency)
+    unknown = lost == NOTHING or DOUBLE_LOSS in state.contradictions  # the sum may then be that of the refund
+    return BEFORE[state.status] % {"net": net, "sum": _("an unknown amount") if unknown else lost}
+
+
+def _meaning(order: Order, state: OrderState) -> StrOrPromise:
+    """Return the meaning of the verdict; it is about the payment, which may have been reversed since."""
+    if state.stands or order.verdict not in JUDGED:
+        return label_of(VERDICTS, order.verdict).meaning
+    status = label_of(ORDER_STATUSES, order.status)
+    return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
+
+
+def reversals_table(order: Order, viewer: Viewer) -> Table:
+    """Return the refunds and chargebacks of an order."""
+    rows = [
+        [
+            viewer.link(Refund, reversal.pk, money(reversal.amount, reversal.currency)),
+            badge(label_of(ORDER_STATUSES, reversal.status)),
+            moment(reversal.refunded_at),
+            visible(reversal.reason) or NOTHING,
+        ]
+        for reversal in order.refunds.order_by("-pk")[:MOST_REVERSALS]
+    ]
+    return Table(_("Refunds and chargebacks"), [_("amount"), _("kind"), _("when"), _("reason")], rows)

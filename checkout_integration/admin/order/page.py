@@ -1,0 +1,117 @@
+"""The page of one order: a summary on top, then the details, then the timeline."""
+
+from __future__ import annotations
+
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from checkout_integration.admin.order.field_groups import field_groups_of
+from checkout_integration.admin.order.fulfilment import failures_table, fulfilment_summary
+from checkout_integration.admin.order.items import items_table, without_codes
+from checkout_integration.admin.order.layout import FieldGroup, Page, Raw, SummaryBox, field_group
+from checkout_integration.admin.order.money import (
+    paid_summary,
+    received_summary,
+    reversals_table,
+    verdict_summary,
+)
+from checkout_integration.admin.order.timeline import NEWEST, timeline_of
+from checkout_integration.admin.site import (
+    NOTHING,
+    VERDICTS,
+    Viewer,
+    badge,
+    is_test,
+    label_of,
+    mode_label,
+    moment,
+    order_label,
+    pretty,
+    short,
+    visible,
+)
+from checkout_integration.flows.ledger import state_of
+from checkout_integration.models import Checkout, CheckoutUser, Order, OutboxMessage, ReceiverRun
+from checkout_integration.policy.state import OrderState
+
+
+def order_page(order: Order, viewer: Viewer) -> Page:
+    """Return everything about an order. The number of SQL statements does not depend on the length of its history."""
+    messages = list(OutboxMessage.objects.filter(order=order).order_by("-pk")[:NEWEST])
+    runs = list(
+        ReceiverRun.objects.filter(message__order=order).select_related("message").order_by("-pk")[:NEWEST]
+    )
+    state = state_of(order)
+    return Page(
+        badges=[
+            badge(order_label(state)),
+            badge(mode_label(order)),
+            badge(label_of(VERDICTS, order.verdict)),
+        ],
+        note=_personal_note(order, viewer),
+        summary=[
+            _status(order, state),
+            paid_summary(order, state),
+            received_summary(order, state),
+            fulfilment_summary(order, messages, runs),
+            verdict_summary(order, state, viewer),
+            _receipt(order, viewer),
+        ],
+        field_groups=[
+            _in_this_shop(order, viewer),
+            *field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
+        ],
+        tables=[failures_table(runs, viewer), items_table(order, viewer), reversals_table(order, viewer)],
+        timeline=timeline_of(order, viewer, messages, runs),
+        raws=[_document(order, viewer)],
+    )
+
+
+def _personal_note(order: Order, viewer: Viewer) -> str:
+    personal_data = getattr(order, "personal_data", None)
+    if personal_data and personal_data.erased_at:
+        return _("The personal data of this order was erased.")
+    if not viewer.sees_personal_data:
+        return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
+    return ""
+
+
+def _status(order: Order, state: OrderState) -> SummaryBox:
+    status = order_label(state)
+    changed = format_html(_("last change here: {}"), moment(order.changed_at))
+    return SummaryBox(_("What is its status?"), badge(status), [status.meaning, changed])
+
+
+def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
+    number = visible(order.receipt_number) or NOTHING
+    if not order.receipt_url:
+        return SummaryBox(
+            _("Where is the receipt?"), number, [_("The service sent no address of a receipt.")]
+        )
+    address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
+    return SummaryBox(_("Where is the receipt?"), number, [address])
+
+
+def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
+    account = order.checkout.user if order.checkout else None
+    return field_group(
+        _("In this shop"),
+        [
+            (_("project"), visible(order.project)),
+            (_("checkout"), viewer.link(Checkout, order.checkout_id, order.checkout)),
+            (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
+            (_("account"), short(account) if account else ""),
+            (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),
+            (_("first seen"), moment(order.recorded_at)),
+            (_("last change"), moment(order.changed_at)),
+        ],
+    )
+
+
+def _document(order: Order, viewer: Viewer) -> Raw:
+    if viewer.sees_personal_data:
+        return Raw(_("The order as sent by the service (JSON)"), pretty(order.whole_document))
+    return Raw(
+        _("The order as sent by the service, without personal data (JSON)"),
+        pretty(without_codes(order.document)),
+    )

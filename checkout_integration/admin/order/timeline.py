@@ -1,0 +1,183 @@
+"""The timeline of an order, from all tables that have a part of it: newest first, a limited number of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from checkout_integration.admin.order.layout import Moment
+from checkout_integration.admin.screens import delay_of
+from checkout_integration.admin.site import (
+    INCIDENT_STATES,
+    MESSAGE_STATES,
+    NOTIFICATION_STATES,
+    ORDER_STATUSES,
+    RUN_STATES,
+    Value,
+    Viewer,
+    badge,
+    incident_label,
+    label_of,
+    moment,
+    pretty_body,
+    short,
+    visible,
+)
+from checkout_integration.models import (
+    Incident,
+    Notification,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    SyncRun,
+    Transition,
+)
+
+NEWEST: Final = 200
+SHOWN_ARGUMENTS: Final = ("reason", "renewal", "partial")
+"""Arguments of a signal that help staff."""
+BODIES: Final = 20
+"""Notifications of which the timeline shows the body; the body of the others is on their own page."""
+
+
+def timeline_of(
+    order: Order, viewer: Viewer, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
+) -> list[Moment]:
+    """Return all moments, newest first. Six statements, however long the history."""
+    moments = [
+        *_notifications(order, viewer),
+        *_transitions(order, viewer),
+        *_messages(messages),
+        *_runs(runs, viewer),
+        *_incidents(order, viewer),
+        *_staff_acts(order),
+    ]
+    return sorted(moments, key=lambda moment: (moment.at, moment.rank), reverse=True)
+
+
+def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
+    notifications = Notification.objects.filter(project=order.project, object_id=order.order_id).order_by(
+        "-received_at", "-pk"
+    )
+    bodies: dict[Any, Any] = {}
+    if viewer.sees_personal_data:
+        bodies = dict(notifications.values_list("pk", "body")[:BODIES])
+    for notification in notifications.defer("body")[:NEWEST]:
+        yield Moment(
+            at=notification.received_at,
+            rank=0,
+            source=_("notification"),
+            actor=_("the service"),
+            text=viewer.link(Notification, notification.pk, notification.event),
+            badge=badge(label_of(NOTIFICATION_STATES, notification.state)),
+            details=list(_delivery_details(notification)),
+            raw=pretty_body(bodies.get(notification.pk)),
+        )
+
+
+def _delivery_details(notification: Notification) -> Iterator[Value]:
+    attempt = _("delivery attempt %(number)d") % {"number": notification.delivery_try}
+    delay = delay_of(notification)
+    yield f"{attempt}, {_('took %(time)s') % {'time': delay}}" if delay else attempt
+    if notification.receipts > 1:
+        last = moment(notification.last_received_at)
+        yield format_html(_("received {} times, last at {}"), notification.receipts, last)
+    if notification.failure:
+        yield visible(notification.failure, longest=300)
+
+
+def _transitions(order: Order, viewer: Viewer) -> Iterator[Moment]:
+    transitions = Transition.objects.filter(order=order).select_related("notification", "sync_run", "staff")
+    for transition in transitions.defer("notification__body").order_by("-pk")[:NEWEST]:
+        before = label_of(ORDER_STATUSES, transition.from_status)
+        after = label_of(ORDER_STATUSES, transition.to_status)
+        text = f"{before.text} → {after.text}" if transition.from_status else f"{after.text}"
+        if transition.from_status == transition.to_status:
+            text = _("payment accepted")
+        yield Moment(
+            at=transition.recorded_at,
+            rank=1,
+            source=_("staff") if transition.staff else _("status"),
+            actor=str(transition.staff) if transition.staff else _cause(transition),
+            text=text,
+            badge=badge(after),
+            details=[
+                detail for detail in (_origin(transition, viewer), visible(transition.reason)) if detail
+            ],
+        )
+
+
+def _cause(transition: Transition) -> str:
+    causes = {"notification": _("a notification"), "list": _("the sync"), "creation": _("this shop")}
+    return causes.get(transition.source, transition.source)
+
+
+def _origin(transition: Transition, viewer: Viewer) -> Value:
+    if transition.notification:
+        return viewer.link(Notification, transition.notification_id, transition.notification)
+    if transition.sync_run:
+        return viewer.link(SyncRun, transition.sync_run_id, transition.sync_run)
+    return ""
+
+
+def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
+    for message in messages:
+        arguments = message.arguments
+        yield Moment(
+            at=message.recorded_at,
+            rank=2,
+            source=_("signal"),
+            actor=_("this app"),
+            text=visible(message.signal),
+            badge=badge(label_of(MESSAGE_STATES, message.state)),
+            details=[visible(f"{key}: {arguments[key]}") for key in SHOWN_ARGUMENTS if arguments.get(key)],
+        )
+
+
+def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
+    for run in runs:
+        attempts = ngettext("%(n)d attempt", "%(n)d attempts", run.attempts) % {"n": run.attempts}
+        failed = _("last error: %(error)s") % {"error": visible(run.error)} if run.error else ""
+        yield Moment(
+            # An unfinished run has the time of its signal: its due time is no event yet.
+            at=run.finished_at or run.message.recorded_at,
+            rank=3,
+            source=_("receiver"),
+            actor=visible(run.receiver),
+            text=viewer.link(ReceiverRun, run.pk, run.message.signal),
+            badge=badge(label_of(RUN_STATES, run.state)),
+            details=[detail for detail in (attempts, failed) if detail],
+        )
+
+
+def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:
+    for incident in Incident.objects.filter(order=order).order_by("-recorded_at", "-pk")[:NEWEST]:
+        yield Moment(
+            at=incident.recorded_at,
+            rank=4,
+            source=_("incident"),
+            actor=_("this app"),
+            text=viewer.link(Incident, incident.pk, incident_label(incident.kind)),
+            badge=badge(INCIDENT_STATES["resolved" if incident.resolved_at else "open"]),
+            details=[visible(incident.detail, longest=300)] if incident.detail else [],
+        )
+
+
+def _staff_acts(order: Order) -> Iterator[Moment]:
+    entries = LogEntry.objects.filter(
+        content_type=ContentType.objects.get_for_model(Order), object_id=str(order.pk)
+    )
+    for entry in entries.select_related("user").order_by("-action_time", "-pk")[:NEWEST]:
+        yield Moment(
+            at=entry.action_time,
+            rank=5,
+            source=_("staff"),
+            actor=short(entry.user),
+            text=visible(entry.get_change_message()),
+        )

@@ -1,0 +1,25 @@
+"""One file a table: its list, and the page of a row."""
+
+from checkout_integration.admin.screens.checkouts import CheckoutAdmin
+from checkout_integration.admin.screens.customers import ERASE, CustomerAdmin
+from checkout_integration.admin.screens.incidents import IncidentAdmin
+from checkout_integration.admin.screens.notifications import NotificationAdmin, delay_of
+from checkout_integration.admin.screens.outbox_messages import OutboxMessageAdmin
+from checkout_integration.admin.screens.receiver_runs import ReceiverRunAdmin
+from checkout_integration.admin.screens.refunds import RefundAdmin
+from checkout_integration.admin.screens.sync_runs import SyncRunAdmin
+from checkout_integration.admin.screens.validation_decisions import ValidationDecisionAdmin
+
+__all__ = [
+    "ERASE",
+    "CheckoutAdmin",
+    "CustomerAdmin",
+    "IncidentAdmin",
+    "NotificationAdmin",
+    "OutboxMessageAdmin",
+    "ReceiverRunAdmin",
+    "RefundAdmin",
+    "SyncRunAdmin",
+    "ValidationDecisionAdmin",
+    "delay_of",
+]

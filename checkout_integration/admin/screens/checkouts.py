@@ -1,0 +1,121 @@
+"""The shop's checkouts."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.screens.orders_inline import OrdersInline
+from checkout_integration.admin.site import (
+    CHECKOUT_STATUSES,
+    LIVE,
+    TEST,
+    ProjectFilter,
+    ReadOnlyAdmin,
+    StateLabel,
+    Value,
+    flag_filter,
+    label_filter,
+    link,
+    money,
+    visible,
+)
+from checkout_integration.models import Checkout
+
+
+@admin.register(Checkout)
+class CheckoutAdmin(ReadOnlyAdmin):
+    """Checkouts: their content, customer, price, and paying order."""
+
+    list_display = ("reference", "status", "mode", "price", "user", "order", "recorded_at")
+    list_filter = (
+        label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
+        flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
+        ProjectFilter,
+        ("recorded_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("user", "paid_order")
+    list_deferred = (
+        *("products", "metadata", "payment_form_url"),
+        *("paid_order__document", "paid_order__facts", "paid_order__stamps", "paid_order__conflicts"),
+    )
+    sortable = {"recorded_at": "pk"}
+    search_fields = ("reference", "order_id")
+    search_help_text = gettext_lazy("Checkout reference or order id.")
+    page_related = ("user", "subject_type", "paid_order")
+    fieldsets = (
+        (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
+        (gettext_lazy("Payment form"), {"fields": ("payment_form", "payment_form_url", "order_id")}),
+        (
+            gettext_lazy("Content"),
+            {
+                "fields": (
+                    "type",
+                    "description",
+                    "products_sold",
+                    "virtual_currency",
+                    "platform_id",
+                    "metadata",
+                )
+            },
+        ),
+        (
+            gettext_lazy("In this shop"),
+            {"fields": ("reference", "project", "user", "subject", "recorded_at")},
+        ),
+    )
+    inlines = (OrdersInline,)
+    headings = {
+        "mode": gettext_lazy("mode"),
+        "price": gettext_lazy("price"),
+        "user": gettext_lazy("account"),
+        "order": gettext_lazy("order"),
+        "paid_order": gettext_lazy("paid by order"),
+        "payment_form": gettext_lazy("payment form"),
+        "payment_form_url": gettext_lazy("address"),
+        "order_id": gettext_lazy("order of the form"),
+        "products_sold": gettext_lazy("products"),
+        "virtual_currency": gettext_lazy("virtual currency"),
+        "subject": gettext_lazy("belongs to"),
+        "recorded_at": gettext_lazy("created"),
+    }
+    labels = {"status": CHECKOUT_STATUSES}
+    personal_fields = ("payment_form_url",)
+
+    def mode(self, row: Checkout) -> StateLabel:
+        """Return TEST or LIVE."""
+        return TEST if row.test else LIVE
+
+    def price(self, row: Checkout) -> str:
+        """Return the price; "–" where the service sets it."""
+        return money(row.expected_amount, row.currency)
+
+    def order(self, row: Checkout) -> str:
+        """Return the id of the order that paid; while none has, of the one that was created for the form."""
+        return row.paid_order.order_id if row.paid_order else row.order_id
+
+    def payment_form(self, row: Checkout) -> str:
+        """Return whether the customer can pay."""
+        if not row.payment_form_url:
+            return _("There is no payment form.")
+        if not row.is_payable:
+            return _("There is nothing left to pay in the form.")
+        return _("The customer can pay in this form.")
+
+    def payment_form_url(self, row: Checkout) -> Value:
+        """Return a link to the form, in whose address a token may be; a sandbox on this machine has one without TLS."""
+        return link(row.payment_form_url, loopback=True) if row.is_payable and row.payment_form_url else ""
+
+    def products_sold(self, row: Checkout) -> str:
+        """Return the products, for whose price the service may be responsible."""
+        return ", ".join(map(str, row.products))
+
+    def virtual_currency(self, row: Checkout) -> str:
+        """Return the amount of virtual currency that was sold."""
+        return money(row.virtual_currency_amount, "")
+
+    def subject(self, row: Checkout) -> str:
+        """Return the shop's own object without loading it: its class may be gone."""
+        kind = row.subject_type
+        return f"{kind.app_label}.{kind.model} {visible(row.subject_id)}" if kind else ""

@@ -1,0 +1,116 @@
+"""Incidents: what staff should look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.auth.models import AbstractBaseUser
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration import flows
+from checkout_integration.admin.site import (
+    INCIDENT_STATES,
+    ORDER_DOCUMENTS,
+    Button,
+    ButtonAdmin,
+    ProjectFilter,
+    Refused,
+    StateLabel,
+    Value,
+    Viewer,
+    empty_filter,
+    incident_label,
+    incident_sentence,
+)
+from checkout_integration.models import Incident
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+def _resolve(incident: Incident, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    if not flows.operations.resolve_incident(incident, staff=staff):
+        raise Refused(_("Somebody has already resolved it."))
+    return _("The incident is resolved.")
+
+
+MOST_COUNTED: Final = 10_000
+
+
+RESOLVE = Button(
+    name="resolve",
+    label=gettext_lazy("Resolve this incident"),
+    # The screen is read-only, so Django's own permission to change an incident means this and nothing else.
+    permission="change_incident",
+    question=gettext_lazy(
+        "The incident is marked as resolved, with your name. Nothing else changes: no payment is accepted and no goods are "
+        "granted."
+    ),
+    offered=lambda incident: incident.resolved_at is None,
+    act=_resolve,
+)
+
+
+@admin.register(Incident)
+class IncidentAdmin(ButtonAdmin):
+    """Contradictions, unknown content, and payments that match no checkout."""
+
+    list_display = ("incident", "state", "order", "detail", "recorded_at")
+    list_filter = (
+        empty_filter("resolved_at", gettext_lazy("state"), gettext_lazy("open"), gettext_lazy("resolved")),
+        ProjectFilter,
+        ("recorded_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("order",)
+    list_deferred = ORDER_DOCUMENTS
+    sortable = {"recorded_at": "recorded_at"}
+    search_fields = ("kind", "order__order_id")
+    search_help_text = gettext_lazy("Kind of incident, or order id.")
+    page_related = ("order", "notification", "resolved_by")
+    fieldsets = (
+        (None, {"fields": ("incident", "meaning", "state", "order", "payments", "notification", "detail")}),
+        (
+            gettext_lazy("History"),
+            {"fields": ("kind", "project", "recorded_at", "resolved_at", "resolved_by")},
+        ),
+    )
+    headings = {
+        "incident": gettext_lazy("what"),
+        "meaning": gettext_lazy("what this means"),
+        "state": gettext_lazy("state"),
+        "payments": gettext_lazy("payments in review now"),
+    }
+    buttons = (RESOLVE,)
+    when_empty = gettext_lazy("No incident: everything that the service sent is consistent.")
+
+    def incident(self, row: Incident) -> StrOrPromise:
+        """Return the kind in words; its code is on the incident's page."""
+        return incident_label(row.kind)
+
+    def meaning(self, row: Incident) -> StrOrPromise:
+        """Return the kind in a sentence."""
+        return incident_sentence(row.kind)
+
+    def payments(self, row: Incident) -> str | None:
+        """Return how many payments without a checkout are in review for its reason; None for any other incident."""
+        if not row.is_about_many:
+            return None
+        count = row.payments[: MOST_COUNTED + 1].count()
+        return str(count) if count <= MOST_COUNTED else _("more than {}").format(MOST_COUNTED)
+
+    def note(self, viewer: Viewer, row: Incident) -> Value:
+        """Return a link to the payments in review, if it is about those without a checkout."""
+        if not row.is_about_many or not viewer.may("view_order"):
+            return super().note(viewer, row)
+        orders = reverse("admin:checkout_integration_order_changelist", current_app=viewer.site_name)
+        address = f"{orders}?{urlencode({'verdict': 'review', 'project': row.project})}"
+        return format_html('<a href="{}">{}</a>', address, _("Show the payments in review"))
+
+    def state(self, row: Incident) -> StateLabel:
+        """Return whether it is resolved."""
+        return INCIDENT_STATES["resolved" if row.resolved_at else "open"]

@@ -1,0 +1,81 @@
+"""Refunds and chargebacks, including those that wait for their order."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.site import (
+    ORDER_DOCUMENTS,
+    ORDER_STATUSES,
+    ProjectFilter,
+    ReadOnlyAdmin,
+    StateLabel,
+    Value,
+    empty_filter,
+    is_test,
+    label_filter,
+    link,
+    money,
+)
+from checkout_integration.models import Order, Refund
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+WAITING = StateLabel(_("waiting for its order"), "wait")
+KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)}
+
+
+@admin.register(Refund)
+class RefundAdmin(ReadOnlyAdmin):
+    """Refunds and chargebacks: the amount, and the reason."""
+
+    list_display = ("refund", "status", "amount", "order", "refunded_at", "reason")
+    list_filter = (
+        label_filter("status", _("kind"), KINDS),
+        empty_filter("order", _("order"), _("waiting for its order"), _("known")),
+        ProjectFilter,
+        ("refunded_at", admin.DateFieldListFilter),
+    )
+    list_select_related = ("order__personal_data",)
+    list_deferred = ("document", *ORDER_DOCUMENTS)
+    search_fields = ("order__order_id", "transaction")
+    search_help_text = _("Order id or transaction.")
+    page_related = ("order",)
+    fieldsets = (
+        (None, {"fields": ("status", "order", "amount", "reason", "code", "refunded_at")}),
+        (
+            _("Receipt"),
+            {
+                "fields": (
+                    "receipt_number",
+                    "receipt_url",
+                    "document_id",
+                    "transaction",
+                    "project",
+                    "recorded_at",
+                )
+            },
+        ),
+        (_("As sent by the service"), {"fields": ("document",)}),
+    )
+    headings = {"refund": _("refund"), "status": _("kind"), "receipt_url": _("receipt")}
+    labels = {"status": ORDER_STATUSES}
+    # A reversal document that waits for its order is a whole Order object, customer included.
+    personal_fields = ("receipt_url", "document")
+    when_empty = _("No refund yet. In the sandbox, the operator page refunds a paid order.")
+
+    def refund(self, row: Refund) -> str:
+        """Return its own id, or that of the order."""
+        return str(row)
+
+    def amount(self, row: Refund) -> str:
+        """Return the amount that was given back."""
+        return money(row.amount, row.currency)
+
+    def order(self, row: Refund) -> Order | StateLabel:
+        """Return the order, where it is known."""
+        return row.order or WAITING
+
+    def receipt_url(self, row: Refund) -> Value:
+        """Return a link to the receipt."""
+        return link(row.receipt_url, loopback=is_test(row.order)) if row.receipt_url else ""

@@ -1,0 +1,74 @@
+"""A button: its texts, its permission, its condition, and its action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.site.values import Value
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+class Refused(Exception):
+    """The operation is not possible; the text is shown to the person who pressed the button."""
+
+
+class ConfirmForm(forms.Form):
+    """A form without fields: to press the button again is the confirmation."""
+
+
+class ReasonForm(ConfirmForm):
+    """A form with a reason."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=255,
+        help_text=_("It is stored in the order's history, with your name."),
+        widget=forms.TextInput(attrs={"size": 60, "autofocus": True}),
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A short table on a page. Without rows its text for "empty" is shown; without that, nothing."""
+
+    title: StrOrPromise
+    columns: Sequence[StrOrPromise]
+    rows: Sequence[Sequence[Value]]
+    empty: StrOrPromise = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button:
+    """An operation that staff may start on a row.
+
+    Attributes:
+        name: a part of its address.
+        permission: codename of the permission that it needs.
+        question: the text of the confirmation page.
+        needs_reason: whether staff must give a reason, which is stored.
+        form: a form with more fields; ``act`` then gets all its values in place of the reason.
+        offered: whether the row's state allows it.
+        writes_own_log: whether the flow stores the account and the reason, so that the audit log need not.
+        act: the action; returns the message to show, or raises `Refused`.
+        preview: tables of the changes, shown on the confirmation page; it writes nothing.
+
+    """
+
+    name: str
+    label: StrOrPromise
+    permission: str
+    question: StrOrPromise
+    needs_reason: bool = False
+    form: type[ReasonForm] | None = None
+    writes_own_log: bool = False
+    offered: Callable[[Any], bool]
+    act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise]
+    preview: Callable[[Any], Sequence[Table]] | None = None

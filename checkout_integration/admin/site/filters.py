@@ -1,0 +1,74 @@
+"""Filters of the lists: fixed choices, no counts, no queries of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.conf import app_settings
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+Choices: TypeAlias = "Mapping[str, tuple[StrOrPromise, Q]]"
+"""The label and the condition of each choice, by its code in the address."""
+
+
+class ChoiceFilter(admin.SimpleListFilter):
+    """A filter whose choices are conditions."""
+
+    choices_of: Callable[[], Choices]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, StrOrPromise]]:
+        """Return codes and labels."""
+        return [(code, label) for code, (label, _condition) in type(self).choices_of().items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the choice; all of them for none, or for an unknown code."""
+        _label, condition = type(self).choices_of().get(self.value() or "", ("", Q()))
+        return queryset.filter(condition)
+
+
+def choice_filter(
+    parameter: str, heading: StrOrPromise, choices_of: Callable[[], Choices]
+) -> type[ChoiceFilter]:
+    """Return a filter by conditions; they are made anew for each request."""
+    attributes = {"title": heading, "parameter_name": parameter, "choices_of": staticmethod(choices_of)}
+    return type("ChoiceFilter", (ChoiceFilter,), attributes)
+
+
+def label_filter(field: str, heading: StrOrPromise, labels: Mapping[str, StateLabel]) -> type[ChoiceFilter]:
+    """Return a filter by a column of states."""
+    choices = {code: (label.text, Q((field, code))) for code, label in labels.items()}
+    return choice_filter(field, heading, lambda: choices)
+
+
+def flag_filter(field: str, heading: StrOrPromise, yes: StrOrPromise, no: StrOrPromise) -> type[ChoiceFilter]:
+    """Return a filter by a boolean column."""
+    return choice_filter(
+        field, heading, lambda: {"yes": (yes, Q((field, True))), "no": (no, Q((field, False)))}
+    )
+
+
+def empty_filter(
+    field: str, heading: StrOrPromise, empty: StrOrPromise, filled: StrOrPromise
+) -> type[ChoiceFilter]:
+    """Return a filter by whether a column is null."""
+    is_null = f"{field}__isnull"
+    choices = {"no": (empty, Q((is_null, True))), "yes": (filled, Q((is_null, False)))}
+    return choice_filter(f"{field}_known", heading, lambda: choices)
+
+
+def _projects() -> Choices:
+    aliases = app_settings().projects
+    return {alias: (alias, Q(project=alias)) for alias in aliases} if len(aliases) > 1 else {}
+
+
+ProjectFilter = choice_filter("project", _("project"), _projects)
+"""The filter by project; it is not shown if the settings have only one."""

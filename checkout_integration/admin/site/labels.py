@@ -1,0 +1,213 @@
+"""Labels of states: what support staff read instead of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.models import Checkout, Notification, Order, OutboxMessage, ReceiverRun, SyncRun
+from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+@dataclass(frozen=True)
+class StateLabel:
+    """A state in plain words.
+
+    Attributes:
+        tone: good, bad, wait or calm; it gives the colour.
+        meaning: the same in a sentence.
+        sign: a mark of its own if the tone's mark would mislead. The mark has the meaning of the tone, without colour.
+        code: the specification's word, shown after the plain one.
+
+    """
+
+    text: StrOrPromise
+    tone: str = "calm"
+    meaning: StrOrPromise = ""
+    sign: str | None = None
+    code: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Its own sign, or else the tone's."""
+        return (
+            self.sign if self.sign is not None else {"good": "✓", "bad": "✗", "wait": "…"}.get(self.tone, "•")
+        )
+
+
+def label_of(labels: Mapping[str, StateLabel], code: str) -> StateLabel:
+    """Return the label of a code; an unknown code is its own label."""
+    return labels.get(code) or StateLabel(code or _("unknown"))
+
+
+def _with_codes(labels: Mapping[OrderStatus, StateLabel]) -> Mapping[str, StateLabel]:
+    """Return these labels, with the specification's word added to those with another word."""
+    return {
+        status.value: label if label.text == status.value else replace(label, code=status.value)
+        for status, label in labels.items()
+    }
+
+
+ORDER_STATUSES: Final = _with_codes(
+    {
+        OrderStatus.CREATED: StateLabel(
+            _("not paid"), "wait", _("No payment yet. An order that is abandoned keeps this status.")
+        ),
+        OrderStatus.PENDING: StateLabel(
+            _("pending"), "wait", _("The payment is pending at the service, which gives no further detail.")
+        ),
+        OrderStatus.PROCESSED: StateLabel(_("paid"), "good", _("The payment was successful.")),
+        OrderStatus.REJECTED: StateLabel(
+            _("declined"), "bad", _("The payment was declined; no money moved.")
+        ),
+        OrderStatus.CANCELED: StateLabel(_("cancelled"), "bad", _("The payment was cancelled.")),
+        OrderStatus.REFUNDED: StateLabel(_("refunded"), "calm", _("The customer got the money back.")),
+        OrderStatus.CHARGEBACK: StateLabel(
+            _("charged back"), "bad", _("The customer's bank reversed the payment.")
+        ),
+    }
+)
+
+PARTLY_REFUNDED: Final = StateLabel(
+    _("partly refunded"),
+    "calm",
+    _("The customer got part of the money back; the goods were not revoked."),
+    code=OrderStatus.REFUNDED.value,
+)
+
+
+def order_label(state: OrderState) -> StateLabel:
+    """Return the label of an order's status; a refund of less than the charge has its own."""
+    return PARTLY_REFUNDED if state.partial else label_of(ORDER_STATUSES, state.status)
+
+
+VERDICTS: Final[Mapping[str, StateLabel]] = {
+    VerdictStatus.PENDING: StateLabel(
+        _("no verdict"),
+        "calm",
+        _("There is no payment to check yet."),
+    ),
+    VerdictStatus.VERIFIED: StateLabel(
+        _("verified"), "good", _("The payment is for exactly what this shop sold; goods may be granted.")
+    ),
+    VerdictStatus.REVIEW: StateLabel(
+        _("in review"), "bad", _("No goods are granted until a member of staff accepts the payment."), "!"
+    ),
+    VerdictStatus.ACCEPTED: StateLabel(
+        _("accepted"), "good", _("Staff or a setting accepted the payment; goods may be granted.")
+    ),
+    VerdictStatus.HISTORIC: StateLabel(
+        _("historic"),
+        "calm",
+        _("The order is older than this installation: it is stored, but no goods are granted for it."),
+    ),
+}
+
+CHECKOUT_STATUSES: Final[Mapping[str, StateLabel]] = {
+    Checkout.Status.NEW: StateLabel(_("new"), "wait", _("It has not been sent to the service yet.")),
+    Checkout.Status.UNKNOWN: StateLabel(
+        _("unknown"),
+        "wait",
+        _("The service may or may not have created the order; the next sync finds out."),
+    ),
+    Checkout.Status.OPEN: StateLabel(_("open"), "wait", _("The customer can pay in the payment form.")),
+    Checkout.Status.REVIEW: StateLabel(
+        _("in review"), "bad", _("A payment arrived, but it is not verified; staff should check it."), "!"
+    ),
+    Checkout.Status.PAID: StateLabel(_("paid"), "good"),
+    Checkout.Status.CANCELLED: StateLabel(_("cancelled"), "bad", _("The payment was cancelled or declined.")),
+    Checkout.Status.REVERSED: StateLabel(_("reversed"), "bad", _("Paid, then refunded or charged back.")),
+    Checkout.Status.FAILED: StateLabel(_("failed"), "bad", _("The service refused to create the order.")),
+}
+
+NOTIFICATION_STATES: Final[Mapping[str, StateLabel]] = {
+    Notification.State.STORED: StateLabel(
+        _("stored"), "calm", _("Stored and acknowledged; it is applied as soon as a process is free.")
+    ),
+    Notification.State.APPLIED: StateLabel(_("applied"), "good"),
+    Notification.State.FAILED: StateLabel(
+        _("failed"),
+        "bad",
+        _("Stored, but the code or the database failed on it. Applying it is retried until it succeeds."),
+    ),
+    Notification.State.QUARANTINED: StateLabel(
+        _("quarantined"),
+        "bad",
+        _("Stored and acknowledged, but not applied, because it breaks a rule. Staff decide."),
+    ),
+    Notification.State.TEST: StateLabel(
+        _("testing case"), "calm", _("A test of the webhook; there is no payment behind it.")
+    ),
+}
+
+MESSAGE_STATES: Final[Mapping[str, StateLabel]] = {
+    OutboxMessage.State.NEW: StateLabel(_("waiting"), "wait", _("Not yet handed to receivers.")),
+    OutboxMessage.State.FANNED_OUT: StateLabel(_("handed to receivers"), "good"),
+    OutboxMessage.State.NO_RECEIVERS: StateLabel(
+        _("no receivers"), "calm", _("No receiver was connected to this signal.")
+    ),
+}
+
+RUN_STATES: Final[Mapping[str, StateLabel]] = {
+    ReceiverRun.State.DUE: StateLabel(_("due"), "wait"),
+    ReceiverRun.State.WAITING: StateLabel(
+        _("waiting"),
+        "wait",
+        _("The receiver has to complete an earlier signal of this checkout first."),
+    ),
+    ReceiverRun.State.RUNNING: StateLabel(_("running"), "wait"),
+    ReceiverRun.State.DONE: StateLabel(_("done"), "good"),
+    ReceiverRun.State.SUPERSEDED: StateLabel(
+        _("superseded"),
+        "calm",
+        _("Not run: the payment was reversed first, or there was nothing to revoke."),
+    ),
+    ReceiverRun.State.FAILED: StateLabel(
+        _("failed"), "bad", _("Given up after ten attempts; staff can run it again.")
+    ),
+}
+
+OVERDUE: Final = StateLabel(
+    _("overdue"), "bad", _("It has run for longer than RECEIVER_DEADLINE; it may hang."), "!"
+)
+
+SYNC_STATES: Final[Mapping[str, StateLabel]] = {
+    SyncRun.State.RUNNING: StateLabel(_("running"), "wait"),
+    SyncRun.State.COMPLETE: StateLabel(_("complete"), "good"),
+    SyncRun.State.FAILED: StateLabel(_("failed"), "bad"),
+    SyncRun.State.UNREACHABLE: StateLabel(_("service unreachable"), "bad"),
+    SyncRun.State.ABANDONED: StateLabel(
+        _("abandoned"), "bad", _("Its process ended, or another pass took over.")
+    ),
+}
+
+INCIDENT_STATES: Final[Mapping[str, StateLabel]] = {
+    "open": StateLabel(_("open"), "bad", sign="!"),
+    "resolved": StateLabel(_("resolved"), "good"),
+}
+
+TEST: Final = StateLabel(_("TEST"), "wait", _("A test payment: no money moves."), "")
+LIVE: Final = StateLabel(_("LIVE"), "good", _("A live payment."), "")
+UNKNOWN_MODE: Final = StateLabel(
+    _("mode unknown"), "calm", _("The service has not said whether this is a test.")
+)
+
+
+def mode_label(order: Order) -> StateLabel:
+    """Return TEST when either the order or its notification says so."""
+    if order.is_production is False or order.live is False:
+        return TEST
+    return LIVE if order.is_production else UNKNOWN_MODE
+
+
+def is_test(order: Order | None) -> bool:
+    """Return whether an order is a test: its links may lead to a sandbox on this machine; those of a live order never do."""
+    return order is not None and mode_label(order) is TEST

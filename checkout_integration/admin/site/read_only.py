@@ -1,0 +1,156 @@
+"""Read-only screens: a list, a page per row, and tables of related rows, all in Django's own way to declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.forms import BaseInlineFormSet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.utils.translation import gettext_lazy as _
+
+from checkout_integration.admin.site.fields import ReadOnly, viewed
+from checkout_integration.admin.site.large_tables import BoundedPaginator, within
+from checkout_integration.admin.site.values import Value, short
+from checkout_integration.admin.site.viewer import Viewer
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+    ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+    FormSet = BaseInlineFormSet[Any, Any, Any]
+else:  # they cannot be subscripted at run time
+    ModelAdmin, TabularInline, FormSet = admin.ModelAdmin, admin.TabularInline, BaseInlineFormSet
+
+NEWEST: Final = 50
+"""Rows of a related table that a page shows."""
+
+
+class ReadOnlyAdmin(ReadOnly, ModelAdmin):
+    """A list, and a page per row."""
+
+    actions: Sequence[Any] | None = None
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_max_show_all = 50
+    paginator = BoundedPaginator
+    # By key, not by a time that may be null: the same on every database, and served by the table's own index.
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+
+    list_deferred: Sequence[str] = ()
+    """Large columns that the list does not read."""
+    page_related: Sequence[str] = ()
+    """Relations that the page of a row shows."""
+    when_empty: StrOrPromise = _(
+        "Nothing here yet. Start the sandbox with “python -m checkout_integration.sandbox” and buy something in your shop to "
+        "make the first order; the README shows how."
+    )
+    """The text of an empty list."""
+
+    class Media:
+        """The styles of lists and pages."""
+
+        css = {"all": ("checkout_integration/admin.css",)}
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow the filters of this list only: any other lookup in the address would let staff probe masked columns."""
+        return lookup.partition("__")[0] in map(_parameter, self.list_filter)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns of the list."""
+        return viewed(self, self.viewer(request), list(map(str, self.list_display)), in_list=True)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows of the list, without their large columns."""
+        return super().get_queryset(request).defer(*self.list_deferred)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows of which a search field is exactly this text; it is not split into words."""
+        text = search_term.strip()
+        # A list without a search box can be searched all the same, by its address.
+        conditions = [Q((str(name), text)) for name in self.search_fields] if text else []
+        return (within(queryset, conditions) if conditions else queryset), False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row of a page with all its columns; None where there is none."""
+        try:
+            key = self.opts.pk.to_python(object_id)
+        except ValidationError:
+            return None
+        rows = self.model._default_manager.filter(pk=key)
+        return (rows.select_related(*self.page_related) if self.page_related else rows).first()
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show the page of one row."""
+        if request.method not in {"GET", "HEAD"}:
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Add what every page of a row needs."""
+        context |= self.page_context(request, obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return the heading of a row's page and the note on top of it."""
+        heading = short(row)
+        return {
+            "heading": heading,
+            "title": f"{str(self.opts.verbose_name).capitalize()} {heading}",
+            "subtitle": None,
+            "note": self.note(self.viewer(request), row),
+        }
+
+    def note(self, viewer: Viewer, row: Any) -> Value:
+        """Return the note on top of the page: hidden parts, and the permission that shows them."""
+        if not self.personal_fields or viewer.sees_personal_data:
+            return ""
+        return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
+
+
+class NewestFormSet(FormSet):
+    """The newest rows of a related table: a customer may have thousands of orders."""
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """Return the newest rows; the database is read once."""
+        if not hasattr(self, "_newest"):
+            self._newest = super().get_queryset()[:NEWEST]
+        return self._newest
+
+
+class ReadOnlyInline(ReadOnly, TabularInline):
+    """A table of related rows on the page of a row, for those who may view them."""
+
+    template = "admin/checkout_integration/inline.html"
+    formset = NewestFormSet
+    explains_states = False
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+    extra = 0
+    max_num = 0
+
+
+def _parameter(choice: Any) -> str:
+    """Return the name of a filter in the address: of (column, class), or of a class with a name of its own."""
+    name: str = choice[0] if isinstance(choice, tuple) else choice.parameter_name
+    return name

@@ -1,0 +1,110 @@
+"""The rule for the value of each setting, with a hint for values that break it. `problems` checks the other rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from checkout_integration.protocol.address import split
+from checkout_integration.protocol.signature import Encoding
+
+HOUR: Final = 3600
+WEEK: Final = 7 * 24 * HOUR
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """``is_valid`` takes any object and raises nothing; ``hint`` completes "Set NAME to …"."""
+
+    is_valid: Callable[[object], bool]
+    hint: str
+
+
+def _one_of(*words: str) -> Rule:
+    return Rule(
+        is_valid=lambda value: isinstance(value, str) and value in words,
+        hint=f"one of: {', '.join(map(repr, words))}",
+    )
+
+
+def _whole(least: int, most: int, hint: str) -> Rule:
+    return Rule(is_valid=lambda value: type(value) is int and least <= value <= most, hint=hint)
+
+
+def _text(pattern: str, hint: str) -> Rule:
+    form = re.compile(pattern, re.ASCII)
+    return Rule(is_valid=lambda value: isinstance(value, str) and bool(form.fullmatch(value)), hint=hint)
+
+
+def _are_encodings(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(each in tuple(Encoding) for each in value)
+
+
+def _is_time_limit(value: object, most: float = HOUR) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= most
+
+
+def _is_budget(value: object) -> bool:
+    return _is_time_limit(value, most=60)
+
+
+def _is_deadline(value: object) -> bool:
+    return _is_time_limit(value, most=24 * HOUR)
+
+
+def _is_request_budget(value: object) -> bool:
+    return value is not True and value is not False and (value == 0 or _is_budget(value))
+
+
+def _is_web_address_or_empty(value: object) -> bool:
+    parts = split(value)
+    return value == "" or (
+        parts is not None and parts.scheme in {"https", "http"} and str(value).isprintable()
+    )
+
+
+def _is_page(value: object) -> bool:
+    """Return whether a link may lead there: a path of this site, or a web address."""
+    if not isinstance(value, str) or not value or not value.isprintable() or "\\" in value:
+        return False
+    return (value[0] == "/" and value[:2] != "//") or _is_web_address_or_empty(value)
+
+
+_ON_OR_OFF: Final = Rule(is_valid=lambda value: isinstance(value, bool), hint="True or False (not to text)")
+_SECONDS: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
+_PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: letters, digits, _ . - [ ]")
+
+RULES: Final[Mapping[str, Rule]] = {
+    "RECEIVER_DEADLINE": Rule(
+        is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"
+    ),
+    "RUNNER": _one_of("request", "celery", "worker"),
+    "REQUEST_BUDGET": Rule(is_valid=_is_request_budget, hint="a number of seconds from 0 to 60"),
+    "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
+    "UNBOUND_ORDERS": _one_of("review", "accept"),
+    "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),
+    "SIGNATURE_ENCODINGS": Rule(
+        is_valid=_are_encodings,
+        hint=f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}",
+    ),
+    "VALIDATE_REFUSE_STATUS": _whole(400, 499, "a whole number from 400 to 499"),
+    "VALIDATE_BUDGET": Rule(is_valid=_is_budget, hint="a number of seconds, more than 0 and at most 60"),
+    "VALIDATE_WHEN_LATE": _one_of("refuse", "approve"),
+    "LIST_PAGE_SIZE": _whole(2, 1000, "a whole number from 2 to 1000 (chained paging needs two rows a page)"),
+    "RETRY_INTERVAL": _SECONDS,
+    "LIST_MARGIN": _SECONDS,
+    "HISTORIC_MARGIN": _SECONDS,
+    "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
+    "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
+    "DYNAMIC_URLS": _ON_OR_OFF,
+    "ALLOW_HTTP_LOOPBACK": _ON_OR_OFF,
+    "LIST_END_PARAMETER": _PARAMETER,
+    "CLIENT_CLASS": _text(r"[A-Za-z_$][\w$.]*", "the name of a JavaScript class"),
+    "VERSION_HEADER": _text(r"[!#$%&'*+.^`|~\w-]+", "the name of a header"),
+    "API_VERSION": _text(r"[!-~]+", 'a version as text, such as "1.0"'),
+    "REFERENCE_KEY": _text(r"[ -~]{1,255}", "text of 1 to 255 printable characters"),
+    "RETURN_CONTINUE_URL": Rule(is_valid=_is_page, hint='a path of this site, such as "/", or a web address'),
+    "RETURN_URL": Rule(is_valid=_is_web_address_or_empty, hint='a complete web address, or to ""'),
+}

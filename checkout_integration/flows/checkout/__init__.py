@@ -1,0 +1,39 @@
+"""The creation of checkouts and tokens, and the customer's return page.
+
+A checkout is one value (`terms`), committed before the service is called (`creating`); `return_page` signs and checks the
+form's return address, and brings the checkout up to date there.
+"""
+
+from checkout_integration.flows.checkout.creating import (
+    IssuedToken,
+    NotRecorded,
+    TransactionOpen,
+    acreate_checkout,
+    acreate_order_from_token,
+    acreate_token,
+    create_checkout,
+    create_order_from_token,
+    create_token,
+)
+from checkout_integration.flows.checkout.return_page import (
+    ask_once,
+    brought_up_to_date,
+    checkout_of,
+    signed_reference,
+)
+
+__all__ = [
+    "IssuedToken",
+    "NotRecorded",
+    "TransactionOpen",
+    "acreate_checkout",
+    "acreate_order_from_token",
+    "acreate_token",
+    "ask_once",
+    "brought_up_to_date",
+    "checkout_of",
+    "create_checkout",
+    "create_order_from_token",
+    "create_token",
+    "signed_reference",
+]

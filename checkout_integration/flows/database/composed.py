@@ -1,0 +1,229 @@
+"""Statements that write rows, composed once per database: the part that all databases share, and the one-row form."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+
+AnyField: TypeAlias = "models.Field[Any, Any]"
+Returned: TypeAlias = "Sequence[tuple[Any, ...]]"
+Convert: TypeAlias = Callable[[Any, BaseDatabaseWrapper], Any]
+Column: TypeAlias = Callable[[models.Model, BaseDatabaseWrapper], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insert:
+    """Rows to insert, and the handling of stored rows with the same unique ``key``.
+
+    Attributes:
+        fields: the columns to insert.
+        key: the columns by which the rows differ.
+        update: columns that the stored row gets from the new one.
+        add: columns with a new value that is added to the stored one.
+        ignore: the stored row stays as it is.
+        lock: the stored row stays as it is, and is locked. Without any of these four the database refuses the new row.
+        returning: columns to return of each row that was inserted or locked, first the automatic primary key.
+
+    """
+
+    model: type[models.Model]
+    fields: Sequence[AnyField]
+    key: Sequence[AnyField]
+    update: Sequence[AnyField] = ()
+    add: Sequence[AnyField] = ()
+    ignore: bool = False
+    lock: bool = False
+    returning: Sequence[AnyField] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """Rows to update: the columns to write, and last the one that is the ``key``."""
+
+    model: type[models.Model]
+    fields: Sequence[AnyField]
+    key: Sequence[AnyField]
+
+
+class Executed(NamedTuple):
+    """The result of a statement: how many rows it made or found, and the returned columns of each."""
+
+    rowcount: int
+    returned: Returned
+
+
+class Statement(ABC):
+    """A statement, composed for one kind of database. All threads share it, so it is never changed."""
+
+    null: Any = None
+
+    def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
+        self.quote = connection.ops.quote_name
+        self.task = task
+        self.table = self.quote(task.model._meta.db_table)
+        self.sql = (
+            self.insert(connection, task) if isinstance(task, Insert) else self.update(connection, task)
+        )
+        self.relations = [field for field in task.fields if isinstance(field, models.ForeignKey)]
+        self._columns = [self._column(field) for field in task.fields]
+        self._names = [field.attname for field in task.fields]
+        zones = connection.features.supports_timezones
+        converted = models.BinaryField if zones else (models.BinaryField, models.DateTimeField)
+        self._converted = [
+            (place, field) for place, field in enumerate(task.fields) if isinstance(field, converted)
+        ]
+
+    @abstractmethod
+    def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
+        """Compose the SQL of an INSERT."""
+
+    @abstractmethod
+    def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
+        """Compose the SQL of an UPDATE."""
+
+    @abstractmethod
+    def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
+        """Write the rows."""
+
+    @abstractmethod
+    def of_one(self, connection: BaseDatabaseWrapper) -> str:
+        """Return the SQL that writes one row, with a placeholder for each value."""
+
+    def execute_plain(self, connection: BaseDatabaseWrapper, row: object) -> None:
+        """Write one row that is no instance of the model: attributes for every driver, aware times, and bytes."""
+        values = [getattr(row, name) for name in self._names]
+        for place, field in self._converted:
+            values[place] = field.get_db_prep_value(values[place], connection)
+        with connection.cursor() as cursor:
+            cursor.execute(self.of_one(connection), values)
+
+    def converter(self, field: AnyField) -> Convert:
+        """Return a function that converts a value of the field, other than None, for the driver."""
+        return field.get_db_prep_save
+
+    def text(self, value: str) -> str:
+        """Return a text for the driver."""
+        return value
+
+    def values(self, connection: BaseDatabaseWrapper, rows: Iterable[models.Model]) -> list[list[Any]]:
+        """Return the rows' values for the driver. Fields like ``auto_now`` set their attribute of the row.
+
+        Raises `TypeError` for an expression: a driver could store its text.
+        """
+        columns = self._columns
+        return [[column(row, connection) for column in columns] for row in rows]
+
+    def _column(self, field: AnyField) -> Column:
+        """Return a function that reads a row's value for the driver. Most are texts, which no field of ours converts."""
+        adds, null, pre_save, convert = (
+            isinstance(self.task, Insert),
+            self.null,
+            field.pre_save,
+            self.converter(field),
+        )
+
+        def any_value(row: models.Model, connection: BaseDatabaseWrapper) -> Any:
+            value = pre_save(row, adds)
+            return null if value is None else convert(_plain(value), connection)
+
+        if not isinstance(field, models.CharField | models.TextField):
+            return any_value
+        name, text = field.attname, self.text
+
+        def text_value(row: models.Model, connection: BaseDatabaseWrapper) -> Any:
+            value = getattr(row, name)
+            return text(value) if type(value) is str else any_value(row, connection)
+
+        return text_value
+
+    def name(self, field: AnyField) -> str:
+        """Return the field's column as SQL names it."""
+        return self.quote(field.column or "")
+
+    def names(self, fields: Iterable[AnyField]) -> str:
+        """Return the fields' columns as SQL lists them."""
+        return ", ".join(map(self.name, fields))
+
+    def each(self, fields: Iterable[AnyField], pattern: str) -> list[str]:
+        """Return the pattern once for each field, with the column instead of ``{0}``."""
+        return [pattern.format(self.name(field)) for field in fields]
+
+    def on_conflict(self, task: Insert) -> str:
+        """Compose the ON CONFLICT of PostgreSQL and SQLite for a row with an existing key."""
+        changes = self.each(task.key[:1] if task.lock else task.update, "{0} = excluded.{0}")
+        changes += self.each(task.add, f"{{0}} = {self.table}.{{0}} + excluded.{{0}}")
+        if not (changes or task.ignore):
+            return ""
+        action = f"UPDATE SET {', '.join(changes)}" if changes else "NOTHING"
+        return f" ON CONFLICT ({self.names(task.key)}) DO {action}"
+
+    def returning(self, task: Insert) -> str:
+        """Compose the RETURNING of PostgreSQL and MariaDB."""
+        return f" RETURNING {self.names(task.returning)}" if task.returning else ""
+
+    def update_one(self, task: Update) -> str:
+        """Compose the UPDATE of one row, in which each value is a parameter."""
+        *changes, key = self.each(task.fields, "{0} = %s")
+        return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
+
+    def read_back(self, cursor: CursorWrapper, values: Sequence[Sequence[Any]]) -> Returned:
+        """Read the columns to return, after an INSERT of these values without RETURNING."""
+        task = self.task
+        if not isinstance(task, Insert) or not task.returning:
+            return []
+        if task.lock:
+            places = [task.fields.index(field) for field in task.key]
+            condition = f"WHERE ({self.names(task.key)}) IN ({self.table_of(len(values), len(places))})"
+            parameters = [row[place] for row in values for place in places]
+        else:
+            condition, parameters = self.latest(cursor, self.name(task.returning[0]), len(values))
+        cursor.execute(f"SELECT {self.names(task.returning)} FROM {self.table} {condition}", parameters)
+        returned: Returned = cursor.fetchall()
+        return returned
+
+    def table_of(self, rows: int, columns: int) -> str:
+        """Compose the placeholders of so many rows."""
+        return ", ".join([f"({', '.join(['%s'] * columns)})"] * rows)
+
+    def latest(self, cursor: CursorWrapper, key: str, count: int) -> tuple[str, list[Any]]:
+        """Compose the condition that finds the rows just inserted, with its parameters."""
+        raise NotImplementedError
+
+
+class OneRowStatement(Statement):
+    """One row: a parameter for each value."""
+
+    def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
+        """Compose ``INSERT … VALUES``."""
+        places = ", ".join(["%s"] * len(task.fields))
+        return (
+            f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES ({places}){self.on_conflict(task)}"
+        )
+
+    def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
+        """Compose the UPDATE."""
+        return self.update_one(task)
+
+    def of_one(self, connection: BaseDatabaseWrapper) -> str:
+        """Return the statement itself."""
+        return self.sql
+
+    def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
+        """Write the row, and return the requested columns."""
+        sql = self.sql + (self.returning(self.task) if isinstance(self.task, Insert) else "")
+        (values,) = self.values(connection, rows)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            return Executed(cursor.rowcount, cursor.fetchall() if cursor.description else ())
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "as_sql"):
+        raise TypeError("Rows are written with plain values, not with expressions.")
+    return value

@@ -1,0 +1,130 @@
+"""The backlog of notifications and receiver runs: for monitors, since a worker can be connected and do nothing.
+
+It is read from indexes only, whatever the length of the queue: the oldest is the first of an index, and counts stop at
+`MOST_COUNTED`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Final
+
+from django.db import connections, transaction
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import Command, Query, instant_of, locked, state_database
+from checkout_integration.flows.outbox import left_behind_before
+from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
+
+MOST_COUNTED = 1_000
+"""Where a count stops: it then means so many or more."""
+State = ReceiverRun.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueState:
+    """Counts of work that waits to be applied or run, and the age of the oldest. Counts stop at 1,000."""
+
+    stored: int
+    """Notifications that could be applied now."""
+    new: int
+    """Outbox messages that are not fanned out yet."""
+    due: int
+    """Receiver runs that could run now."""
+    waiting: int
+    """Receiver runs that failed and wait for their next attempt, or wait for a run before them."""
+    running: int
+    """Receiver runs that run now."""
+    overdue: int
+    """Receiver runs that have run for longer than RECEIVER_DEADLINE."""
+    failed: int
+    """Receiver runs that were given up after ten attempts; staff can run them again."""
+    oldest_seconds: float
+    """For how long the oldest work that could be applied or run has been due, in seconds; 0 if there is none."""
+
+
+def queue_state() -> QueueState:
+    """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue."""
+    now, running, late = datetime.now(UTC), _RUNNING.rows(), left_behind_before()
+    dead = _left_behind([run.pk for run in running if run.due_at <= late])
+    alive = [run for run in running if run.pk not in dead]
+    deadline = now - timedelta(seconds=app_settings().receiver_deadline)
+    busy = [0, *(run.line for run in alive if run.line is not None)]
+    (found,) = _queue(connections[state_database()].vendor).fetch(now=now, most=MOST_COUNTED, busy=busy)
+    stored, new, due, later, waiting, failed, *oldest = found
+    since = [run.due_at for run in running if run.pk in dead]
+    since += [instant_of(moment) for moment in oldest if moment is not None]
+    return QueueState(
+        stored=stored,
+        new=new,
+        due=due + len(dead),
+        waiting=waiting + later,
+        running=len(alive),
+        overdue=sum(run.due_at <= deadline for run in alive),
+        failed=failed,
+        oldest_seconds=round(max([0.0, *((now - moment).total_seconds() for moment in since)]), 3),
+    )
+
+
+def _left_behind(late: list[int]) -> set[int]:
+    """Return the running runs that no live process attempts or is about to attempt: those that can be locked.
+
+    Not on SQLite: the one transaction that writes there may be a receiver's.
+    """
+    alias = state_database()
+    if not late or not connections[alias].features.has_select_for_update:
+        return set()
+    left = ReceiverRun.objects.using(alias).filter(
+        pk__in=late, state=State.RUNNING, due_at__lte=left_behind_before()
+    )
+    with transaction.atomic(using=alias):
+        return {run.pk for run in locked(left.only("pk"), wait=False)}
+
+
+def _counted(table: str, condition: str, order: str) -> str:
+    first = _first("1 AS one", table, condition, order)
+    return f"(SELECT COUNT(*) FROM ({first} LIMIT {{most}}) counted)"  # noqa: S608
+
+
+def _oldest(column: str, table: str, condition: str, order: str) -> str:
+    return f"({_first(column, table, condition, order)} LIMIT 1)"
+
+
+def _first(column: str, table: str, condition: str, order: str) -> str:
+    """Return the SELECT of the first of an index. Without its order PostgreSQL would read the whole table for a count."""
+    return f"SELECT {column} FROM {{{table}}} own WHERE {condition} ORDER BY {order}"  # noqa: S608
+
+
+_STORED: Final = ("notifications", "own.due_at <= {now}", "own.due_at")
+_NEW: Final = ("messages", "own.state = 'new'", "own.id")
+_DUE: Final = ("runs", "own.state = 'due' AND own.due_at <= {now}", "own.due_at, own.id")
+_FREE: Final = (
+    "runs",
+    f"{_DUE[1]} AND (own.line IS NULL OR own.line NOT IN {{busy}})",
+    "own.due_at, own.id",
+)
+_LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
+_WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
+_FAILED: Final = ("runs", "own.state = 'failed'", "own.due_at, own.id")
+_RUNNING: Final = Query(ReceiverRun, "own.state = 'running' ORDER BY own.due_at", only=("line", "due_at"))
+_QUEUE: Final = "SELECT " + ", ".join(
+    [
+        *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
+        _oldest("own.due_at", *_STORED),
+        _oldest("own.recorded_at", *_NEW),
+        _oldest("own.due_at", *_FREE),
+    ]
+)
+
+
+@cache
+def _queue(vendor: str) -> Command:
+    """Return the statement that reads the queue.
+
+    The limit is hidden from PostgreSQL: without statistics of a new backlog it would sort all of it to count so many.
+    """
+    most = "(SELECT {most})" if vendor == "postgresql" else "{most}"
+    models = {"notifications": Notification, "messages": OutboxMessage, "runs": ReceiverRun}
+    return Command(_QUEUE.replace("{most}", most), **models)

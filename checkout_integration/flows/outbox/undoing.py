@@ -1,0 +1,160 @@
+"""The check before each attempt: does a run of ``checkout_paid`` or ``checkout_reversed`` still have something to do?
+
+The runs of one checkout are exclusive, so what was granted cannot change between this check and the attempt. Only a run that
+was made before its order was bound to a checkout belongs to another line: a reversal waits until that run has ended.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from checkout_integration.flows.database import Command, insert_missing, key_of, locked, state_database
+from checkout_integration.flows.outbox.messages import message_key, write_messages
+from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
+from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
+from checkout_integration.policy.verdict import Reason
+from checkout_integration.signals import checkout_paid, checkout_reversed
+
+# Which receivers of ``checkout_paid`` were begun and completed for a grant: its runs show it, and two columns of the grant.
+#
+# A run that has counted an attempt was begun, and one that is done has completed. Code that resets or deletes a run writes
+# this on the grant first (`remember`). Staff who have granted by hand are written there too.
+
+State = ReceiverRun.State
+
+
+class Granted(NamedTuple):
+    """What the receivers of ``checkout_paid`` did for a grant, and whether one of them is running now."""
+
+    by: GrantedBy
+    running: bool
+
+
+def granted_by_receivers(grant: Grant) -> Granted:
+    """Return the receivers of ``checkout_paid`` that began and completed for a closed grant.
+
+    RACE: one statement reads all runs, so each of them is either running, or has ended and shows how. No run begins any more,
+    whatever its line: an attempt looks for an open grant under its run's lock, and its claim was committed before that. If a
+    run is reset after it was read here, the grant says what it did, and the grant is read last.
+    """
+    runs = _RUNS.fetch(opening=message_key(grant.project, checkout_paid.name, grant.key))
+    columns = Grant.objects.using(state_database()).only("begun", "completed").get(pk=grant.pk)
+    begun = {receiver for receiver, _, attempts in runs if attempts}
+    completed = {receiver for receiver, state, _ in runs if state == State.DONE}
+    by = GrantedBy(
+        begun=frozenset(begun.union(columns.begun)), completed=frozenset(completed.union(columns.completed))
+    )
+    return Granted(by=by, running=any(state == State.RUNNING for _, state, _ in runs))
+
+
+def remember(runs: Iterable[ReceiverRun]) -> None:
+    """Write on their grants which receivers of ``checkout_paid`` these runs have begun and completed.
+
+    Inside a transaction that has locked them. Lock order: runs, then grants. The ledger locks grants, and waits for no run.
+    """
+    begun: dict[int, list[ReceiverRun]] = defaultdict(list)
+    for run in runs:
+        if run.attempts:
+            begun[run.message_id].append(run)
+    opening = OutboxMessage.objects.using(state_database()).filter(pk__in=begun, signal=checkout_paid.name)
+    messages = {message.grant_id: message.pk for message in opening if message.grant_id}
+    for grant in locked(Grant.objects.using(state_database()).filter(pk__in=messages)).order_by("pk"):
+        own = begun[messages[grant.pk]]
+        grant.begun = sorted({*grant.begun, *(run.receiver for run in own)})
+        grant.completed = sorted(
+            {*grant.completed, *(run.receiver for run in own if run.state == State.DONE)}
+        )
+        grant.save(update_fields=["begun", "completed"])
+
+
+def complete_by_staff(grant: int, receiver: str) -> bool:
+    """Note on an open grant that a receiver has completed; return False if it is not open. Inside a transaction.
+
+    RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal will find this note, or
+    closed, and nothing is noted.
+    """
+    row = locked(Grant.objects.using(state_database()).filter(pk=grant).only("state", "completed")).get()
+    if row.state != Grant.State.OPEN:
+        return False
+    row.completed = sorted({*row.completed, receiver})
+    row.save(update_fields=["completed"])
+    return True
+
+
+_RUNS: Final = Command(
+    """SELECT run.receiver, run.state, run.attempts
+    FROM {messages} message JOIN {runs} run ON run.message_id = message.id
+    WHERE message.idempotency_key = {opening}""",
+    messages=OutboxMessage,
+    runs=ReceiverRun,
+)
+
+
+class Ruling(Enum):
+    """The decision about a run. ``SUPERSEDED``: its grant was closed, or nothing was granted that it could undo."""
+
+    RUN = auto()
+    WAIT = auto()
+    SUPERSEDED = auto()
+    RECEIVERS_RENAMED = auto()
+
+
+def ruling_on(run: ReceiverRun) -> Ruling:
+    """Return whether a run is to be run. The caller has locked its row and read its grant."""
+    message = run.message
+    if message.grant is None:
+        return Ruling.RUN
+    if message.signal == checkout_paid.name:
+        return Ruling.RUN if message.grant.state == Grant.State.OPEN else Ruling.SUPERSEDED
+    if message.signal == checkout_reversed.name:
+        return _ruling_on_reversal(run, message.grant)
+    return Ruling.RUN
+
+
+def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
+    granted = granted_by_receivers(grant)
+    if granted.running:
+        return Ruling.WAIT
+    connected = checkout_paid.connected(sender=Order)
+    undoing = checkout_reversed.undoing(run.receiver, connected)
+    outcome = undo(
+        granted.by,
+        undoing.names,
+        connected=frozenset(connected),
+        attempted=undoing.when == "attempted",
+    )
+    return {
+        Undo.RUN: Ruling.RUN,
+        Undo.NOTHING: Ruling.SUPERSEDED,
+        Undo.UNKNOWN: Ruling.RECEIVERS_RENAMED,
+    }[outcome]
+
+
+def ask_staff_to_undo(run: ReceiverRun) -> None:
+    """Ask staff for a review: goods were granted by receivers that are no longer known. Inside the caller's transaction."""
+    message, reason = run.message, Reason.RECEIVERS_RENAMED
+    # Lock order: order, checkout. The messages of a line are recorded under the lock of its checkout or order.
+    order = locked(Order.objects.using(state_database()).filter(outbox_messages=message)).get()
+    if message.checkout_id:
+        locked(Checkout.objects.using(state_database()).filter(pk=message.checkout_id)).get()
+    words = (message.project, "review", order.order_id, reason)
+    review = OutboxMessage(
+        idempotency_key=message_key(*words),
+        signal="payment_review",
+        project=message.project,
+        order=order,
+        checkout_id=message.checkout_id,
+        arguments={**message.arguments, "reason": reason},
+    )
+    incident = Incident(
+        key=key_of("order", message.project, order.order_id, f"review:{reason}"),
+        kind=f"review:{reason}",
+        project=message.project,
+        order=order,
+        detail=run.receiver,
+    )
+    write_messages([review])
+    insert_missing([incident], "key")

@@ -1,0 +1,232 @@
+"""Erasure of a customer: personal data is deleted, accounting data stays, a tombstone prevents re-import.
+
+Ids of orders and transactions, amounts, statuses, times, items and the description stay, and so do links to the shop's own
+accounts, which end with the account. The customer's ids are personal too: many shops use an address as ``external_id``. A
+keyed hash replaces them, by which later observations of the customer are recognised and stored without personal data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.apps import apps
+from django.db import models
+from django.db.models import Q, QuerySet
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.database import (
+    insert_or_lock,
+    locked,
+    state_database,
+    upsert,
+    with_retries,
+    write_transaction,
+)
+from checkout_integration.flows.inbox import apply_orders_of
+from checkout_integration.flows.ledger import (
+    ErasedMeanwhile,
+    columns_of,
+    is_tombstoned,
+    state_of,
+    tombstones_of,
+)
+from checkout_integration.flows.privacy.person import Person
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Notification,
+    Order,
+    PersonalData,
+    Refund,
+    Transition,
+)
+from checkout_integration.policy.erasure import without_customer
+from checkout_integration.policy.personal import lasting, split
+
+ORDERS_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """Counts of rows with data of a customer."""
+
+    customers: int
+    orders: int
+    checkouts: int
+    notifications: int
+    decisions: int
+
+
+def preview_erasure(person: Person) -> Erasure:
+    """Return how many rows an erasure would change."""
+    of_orders = person.notifications.values_list("pk", flat=True)
+    requests = person.validation_requests.values_list("pk", flat=True)
+    return Erasure(
+        customers=person.customers.count(),
+        orders=person.orders.count(),
+        checkouts=person.checkouts.count(),
+        notifications=len({*of_orders, *requests, *person.unparsed_notifications}),
+        decisions=person.decisions.count(),
+    )
+
+
+def erase_customer(person: Person) -> Erasure:
+    """Erase a customer for good. If it is interrupted, run it again: the erased data stays erased.
+
+    Tombstones and checkouts are committed first: later notifications are stored without the customer, and the next steps
+    find those that were stored just before.
+    """
+    project = app_settings().project(person.project)
+    found = preview_erasure(person)  # and remembers rows that can be found only while addresses are known
+    with_retries(lambda: _make_rows(project, person))
+    met = with_retries(lambda: _leave_tombstones(person))
+    if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
+        person = replace(person, users=person.users | met)  # with orders that could not be found before
+        found = preview_erasure(person)
+    _apply_stored(person)
+    checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
+    with_retries(lambda: erase_checkouts(checkouts))
+    orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
+    for begin in range(0, len(orders), ORDERS_AT_ONCE):
+        some = orders[begin : begin + ORDERS_AT_ONCE]
+        with_retries(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
+        with_retries(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
+    with_retries(lambda: _erase_validation_requests(person))
+    _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
+    return found
+
+
+def _make_rows(project: Project, person: Person) -> None:
+    """Make a row under each identity that observations of the customer may have, so that there is one to lock.
+
+    This waits for a transaction that is just inserting it. The row is committed before it becomes a tombstone, so that
+    observations in between find it. Raises ``IntegrityError`` when another erasure has made one a tombstone meanwhile.
+    """
+    rows = CheckoutUser.objects.using(state_database()).filter(project=person.project)
+    with write_transaction():
+        missing = [
+            CheckoutUser(project=person.project, identity=identity)
+            for identity in person.identities
+            if not rows.filter(identity__in=tombstones_of(identity)).exists()
+        ]
+        insert_or_lock(missing, "project", "identity")
+        # If this waited for another erasure, that has freed the identity, and left its tombstone in addition to the new row.
+        if is_tombstoned(project, [each for row in missing for each in tombstones_of(row.identity)]):
+            raise ErasedMeanwhile
+
+
+def _leave_tombstones(person: Person) -> frozenset[int]:
+    """Turn the rows of all identities of the customer into tombstones; return their primary keys."""
+    users = CheckoutUser.objects.using(state_database()).filter(project=person.project, erased_at=None)
+    theirs = users.filter(Q(pk__in=person.users) | Q(identity__in=person.identities))
+    erased: dict[str, Any] = {"external_id": "", "user_id": "", "account": None, "validated": {}}
+    erased["erased_at"] = datetime.now(UTC)
+    with write_transaction():
+        # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,
+        # since their keys change.
+        rows = list(theirs.select_for_update().order_by("pk"))
+        for row in rows:
+            users.filter(pk=row.pk).update(identity=tombstones_of(row.identity)[0], **erased)
+    return frozenset(row.pk for row in rows)
+
+
+def _apply_stored(person: Person) -> None:
+    """Apply the stored notifications that name the customer; tombstones ensure that no personal data remains of them.
+
+    RACE: a notification that another process is applying is committed before the next steps read its order. One that is
+    stored from now on is applied under the tombstones. So no payment is lost, as it would be if the body of a notification
+    were deleted before it is applied.
+    """
+    of_orders = person.notifications.values_list("pk", flat=True)
+    rows = Notification.objects.using(state_database()).filter(
+        pk__in={*of_orders, *person.unparsed_notifications}
+    )
+    apply_orders_of(rows.filter(state=Notification.State.STORED).defer("body"))
+
+
+def erase_checkouts(primary_keys: Sequence[int]) -> None:
+    """Erase the shop's data about the customer, and the form; a later order is stored without the customer."""
+    alias = state_database()
+    with write_transaction():
+        checkouts = Checkout.objects.using(alias).filter(pk__in=primary_keys)
+        # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
+        keys = [checkout.pk for checkout in locked(checkouts).order_by("pk")]
+        erased = Checkout.objects.using(alias).filter(pk__in=keys)
+        erased.update(metadata={}, payment_form_url="", identity="")
+        erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
+
+
+def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
+    alias = state_database()
+    with write_transaction():
+        orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+        # The lock of each order stops the ledger, which would write older data that it has read.
+        rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
+        for row in rows:
+            columns = columns_of(without_customer(state_of(row), project.reference_key))
+            own = Order.objects.using(alias).filter(pk=row.pk)
+            own.update(document=columns.own["document"], stamps=columns.own["stamps"])
+        _erase_personal(rows)
+        for refund in Refund.objects.using(alias).filter(order__in=rows):
+            document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
+            Refund.objects.using(alias).filter(pk=refund.pk).update(reason="", document=document)
+        Transition.objects.using(alias).filter(order__in=rows).exclude(reason="").update(reason="")
+
+
+def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
+    """Delete the notifications' bodies, after the orders' locks were released: applying locks the order second."""
+    alias = state_database()
+    orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+    ids = list(orders.values_list("order_id", flat=True))
+    _empty(Notification.objects.using(alias).about_orders(project.alias, ids))
+
+
+def _empty(notifications: QuerySet[Notification]) -> None:
+    """Delete the bodies of notifications, except ``stored`` ones: the process that applies such a one deletes its body."""
+    settled = notifications.exclude(state=Notification.State.STORED)
+    # By their keys: MariaDB would wait for each row that it reads, even for one that is being applied.
+    keys = list(settled.values_list("pk", flat=True))
+    Notification.objects.using(state_database()).filter(pk__in=keys).update(body=None, due_at=None)
+
+
+def _erase_personal(orders: Sequence[Order]) -> None:
+    stored = {order.pk: getattr(order, "personal_data", None) for order in orders}
+    rows = [
+        PersonalData(order=order, erased_at=datetime.now(UTC))
+        for order in orders
+        if (known := stored[order.pk]) is None or known.erased_at is None
+    ]
+    upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
+
+
+def _erase_validation_requests(person: Person) -> None:
+    """Erase data without an order: user.validate about the customer, and notifications that were never parsed."""
+    alias = state_database()
+    with write_transaction():
+        requests = list(person.validation_requests.values_list("pk", flat=True))
+        notifications = Notification.objects.using(alias)
+        notifications.filter(pk__in=requests).update(body=None, object_id="")
+        _empty(notifications.filter(pk__in=person.unparsed_notifications))
+        person.decisions.update(external_id="", reason="")
+
+
+def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
+    """Erase the texts in Django's admin log, where the admin is installed; the account and the time stay.
+
+    Each entry then has the present name of its row, so that the admin's list of recent actions can link it.
+    """
+    if not apps.is_installed("django.contrib.admin"):
+        return
+    entries = apps.get_model("admin", "LogEntry")._default_manager
+    for model, primary_keys in touched.items():
+        acts = entries.filter(
+            content_type__app_label=model._meta.app_label,
+            content_type__model=model._meta.model_name,
+            object_id__in=[str(each) for each in primary_keys],
+        )
+        logged = set(acts.values_list("object_id", flat=True))
+        for row in model._default_manager.using(state_database()).filter(pk__in=logged):
+            acts.filter(object_id=str(row.pk)).update(object_repr=str(row)[:200], change_message="")

@@ -1,0 +1,247 @@
+"""The stored data of one customer of one project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import key_of, state_database
+from checkout_integration.flows.ledger import tombstones_of
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Notification,
+    Order,
+    PersonalData,
+    ValidationDecision,
+)
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.vocabulary import Event
+
+ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+UNPARSED_STATES = (
+    Notification.State.STORED,
+    Notification.State.QUARANTINED,
+    Notification.State.TEST,
+    Notification.State.FAILED,
+)
+"""States of notifications without an order, so that only their bodies name the customer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """One customer of one project: the primary keys of their rows, and their ids at the shop and the service.
+
+    One account of the shop is one customer; data of the service without an account belongs to the customer with the same id.
+    """
+
+    project: str
+    users: frozenset[int]
+    first_orders: frozenset[int]
+    external_ids: frozenset[str] = field(repr=False)
+    user_ids: frozenset[str] = field(repr=False)
+
+    @property
+    def known(self) -> bool:
+        """Whether any data of them is stored."""
+        return bool(self.users or self.first_orders) or self.decisions.exists() or self.checkouts.exists()
+
+    @property
+    def identities(self) -> list[str]:
+        """The identities by which the ledger would recognise them."""
+        return [
+            *(key_of("external", each) for each in sorted(self.external_ids)),
+            *(key_of("user", each) for each in sorted(self.user_ids)),
+        ]
+
+    @property
+    def customers(self) -> QuerySet[CheckoutUser]:
+        """Their rows as customers."""
+        return CheckoutUser.objects.using(state_database()).filter(pk__in=self.users)
+
+    @property
+    def orders(self) -> QuerySet[Order]:
+        """Their orders, queried anew each time: more may have come. One without an id is theirs if its checkout is."""
+        orders = Order.objects.using(state_database()).filter(project=self.project)
+        own = Q(pk__in=self.first_orders) | Q(user__in=self.users)
+        checkouts = orders.filter(own).values("checkout_id")
+        return orders.filter(own | Q(user__isnull=True, checkout__in=checkouts))
+
+    @property
+    def checkouts(self) -> QuerySet[Checkout]:
+        """Their checkouts: those of their orders, and those for their id or account, perhaps without an order."""
+        paid = Q(pk__in=self.orders.values("checkout_id")) | Q(order_id__in=self.orders.values("order_id"))
+        theirs = paid | Q(identity__in=self.identities) | Q(user_id__in=list(_accounts(self.external_ids)))
+        return Checkout.objects.using(state_database()).filter(theirs, project=self.project)
+
+    @property
+    def decisions(self) -> QuerySet[ValidationDecision]:
+        """Decisions on user.validate about them."""
+        theirs = Q(user__in=self.users) | Q(external_id__in=self.external_ids)
+        return ValidationDecision.objects.using(state_database()).filter(theirs, project=self.project)
+
+    @property
+    def notifications(self) -> QuerySet[Notification]:
+        """Notifications about their orders."""
+        notifications = Notification.objects.using(state_database()).filter(project=self.project)
+        return notifications.filter(object_id__in=self.orders.values("order_id")).exclude(
+            event=Event.USER_VALIDATE
+        )
+
+    @property
+    def validation_requests(self) -> QuerySet[Notification]:
+        """Their user.validate notifications."""
+        requests = Q(event=Event.USER_VALIDATE, object_id__in=self.user_ids) | Q(decisions__in=self.decisions)
+        found = Notification.objects.using(state_database()).filter(requests, project=self.project)
+        return Notification.objects.using(state_database()).filter(
+            pk__in=list(found.values_list("pk", flat=True))
+        )
+
+    @property
+    def unparsed_notifications(self) -> list[int]:
+        """Primary keys of notifications that name the customer, but could not be read or made no order.
+
+        Queried anew each time, by the ids and addresses of the first query.
+        """
+        rows = Notification.objects.using(state_database()).filter(project=self.project, body__isnull=False)
+        unparsed = rows.filter(Q(state__in=UNPARSED_STATES) | Q(object_id="") | ~Q(event__in=list(Event)))
+        return [
+            row.pk
+            for row in unparsed.only("pk", "body").iterator()
+            if self._is_named(_spelled_out(bytes(row.body or b"")))
+        ]
+
+    def _is_named(self, body: str) -> bool:
+        return any(word in body for word in self._words)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """Ids and addresses as they are written in JSON: in quotes, so that none matches a part of a longer text."""
+        personal = PersonalData.objects.using(state_database()).filter(order__in=self.orders)
+        words = {*self.external_ids, *self.user_ids, *personal.values_list("email", flat=True)} - {""}
+        words |= set(self.orders.values_list("order_id", flat=True))
+        return frozenset(_spelled_out(strict_json.dumps(word).encode()) for word in words)
+
+
+def find_persons(
+    *,
+    project: str = "",
+    customer: CheckoutUser | None = None,
+    order: Order | None = None,
+    external_id: str = "",
+    user_id: str = "",
+    email: str = "",
+    order_id: str = "",
+) -> list[Person]:
+    """Return the customers of a row, an id or an address: at most one in each project, or in one project.
+
+    Addresses, and ids of the service, are searched in documents too: that reads all rows where no column has them. In many
+    shops an address is the customer's id.
+    """
+    row = customer or order
+    projects = [row.project] if row else [project] if project else list(app_settings().projects)
+    alias = state_database()
+    found = []
+    for name in projects:
+        users = CheckoutUser.objects.using(alias).filter(project=name)
+        orders = Order.objects.using(alias).filter(project=name)
+        if customer:
+            users, orders = users.filter(pk=customer.pk), orders.none()
+        elif order or order_id:
+            users, orders = users.none(), orders.filter(order_id=order.order_id if order else order_id)
+        elif email:
+            users, orders = (
+                users.filter(_named(email, "") | _newsletter_to(email)),
+                orders.filter(_written_to(email)),
+            )
+        else:
+            # The service's id is in a column only where the customer has no other id.
+            own = Q(document__user__id=user_id) if user_id else Q(pk__in=[])
+            users, orders = users.filter(_named(external_id, user_id)), orders.filter(own)
+        found.append(_person(name, users, orders, {external_id, email} - {""}, {user_id} - {""}))
+    return [person for person in found if person.known]
+
+
+def _written_to(email: str) -> Q:
+    condition = Q(personal_data__email=email.lower())
+    for spelling in {email, email.lower()}:
+        condition |= Q(personal_data__document__receipt_email=spelling)
+        condition |= Q(personal_data__document__user__email=spelling)
+    return condition
+
+
+def _newsletter_to(email: str) -> Q:
+    spellings = sorted({email, email.lower()})
+    return Q(validated__notify_new_region_email__value__in=spellings)
+
+
+def _named(external_id: str, user_id: str) -> Q:
+    """Return the customers with this id, or with its tombstone."""
+    condition = Q(pk__in=[])
+    for column, kind, value in (("external_id", "external", external_id), ("user_id", "user", user_id)):
+        if value:
+            condition |= Q(**{column: value}) | Q(identity__in=tombstones_of(key_of(kind, value)))
+    return condition
+
+
+def _person(
+    project: str,
+    users: QuerySet[CheckoutUser],
+    orders: QuerySet[Order],
+    external_ids: set[str],
+    user_ids: set[str],
+) -> Person:
+    checkouts = orders.filter(user__isnull=True, checkout__isnull=False).values("checkout_id")
+    every_order = Order.objects.using(state_database()).filter(project=project)
+    first = every_order.filter(Q(pk__in=orders.values("pk")) | Q(checkout__in=checkouts))
+    first_orders = frozenset(first.values_list("pk", flat=True))
+    everybody = CheckoutUser.objects.using(state_database()).filter(project=project)
+    rows = {row.pk: row for row in everybody.filter(Q(pk__in=users) | Q(orders__in=first_orders))}
+    external_ids |= {row.external_id for row in rows.values()} - {""}
+    user_ids |= {row.user_id for row in rows.values()} - {""}
+    theirs = every_order.filter(Q(pk__in=first_orders) | Q(user__in=list(rows)))
+    user_ids |= {user_id for order in theirs.only("document").iterator() if (user_id := _service_id(order))}
+    nameless = everybody.filter(external_id="", user_id__in=user_ids)
+    return Person(
+        project=project,
+        users=frozenset([*rows, *nameless.values_list("pk", flat=True)]),
+        first_orders=first_orders,
+        external_ids=frozenset(external_ids),
+        user_ids=frozenset(user_ids),
+    )
+
+
+def _spelled_out(json: bytes) -> str:
+    """Return JSON text in lower case, without the escapes that a sender may use or not, such as those of ``&`` and ``/``."""
+    text = json.decode("utf-8", "replace").replace("\\/", "/")
+    text = ESCAPED.sub(lambda letter: chr(int(letter[1], 16)), text)
+    return (
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").lower()
+    )  # two escapes may be one letter
+
+
+def _service_id(order: Order) -> str:
+    user = order.document.get("user")
+    text = user.get("id") if isinstance(user, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _accounts(external_ids: Iterable[str]) -> Iterable[object]:
+    """Return possible primary keys of accounts: `create_checkout` sends an account's key as ``external_id``."""
+    key = get_user_model()._meta.pk
+    for each in external_ids:
+        try:
+            account_key = key.to_python(each)
+            key.run_validators(account_key)
+        except ValidationError:
+            continue
+        if str(account_key) == each:  # not other texts that parse to the key, such as " 1"
+            yield account_key

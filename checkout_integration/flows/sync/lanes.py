@@ -1,0 +1,139 @@
+"""The lanes: ways of reading the transaction list, which orders each one reads, and when it is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import state_database
+from checkout_integration.models import Installation, SyncCursor, SyncRun
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+Period: TypeAlias = tuple[datetime | None, datetime | None]
+
+LOOKED_AT: Final = tuple(
+    hours * HOUR
+    for hours in (2, 6, 12, *(24 * days for days in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26, 30)))
+)
+"""At which ages lane ``open`` reads an order that is not paid: a payment after so long is rare, but it happens."""
+RETRIED_AFTER: Final = timedelta(minutes=15)
+"""How long after its beginning a pass that did not end is begun again; the lane ``recent`` comes earlier anyway."""
+SLACK: Final = 0.9
+"""A lane is due after so much of its interval: a schedule that comes a second early must not wait for its next turn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One way of reading the list.
+
+    Attributes:
+        name: by which it is chosen.
+        every: how often it is read.
+        statuses: only orders in one of these; all of them if empty.
+        follows_watermark: whether it begins a little before its last complete pass.
+        only_open: whether it reads only what is not paid yet here, when that comes to one of the ages `LOOKED_AT`.
+
+    """
+
+    name: str
+    every: timedelta
+    statuses: tuple[OrderStatus, ...] = ()
+    follows_watermark: bool = False
+    only_open: bool = False
+
+    @property
+    def reads_everything(self) -> bool:
+        """Whether a pass without a period reads the whole list."""
+        return not (self.statuses or self.follows_watermark or self.only_open)
+
+
+LANES = {
+    lane.name: lane
+    for lane in (
+        Lane(name="recent", every=timedelta(minutes=5), follows_watermark=True),
+        Lane(name="open", every=HOUR, only_open=True),
+        Lane(
+            name="reversals",
+            every=DAY,
+            statuses=(OrderStatus.REFUNDED, OrderStatus.CHARGEBACK, OrderStatus.CANCELED),
+        ),
+        Lane(name="all", every=7 * DAY),
+    )
+}
+
+
+class UnknownLane(KeyError):
+    """No lane has this name; the message names the lanes."""
+
+    def __str__(self) -> str:
+        """Return the message as a sentence; KeyError would show its repr."""
+        return f"there is no lane {self.args[0]!r}; the lanes are: {', '.join(LANES)}"
+
+
+def lane_of(name: str) -> Lane:
+    """Return the lane of a name. Raises UnknownLane."""
+    if name not in LANES:
+        raise UnknownLane(name)
+    return LANES[name]
+
+
+def open_periods(last_pass_at: datetime | None, now: datetime) -> Sequence[Period]:
+    """Return when the orders were created that have come to one of the ages `LOOKED_AT` since the last pass.
+
+    Nothing but the time of the last complete pass is stored: no order is forgotten, whatever happens in between.
+    """
+    if last_pass_at is None:
+        return [(now - LOOKED_AT[-1], now - LOOKED_AT[0])]
+    periods: list[tuple[datetime, datetime]] = []
+    for age in reversed(LOOKED_AT):
+        begin, end = last_pass_at - age, now - age
+        if periods and begin <= periods[-1][1]:
+            begin, _ = periods.pop()
+        periods.append((begin, end))
+    return periods
+
+
+def lanes_due(project: str = "default") -> list[str]:
+    """Return the names of the lanes of a project that should be read now, the most urgent first.
+
+    A lane is due when its last complete pass is older than its interval. One that is being read, or that failed a moment ago,
+    is not due.
+    """
+    app_settings().project(project)
+    now = datetime.now(UTC)
+    cursors = SyncCursor.objects.using(state_database()).filter(project=project, busy_until__gt=now)
+    busy = set(cursors.values_list("lane", flat=True))
+    return [lane.name for lane in LANES.values() if lane.name not in busy and _is_due(project, lane, now)]
+
+
+def _is_due(project: str, lane: Lane, now: datetime) -> bool:
+    # By our own clock: the watermark has the service's, which may be an hour ahead.
+    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane.name, window_to=None)
+    runs = runs if lane.follows_watermark else runs.filter(window_from=None)
+    if runs.filter(started_at__gt=now - min(lane.every, RETRIED_AFTER) * SLACK).exists():
+        return False
+    complete = runs.filter(state=SyncRun.State.COMPLETE, started_at__gt=now - lane.every * SLACK)
+    return not complete.exists()
+
+
+def unsynced_for(*projects: str) -> timedelta:
+    """Return for how long the recent orders of a project have not been read; of several projects the longest time.
+
+    It counts from the last complete pass, or from the installation; before a project has stored anything it is zero.
+    """
+    now, longest = datetime.now(UTC), timedelta(0)
+    installed = Installation.objects.using(state_database()).filter(
+        project__in=projects or list(app_settings().projects)
+    )
+    for project, since in installed.values_list("project", "installed_at"):
+        runs = SyncRun.objects.using(state_database()).filter(
+            project=project, lane="recent", state=SyncRun.State.COMPLETE, window_to=None
+        )
+        last = runs.order_by("-started_at").values_list("started_at", flat=True).first()
+        longest = max(longest, now - max(since, last or since))
+    return longest

@@ -1,0 +1,141 @@
+"""A lane's watermark: how far the list has been read. Only a complete pass that still has the lane moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+from checkout_integration.conf import Project
+from checkout_integration.flows.database import state_database, write_transaction
+from checkout_integration.models import SyncCursor, SyncRun, SyncWindow
+
+OVERLAP = timedelta(hours=48, minutes=30)
+"""How far before the watermark a recent pass begins: retries go on for 48 h, and the filter's time zone is not shown."""
+LEASE = timedelta(minutes=5)
+"""How long a pass has its lane after each page, in addition to the time that the next page may take."""
+
+
+class LaneTaken(RuntimeError):
+    """Another pass has the lane: this one must not begin, or must not write any more."""
+
+
+def window_start(cursor: SyncCursor) -> datetime | None:
+    """Return the time from which a pass reads; None before the first complete pass."""
+    return cursor.watermark - OVERLAP if cursor.watermark else None
+
+
+@dataclass(frozen=True)
+class LaneLease:
+    """A lane, taken by one pass: no other pass begins until this one releases it, or has not renewed it in time.
+
+    All workers that read windows of the pass share it: each page of any of them renews it.
+    """
+
+    project: Project
+    lane: str
+    fence: int
+
+    @classmethod
+    def take(cls, project: Project, lane: str) -> LaneLease:
+        """Take the lane; mark passes as abandoned whose process ended without releasing it.
+
+        Raises:
+            LaneTaken: another pass has it.
+
+        """
+        cursors, now = SyncCursor.objects.using(state_database()), datetime.now(UTC)
+        cursor, _ = cursors.get_or_create(project=project.alias, lane=lane)
+        free = Q(busy_until=None) | Q(busy_until__lt=now)
+        # RACE: the row is locked from the first statement on, so no other pass reads this fence.
+        with write_transaction():
+            if not cursors.filter(free, pk=cursor.pk).update(fence=F("fence") + 1, busy_until=_end(project)):
+                raise LaneTaken(f"Another pass reads {lane} of {project.alias} at the moment.")
+            cursor.refresh_from_db(using=state_database())
+            left = SyncRun.objects.using(state_database()).filter(
+                project=project.alias, lane=lane, state=SyncRun.State.RUNNING
+            )
+            left.update(state=SyncRun.State.ABANDONED, finished_at=now)
+        return cls(project, lane, cursor.fence)
+
+    @classmethod
+    def of(cls, project: Project, run: SyncRun) -> LaneLease:
+        """Return the lease that a pass took when it began."""
+        return cls(project, run.lane, run.fence)
+
+    @property
+    def cursor(self) -> SyncCursor:
+        """The lane's cursor, as it is stored."""
+        return SyncCursor.objects.using(state_database()).get(project=self.project.alias, lane=self.lane)
+
+    def renew(self) -> None:
+        """Extend the lease. Called in the transaction of a page, which must not be committed without the lane.
+
+        Raises:
+            LaneTaken: this pass did not renew in time, and another one has begun.
+
+        """
+        # A lane that was released is not renewed: a late worker must not take it again for a pass that has ended.
+        if not self._mine().exclude(busy_until=None).update(busy_until=_end(self.project)):
+            raise LaneTaken("The pass has ended, or another one took over while this one stood still.")
+
+    def release(self) -> None:
+        """Release the lane, so that another pass can begin."""
+        self._mine().update(busy_until=None)
+
+    def advance(self, pass_started_at: datetime) -> None:
+        """Move the watermark to the start of the complete pass: by compare-and-set, and never backwards."""
+        self._mine().exclude(watermark__gt=pass_started_at).update(watermark=pass_started_at)
+
+    def _mine(self) -> models.QuerySet[SyncCursor]:
+        cursors = SyncCursor.objects.using(state_database())
+        return cursors.filter(project=self.project.alias, lane=self.lane, fence=self.fence)
+
+
+@dataclass(frozen=True)
+class WindowLease:
+    """A window of a pass, taken by one worker in addition to the pass's lane."""
+
+    lane: LaneLease
+    window: SyncWindow
+
+    @classmethod
+    def take(cls, lane: LaneLease, window_pk: int) -> WindowLease | None:
+        """Take a window; None if it has been read, or another worker reads it."""
+        windows, now = SyncWindow.objects.using(state_database()), datetime.now(UTC)
+        free = Q(busy_until=None) | Q(busy_until__lt=now)
+        # RACE: the row is locked from the first statement on, so no other worker reads this fence.
+        with write_transaction():
+            mine = windows.filter(free, pk=window_pk).exclude(state=SyncWindow.State.COMPLETE)
+            if not mine.update(fence=F("fence") + 1, busy_until=_end(lane.project)):
+                return None
+            return cls(lane, windows.get(pk=window_pk))
+
+    def renew(self) -> None:
+        """Extend the leases of the window and of its lane. Called in the transaction of a page.
+
+        Raises:
+            LaneTaken: this worker did not renew in time, and another one reads the window or the lane.
+
+        """
+        self.lane.renew()
+        if not self._mine().update(busy_until=_end(self.lane.project)):
+            raise LaneTaken("Another worker took over the window while this one stood still.")
+
+    def end(
+        self, state: SyncWindow.State, failure: str = "", *, totals: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Release the window with its state and totals, unless another worker has it by now."""
+        self._mine().update(state=state, failure=failure[:255], totals=list(totals), busy_until=None)
+
+    def _mine(self) -> models.QuerySet[SyncWindow]:
+        windows = SyncWindow.objects.using(state_database())
+        return windows.filter(pk=self.window.pk, fence=self.window.fence)
+
+
+def _end(project: Project) -> datetime:
+    return datetime.now(UTC) + LEASE + timedelta(seconds=project.timeout)

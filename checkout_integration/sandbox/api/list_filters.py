@@ -1,0 +1,119 @@
+"""The filters of the transactions list, read from the query (EP3-03 to EP3-11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from werkzeug.datastructures import MultiDict
+
+from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
+from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.store import Search, State
+from checkout_integration.sandbox.wire import Case, RefusedError, read_filter_moment
+
+LIMIT_MAX: Final = 1000  # as deployed services
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_FIELD_STATES: Final[Mapping[str, list[State]]] = {
+    OrderStatus.PROCESSED: [(OrderStatus.PROCESSED, None), (OrderStatus.REFUNDED, False)],
+    OrderStatus.REFUNDED: [(OrderStatus.REFUNDED, True)],
+}
+_LARGEST_OFFSET: Final = 2**62
+
+
+class ListFilters:
+    """The filters as one profile reads them."""
+
+    def __init__(self, projects: Projects, profile: Profile) -> None:
+        """Work on the sandbox's parts."""
+        self._projects = projects
+        self._profile = profile
+
+    def read(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
+        """Return the search that the query describes.
+
+        Raises:
+            RefusedError: 400, a filter that cannot be read.
+        """
+        visible = self._projects.of_merchant(project.merchant)
+        requested = self._array(query, "project")
+        account = query.get("account") or None
+        date_from, date_to = self._period(query)
+        return Search(
+            project_ids=visible
+            if requested is None
+            else [project_id for project_id in visible if project_id in requested],
+            id=self._id(query),
+            states=self._states(query),
+            account=None if self._profile.account_finds_parts else account,
+            customer=account if self._profile.account_finds_parts else None,
+            invoice_id=query.get("invoice_id") or None,
+            date_from=date_from,
+            date_to=date_to,
+            limit=self._limit(query),
+            offset=whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
+        )
+
+    def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
+        """Return an array parameter; deployed services read the bracketed name only."""
+        values = query.getlist(f"{name}[]")
+        if self._profile.plain_arrays:
+            values += query.getlist(name)
+        return values or None
+
+    def _id(self, query: MultiDict[str, str]) -> str | None:
+        order_id = query.get("id") or None
+        if order_id and self._profile.id_is_uuid and not _UUID.fullmatch(order_id):
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "id: must be a UUID")
+        return order_id
+
+    def _states(self, query: MultiDict[str, str]) -> list[State] | None:
+        """Return the status condition; as deployed, `refunded` finds the item of a refund, `processed` its order."""
+        statuses = self._array(query, "status")
+        if set(statuses or ()) - set(OrderStatus):
+            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "status: unknown value")
+        if statuses is None:
+            return None
+        found = _FIELD_STATES if self._profile.reversal_is_second_item else {}
+        return [state for status in statuses for state in found.get(status, [(status, None)])]
+
+    def _limit(self, query: MultiDict[str, str]) -> int:
+        zero = 0 if self._profile.zero_limit_is_default else 1
+        return whole_number(query, "limit", 0, zero, LIMIT_MAX) or TRANSACTIONS_LIMIT_DEFAULT
+
+    def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
+        """Return start and end; a second `project_date_from` is an end too, as the specification writes it (EP3-08)."""
+        starts = [_moment(text) for text in query.getlist("project_date_from")]
+        if len(starts) > 2:
+            raise RefusedError(
+                400, Case.INVALID_DATA, "invalid request data", "project_date_from: given too often"
+            )
+        start, second = (*starts, None, None)[:2]
+        return start, _moment(query.get("project_date_to")) or second
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return read_filter_moment(text)
+    except ValueError:
+        raise RefusedError(
+            400, Case.INVALID_DATA, "invalid request data", "dates have the form YYYY-MM-DDThh:mm:ss"
+        ) from None
+
+
+def whole_number(query: MultiDict[str, str], name: str, default: int, least: int, most: int) -> int:
+    """Return a whole number of the query, or refuse it with 400."""
+    text = query.get(name) or ""
+    if not text:
+        return default
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if not least <= number <= most:
+        raise RefusedError(
+            400, Case.INVALID_DATA, "invalid request data", f"{name}: must be {least} to {most}"
+        )
+    return number

@@ -1,0 +1,71 @@
+"""The transactions list (chapter 3): who may read it, and its response."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+from werkzeug.datastructures import MultiDict
+
+from checkout_integration.sandbox.api.list_filters import ListFilters
+from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.orders import Context, Documents
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.store import Searchable
+from checkout_integration.sandbox.wire import RefusedError, same_secret
+
+
+class TransactionsList:
+    """The transactions list."""
+
+    def __init__(
+        self, ledger: Searchable, projects: Projects, documents: Documents, profile: Profile
+    ) -> None:
+        """Work on the sandbox's parts."""
+        self._ledger = ledger
+        self._projects = projects
+        self._documents = documents
+        self._profile = profile
+        self._filters = ListFilters(projects, profile)
+
+    def page(self, authorization: str | None, query: MultiDict[str, str]) -> dict[str, Any]:
+        """Return the requested page, oldest first; `items` is null when it is empty (EP3-12).
+
+        Raises:
+            RefusedError: bad credentials, or a filter that cannot be read.
+        """
+        project = self.authenticate(authorization)
+        count, orders = self._ledger.search(self._filters.read(project, query))
+        items = [self._documents.order(order, Context.LIST) for order in orders]
+        return {"count": count, "items": items or None}
+
+    def authenticate(self, authorization: str | None) -> SandboxProject:
+        """Return the project whose id and secret are HTTP Basic's login and password (AUT-03).
+
+        Raises:
+            RefusedError: bad credentials.
+        """
+        login, password = _basic_credentials(authorization)
+        project = self._projects.find(login)
+        if project is None:
+            raise self._refusal(self._profile.list_unknown_project_status if login else 401)
+        if not same_secret(password, project.secret_key):
+            raise self._refusal(401)
+        return project
+
+    def _refusal(self, status: int) -> RefusedError:
+        """Return the refusal of bad credentials; at deployed services it has a message only (ERR-01)."""
+        code = "" if self._profile.framework_errors_short else f"fm000{status}"
+        return RefusedError(status, code, "Internal Server Error" if status >= 500 else "Unauthorized")
+
+
+def _basic_credentials(authorization: str | None) -> tuple[str, str]:
+    scheme, _, encoded = (authorization or "").partition(" ")
+    if scheme.lower() != "basic":
+        return "", ""
+    try:
+        login, _, password = b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return "", ""
+    return login, password

@@ -1,0 +1,103 @@
+"""The body of a control request; unknown keys and wrong values are rejected."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+from werkzeug.wrappers import Request
+
+from checkout_integration.sandbox.orders import CARD_NUMBER, Card, CryptoCurrency, PaymentMethod, Wallet
+from checkout_integration.sandbox.wire import (
+    COUNTRY,
+    PHONE,
+    Fields,
+    RefusedError,
+    read_control_body,
+    read_decimal,
+)
+
+PAYMENT_FIELDS: Final = (
+    "card wallet crypto_currency secure3d saved recurring notify_sale notify_new_region notify_new_region_email receipt_email"
+    " receipt_phone billing_country billing_state billing_zip"
+).split()
+"""The keys that describe a payment."""
+
+
+class ControlRequest(Fields):
+    """The JSON object of a control request; a name that is not in `known` is a problem."""
+
+    def __init__(self, request: Request, *known: str) -> None:
+        """Read the request's body; none is an empty object.
+
+        Raises:
+            RefusedError: 400, the body is no JSON object.
+        """
+        document = read_control_body(request)
+        super().__init__(document)
+        self._given = document
+        for name in sorted(set(document) - set(known)):
+            self.wrong(name[:64], f"is unknown; known: {', '.join(known) or 'nothing'}")
+
+    def decimal(self, name: str) -> Decimal | None:
+        """Return a number, which may be written as text.
+
+        Raises:
+            RefusedError: 400, it is no number, negative or out of range.
+        """
+        return read_decimal(self._given.get(name))
+
+    def value(self, name: str) -> Any:
+        """Return a value unchanged."""
+        return self._given.get(name)
+
+    def check(self) -> None:
+        """Raise RefusedError, 400, with everything that is wrong."""
+        if self.problems:
+            raise RefusedError(
+                400, "sb000006", "the request asks for something else", "; ".join(self.problems)
+            )
+
+
+def payment_details(body: ControlRequest) -> dict[str, Any]:
+    """Return the arguments of `Payments.pay`, without the order.
+
+    Raises:
+        RefusedError: 400, with all problems.
+    """
+    details = {
+        "method": _payment_method(body),
+        "saved": body.boolean("saved") or False,
+        "recurring": body.boolean("recurring") or False,
+        "notify_sale": body.boolean("notify_sale") or False,
+        "notify_new_region": body.boolean("notify_new_region") or False,
+        "notify_new_region_email": body.text("notify_new_region_email", longest=254) or "",
+        "receipt_email": body.text("receipt_email", longest=254) or "",
+        "receipt_phone": body.matching("receipt_phone", PHONE, "a phone number") or "",
+        "billing_country": body.matching("billing_country", COUNTRY, "an ISO 3166-1 alpha-2 code") or "",
+        "billing_state": body.text("billing_state", longest=6) or "",
+        "billing_zip": body.text("billing_zip", longest=16) or "",
+    }
+    if details["billing_country"] == "US":
+        for name in ("billing_state", "billing_zip"):
+            if not details[name]:
+                body.wrong(name, "is required in the USA")  # ORD-25
+    body.check()
+    return details
+
+
+def _payment_method(body: ControlRequest) -> PaymentMethod | None:
+    """Return the payment method: a card number, a wallet account or a crypto currency address."""
+    wallet = body.text("wallet", longest=120)
+    crypto = body.text("crypto_currency", longest=120)
+    number = body.matching("card", CARD_NUMBER, "13 to 19 digits")
+    secure3d = body.boolean("secure3d")
+    if sum(map(bool, (wallet, crypto, number))) > 1:
+        body.wrong("card", "one of card, wallet and crypto_currency")
+    if wallet:
+        return Wallet(account=wallet)
+    if crypto:
+        return CryptoCurrency(address=crypto)
+    card = Card(secure3d=secure3d) if number is None else Card(number=number, secure3d=secure3d)
+    # The bank's code cannot be entered here, so the 3-D Secure step succeeds by default.
+    return Card(number=card.number, secure3d=True) if card.asks_code else card

@@ -1,0 +1,210 @@
+"""The JSON control API under /_sandbox/, for operators, tests and scripts.
+
+Refunds are made here: a merchant's staff make them at the service, and its API has no operation for it (STA-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from werkzeug.routing import Rule
+from werkzeug.wrappers import Request, Response
+
+from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.sandbox.control.control_request import (
+    PAYMENT_FIELDS,
+    ControlRequest,
+    payment_details,
+)
+from checkout_integration.sandbox.orders import Context, Order
+from checkout_integration.sandbox.wire import (
+    Case,
+    RefusedError,
+    json_response,
+    read_control_body,
+    write_moment,
+)
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox.sandbox import Sandbox
+
+_SHOWN: Final = 200
+_PROJECT_FIELDS: Final = (
+    "project_id webhook_url mode live activated dynamic_urls merchant currency virtual_currency_price success_url"
+    " fail_url vat_payer charge_currency charge_rate ask_billing_address title agreement_number retry_interval"
+    " retry_limit retry_schedule attempt_timeout tells_expiry suspended invalid_status"
+).split()
+
+
+class ControlViews:
+    """The control API; every response is JSON, every refusal an error object."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Serve `sandbox`."""
+        self._sandbox = sandbox
+        payments = sandbox.payments
+        self._actions: dict[str, tuple[list[str], Callable[[str, ControlRequest], str | None]]] = {
+            "pay": (PAYMENT_FIELDS, lambda order_id, body: payments.pay(order_id, **payment_details(body))),
+            "decline": ([], lambda order_id, _: payments.decline(order_id)),
+            "cancel": (["after_payment"], self._cancel),
+            "refund": (["amount", "reason"], self._refund),
+            "chargeback": ([], lambda order_id, _: payments.chargeback(order_id)),
+            "expire": ([], lambda order_id, _: payments.expire(order_id)),
+            "resend": (["event"], self._resend),
+        }
+
+    def rules(self) -> list[Rule]:
+        """Return the routes; each endpoint is a callable of the request."""
+        return [
+            Rule("/_sandbox/orders", methods=["GET"], endpoint=self.orders),
+            Rule("/_sandbox/orders/<order_id>", methods=["GET"], endpoint=self.order),
+            Rule("/_sandbox/orders/<order_id>/renew", methods=["POST"], endpoint=self.renew),
+            Rule("/_sandbox/orders/<order_id>/<action>", methods=["POST"], endpoint=self.act),
+            Rule("/_sandbox/project", methods=["GET", "PATCH"], endpoint=self.project),
+            Rule("/_sandbox/project/<project_id>", methods=["GET", "PATCH"], endpoint=self.project),
+            Rule("/_sandbox/clock", methods=["GET", "POST"], endpoint=self.clock),
+            Rule("/_sandbox/faults", methods=["GET", "PUT"], endpoint=self.faults),
+            Rule("/_sandbox/log", methods=["GET"], endpoint=self.log),
+            Rule("/_sandbox/deliver", methods=["POST"], endpoint=self.deliver),
+        ]
+
+    def orders(self, request: Request) -> Response:
+        """Return the newest orders: {"count", "orders"}."""
+        count, orders = self._sandbox.ledger.newest(_SHOWN)
+        return json_response({"count": count, "orders": [self._summary(order) for order in orders]})
+
+    def order(self, request: Request, order_id: str) -> Response:
+        """Return one order with its document and its notifications."""
+        return json_response(self._document_of(order_id))
+
+    def act(self, request: Request, order_id: str, action: str) -> Response:
+        """Act on an order and return it, for `pay` with its `outcome`."""
+        if action not in self._actions:
+            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}, renew")
+        known, act = self._actions[action]
+        body = ControlRequest(request, *known)
+        body.check()
+        outcome = act(order_id, body)
+        document = self._document_of(order_id)
+        return json_response(document if outcome is None else {"outcome": outcome, **document})
+
+    def renew(self, request: Request, order_id: str) -> Response:
+        """Take the next payment of a recurring agreement and return the new order."""
+        body = ControlRequest(request, "declined")
+        declined = body.boolean("declined") or False
+        body.check()
+        return json_response(self._document_of(self._sandbox.payments.renew(order_id, declined=declined)))
+
+    def project(self, request: Request, project_id: str = "") -> Response:
+        """Return a project, or change its settings; without an id the first one. Secrets are never returned."""
+        project = self._sandbox.projects.get(project_id)
+        if request.method == "PATCH":
+            try:
+                project = self._sandbox.projects.update(project.project_id, **_changes(request))
+            except ValueError as error:
+                raise RefusedError(400, "sb000002", "the project refuses this", str(error)) from None
+        return json_response({name: _plain(getattr(project, name)) for name in _PROJECT_FIELDS})
+
+    def clock(self, request: Request) -> Response:
+        """Return the virtual time; POST {"advance": seconds} or {"back": seconds} moves it.
+
+        POST {"running": bool} lets it run with real time, or stops it.
+        """
+        clock = self._sandbox.clock
+        if request.method == "POST":
+            body = ControlRequest(request, "advance", "back", "running")
+            running, seconds, back = body.boolean("running"), body.decimal("advance"), body.decimal("back")
+            body.check()
+            self._move_clock(float(seconds or 0), float(back or 0))
+            if running is not None:
+                clock.set_running(running)
+        return json_response({"now": write_moment(clock.now()), "running": clock.running})
+
+    def faults(self, request: Request) -> Response:
+        """Return the fault switchboard; PUT {"seed", "rules"} replaces it."""
+        if request.method == "PUT":
+            try:
+                self._sandbox.faults.set_from(read_control_body(request))
+            except ValueError as error:
+                raise RefusedError(400, "sb000003", "not a fault", str(error)) from None
+        return json_response(_plain(self._sandbox.faults.document()))
+
+    def log(self, request: Request) -> Response:
+        """Return the run log, oldest first: {"entries"}."""
+        return json_response({"entries": self._sandbox.log.documents()})
+
+    def deliver(self, request: Request) -> Response:
+        """Deliver what is due now, and respond when that is done: {"idle"}."""
+        body = ControlRequest(request, "timeout")
+        timeout = body.decimal("timeout")
+        body.check()
+        self._sandbox.deliveries.wake()
+        return json_response({"idle": self._sandbox.wait_idle(10.0 if timeout is None else float(timeout))})
+
+    def _move_clock(self, seconds: float, back: float) -> None:
+        try:
+            self._sandbox.clock.advance(seconds)
+            self._sandbox.turn_back(back)
+        except ValueError as error:
+            raise RefusedError(400, "sb000007", "the clock cannot be moved so far", str(error)) from None
+
+    def _cancel(self, order_id: str, body: ControlRequest) -> None:
+        after_payment = body.boolean("after_payment") or False
+        body.check()
+        self._sandbox.payments.cancel(order_id, after_payment=after_payment)
+
+    def _refund(self, order_id: str, body: ControlRequest) -> None:
+        amount, reason = body.decimal("amount"), body.text("reason")
+        body.check()
+        self._sandbox.payments.refund(order_id, amount=amount, reason=reason or "")
+
+    def _resend(self, order_id: str, body: ControlRequest) -> None:
+        name = body.choice("event", list(Event))
+        body.check()
+        self._sandbox.payments.resend(order_id, Event(name) if name else None)
+
+    def _summary(self, order: Order) -> dict[str, Any]:
+        notifications = self._sandbox.outbox.of_order(order.id)
+        return {
+            "id": order.id,
+            "project_id": order.project_id,
+            "status": order.status,
+            "type": order.type,
+            "amount": order.amount,
+            "currency": order.currency,
+            "created_at": write_moment(order.created_at),
+            "metadata": order.metadata,
+            "transaction": order.transaction,
+            "reversal": order.reversal,
+            "recurring_id": order.recurring_id,
+            "expired": self._sandbox.payments.is_expired(order),
+            "payment_form_url": self._sandbox.form_url(order.id),
+            "notifications": [notification.document() for notification in notifications],
+        }
+
+    def _document_of(self, order_id: str) -> dict[str, Any]:
+        order = self._sandbox.ledger.find(order_id)
+        if order is None:
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
+        return {**self._summary(order), "document": self._sandbox.documents.order(order, Context.LIST)}
+
+
+def _changes(request: Request) -> dict[str, Any]:
+    """Return the settings to change; only the start can lift the guards against real secrets and addresses."""
+    changes = read_control_body(request)
+    if any(name.startswith("unsafe_") for name in changes):
+        raise ValueError("what is unsafe is allowed when the sandbox is started, not later")
+    return changes
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with floats as Decimals, which the JSON writer needs."""
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

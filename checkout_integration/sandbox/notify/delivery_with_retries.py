@@ -1,0 +1,248 @@
+"""The threads that send notifications, and send again what is not acknowledged (EVT-09)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.faults import (
+    LONGEST_WAIT,
+    Fault,
+    FaultKind,
+    FaultPoint,
+    FaultSwitchboard,
+    in_old_shape,
+)
+from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.notify.outbox import Outbox, QueuedNotification
+from checkout_integration.sandbox.notify.signed_request import MerchantResponse, send_notification
+from checkout_integration.sandbox.orders import Documents, Order
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.store import Ledger, Store
+from checkout_integration.sandbox.wire import RunLog, read_json, write_json, write_moment
+
+_THREADS: Final = 4
+_LONGEST_NAP: Final = 60.0
+_DELAYING: Final = {FaultKind.REORDER, FaultKind.DELAY}
+"""The faults that delay a notification once."""
+
+
+class DeliveryThreads:
+    """Threads that send what is due, and retry on the project's schedule of virtual time."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        ledger: Ledger,
+        projects: Projects,
+        outbox: Outbox,
+        documents: Documents,
+        clock: VirtualClock,
+        faults: FaultSwitchboard,
+        log: RunLog,
+        profile: Profile,
+    ) -> None:
+        """Work on the sandbox's parts; nothing runs before `start`."""
+        self._store = store
+        self._ledger = ledger
+        self._projects = projects
+        self._outbox = outbox
+        self._documents = documents
+        self._clock = clock
+        self._faults = faults
+        self._log = log
+        self._profile = profile
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._threads: list[threading.Thread] = []
+        self._delayed: set[int] = set()
+        clock.subscribe(self.wake)
+
+    def start(self) -> None:
+        """Start the threads, unless they run."""
+        if self._threads:
+            return
+        self._stopping = False
+        self._threads = [
+            threading.Thread(target=self._run, name=f"sandbox-delivery-{number}", daemon=True)
+            for number in range(_THREADS)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop the threads after the attempt each is in."""
+        self._stopping = True
+        self.wake()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+    def wake(self) -> None:
+        """Look at the queue again: something was queued, or the clock has moved."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait_idle(self, timeout: float = 10.0) -> bool:
+        """Wait until nothing is due or being sent; return False if `timeout` (real seconds) passed before that."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while self._outbox.busy(self._clock.now()):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+        return True
+
+    def _run(self) -> None:
+        while not self._stopping:
+            notification = self._outbox.claim(self._clock.now())
+            if notification is None:
+                self._nap()
+                continue
+            try:
+                self._attempt(notification)
+            except Exception as error:  # noqa: BLE001 -- a dead thread would leave the message in work for ever
+                self._outbox.settle(notification, f"lost: {type(error).__name__}", None)
+            finally:
+                self.wake()
+
+    def _nap(self) -> None:
+        # RACE: a notification queued between claim and wait would sleep, so the queue is read again under the
+        # condition's lock, which `wake` takes after each commit.
+        with self._changed:
+            now = self._clock.now()
+            due_at = self._outbox.next_due()
+            if self._stopping or (due_at is not None and due_at <= now):
+                return
+            seconds = _LONGEST_NAP
+            if due_at is not None and self._clock.running:
+                seconds = min(seconds, (due_at - now).total_seconds())
+            self._changed.wait(seconds)
+
+    def _attempt(self, notification: QueuedNotification) -> None:
+        order = self._ledger.find(notification.order_id)
+        project = self._projects.find(order.project_id) if order else None
+        if order is None or project is None:
+            self._outbox.settle(notification, "lost", None)
+            return
+        fault = self._fault_of(notification)
+        if hold_back(fault, notification, self._outbox, self._clock.now()):
+            self._record(order, notification, b"", MerchantResponse(status=0), fault)
+            return
+        response = self._send(order, project, notification, fault)
+        # RACE: released while this one still counts as being sent, or `wait_idle` could end between the two.
+        self._outbox.release(order.id, self._clock.now())
+        self._conclude(order, project, notification, response)
+
+    def _fault_of(self, notification: QueuedNotification) -> Fault | None:
+        """Return the fault for this delivery attempt; a delaying fault applies once to each notification."""
+        strike = self._faults.draw(FaultPoint.NOTIFICATION, notification.event)
+        if strike is None or strike.fault.kind not in _DELAYING:
+            return strike.fault if strike else None
+        if notification.seq in self._delayed:
+            return None
+        self._delayed.add(notification.seq)
+        return strike.fault
+
+    def _send(
+        self, order: Order, project: SandboxProject, notification: QueuedNotification, fault: Fault | None
+    ) -> MerchantResponse:
+        kind = fault.kind if fault else None
+        if fault is not None and kind is FaultKind.SLOW:
+            time.sleep(fault.seconds)
+        response = MerchantResponse(status=0)
+        for _ in range(2 if kind is FaultKind.DUPLICATE else 1):
+            body = self._body(order, project, notification, kind)
+            response = send_notification(
+                order.webhook_url,
+                body,
+                order.secret_key,
+                timeout=project.attempt_timeout,
+                anywhere=project.unsafe_allow_any_webhook,
+                fault=kind,
+            )
+            self._record(order, notification, body, response, fault)
+        return MerchantResponse(status=0) if kind is FaultKind.UNHEARD else response
+
+    def _body(
+        self, order: Order, project: SandboxProject, notification: QueuedNotification, kind: FaultKind | None
+    ) -> bytes:
+        # Counted from the time it was due, so that every attempt in time has the same end (EVT-10).
+        last = notification.due_at + timedelta(seconds=project.seconds_left(notification.delivery_try))
+        message = self._documents.notification(
+            id=notification.notification_id,
+            event=notification.event,
+            live=order.live,
+            created_at=self._clock.now() if self._profile.attempt_is_created_at else notification.created_at,
+            delivery_try=notification.delivery_try,
+            payload=read_json(notification.object),
+            expires_at=last if project.tells_expiry else None,
+        )
+        return write_json(in_old_shape(message) if kind is FaultKind.OLD_SHAPE else message).encode()
+
+    def _conclude(
+        self,
+        order: Order,
+        project: SandboxProject,
+        notification: QueuedNotification,
+        response: MerchantResponse,
+    ) -> None:
+        if response.status in self._profile.acknowledging:
+            self._outbox.settle(notification, "delivered", response.status)
+        elif (wait := project.next_wait(notification.delivery_try)) is not None:
+            self._outbox.postpone(notification, response.status, self._clock.now(), wait)
+        else:
+            self._give_up(order, notification, response)
+
+    def _give_up(self, order: Order, notification: QueuedNotification, response: MerchantResponse) -> None:
+        """End the retries; at deployed services a paid order then turns rejected, without a notification."""
+        # TRANSACTION: the notification and the order change together.
+        with self._store.transaction():
+            self._outbox.settle(notification, "given_up", response.status)
+            current = self._ledger.find(order.id)
+            unacknowledged = (
+                notification.event is Event.PAYMENT_SUCCESS and self._profile.unacknowledged_is_rejected
+            )
+            if unacknowledged and current is not None and current.status == OrderStatus.PROCESSED:
+                self._ledger.save(replace(current, status=OrderStatus.REJECTED))
+
+    def _record(
+        self,
+        order: Order,
+        notification: QueuedNotification,
+        body: bytes,
+        response: MerchantResponse,
+        fault: Fault | None,
+    ) -> None:
+        note = f"fault: {fault.kind}" if fault else ""
+        words = [notification.event, f"try {notification.delivery_try}", note, response.note]
+        self._log.record(
+            at=write_moment(self._clock.now()),
+            direction="out",
+            method="POST",
+            url=order.webhook_url,
+            status=response.status,
+            request=body,
+            answer=response.body,
+            note=", ".join(filter(None, words)),
+        )
+
+
+def hold_back(fault: Fault | None, notification: QueuedNotification, outbox: Outbox, now: datetime) -> bool:
+    """Drop or delay a notification if the fault says so; return whether it was."""
+    kind = fault.kind if fault else None
+    if fault is None or kind not in {FaultKind.DROP, *_DELAYING}:
+        return False
+    if kind is FaultKind.DROP:
+        outbox.settle(notification, "lost", None)
+    else:
+        state = "waiting" if kind is FaultKind.REORDER else "due"
+        outbox.hold(notification, now, fault.seconds or LONGEST_WAIT, state=state)
+    return True

@@ -1,0 +1,213 @@
+"""The four testing cases: what the service sends to test a merchant's receiver, and whether the response is right.
+
+Nothing of them is stored as an order.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from checkout_integration.protocol.vocabulary import (
+    INVALID_SIGNATURE_CODE,
+    INVALID_USER_CODE,
+    Event,
+    OrderStatus,
+    OrderType,
+    TestingCase,
+    WebhookMode,
+)
+from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.merchant import SandboxProject
+from checkout_integration.sandbox.notify.signed_request import MerchantResponse, send_notification
+from checkout_integration.sandbox.orders import NO_USER, Context, Documents, Order
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.wire import (
+    WRONG_KEY,
+    NotJsonError,
+    RefusedError,
+    RunLog,
+    read_json,
+    write_json,
+    write_moment,
+)
+
+_MOST_RESULTS: Final = 20
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CODES: Final = {
+    TestingCase.NON_EXISTING_USER: INVALID_USER_CODE,
+    TestingCase.INVALID_SIGNATURE: INVALID_SIGNATURE_CODE,
+}
+_ABOUT_USERS: Final = {TestingCase.EXISTING_USER, TestingCase.NON_EXISTING_USER}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One run of a testing case.
+
+    Attributes:
+        at: virtual time, RFC 3339.
+        expected: the right response in words: `200`, or `4xx INVALID_USER`.
+        status, code: of the response; status 0 when there was none, code "" when its body has none.
+        passed: whether the response was the right one.
+    """
+
+    case: TestingCase
+    project_id: str
+    external_id: str
+    event: Event
+    at: str
+    expected: str
+    status: int
+    code: str
+    passed: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return its form in the control API."""
+        return asdict(self)
+
+
+class TestingCases:
+    """The testing cases and their newest results; thread-safe."""
+
+    __test__ = False  # pytest must not collect this class
+
+    def __init__(self, documents: Documents, clock: VirtualClock, log: RunLog, profile: Profile) -> None:
+        """Work on the sandbox's parts."""
+        self._documents = documents
+        self._clock = clock
+        self._log = log
+        self._profile = profile
+        self._lock = threading.Lock()
+        self._trials: deque[Trial] = deque(maxlen=_MOST_RESULTS)
+
+    def trials(self) -> list[Trial]:
+        """Return the newest results, newest first."""
+        with self._lock:
+            return list(self._trials)
+
+    def run(self, project: SandboxProject, case: TestingCase, external_id: str) -> Trial:
+        """Send the notification of the case for the tester `external_id` once, and judge the response (ORD-43).
+
+        Raises:
+            RefusedError: 409, the project has no webhook URL.
+        """
+        if not project.webhook_url:
+            raise RefusedError(409, "sb000008", "the project has no webhook URL")
+        event = _event_of(project, case)
+        if event is Event.USER_VALIDATE and case is TestingCase.NON_EXISTING_USER:
+            external_id = f"nobody-{uuid.uuid4().hex[:12]}"
+        response = self._send(project, case, event, external_id)
+        trial = _judged(project, case, external_id, event, write_moment(self._clock.now()), response)
+        with self._lock:
+            self._trials.appendleft(trial)
+        return trial
+
+    def _send(
+        self, project: SandboxProject, case: TestingCase, event: Event, external_id: str
+    ) -> MerchantResponse:
+        now = self._clock.now()
+        order = self._order(project, external_id, now)
+        about_user = event is Event.USER_VALIDATE
+        message = self._documents.notification(
+            id=str(uuid.uuid4()),
+            event=event,
+            live=project.live,
+            created_at=now,
+            delivery_try=1 if about_user else 0,
+            payload=self._documents.user(order) if about_user else self._payload(order, case),
+        )
+        body = write_json(message).encode()
+        response = send_notification(
+            project.webhook_url,
+            body,
+            WRONG_KEY if case is TestingCase.INVALID_SIGNATURE else project.secret_key,
+            timeout=project.attempt_timeout,
+            anywhere=project.unsafe_allow_any_webhook,
+        )
+        self._log.record(
+            at=write_moment(now),
+            direction="out",
+            method="POST",
+            url=project.webhook_url,
+            status=response.status,
+            request=body,
+            answer=response.body,
+            note=", ".join(filter(None, [event, f"testing case {case}", response.note])),
+        )
+        return response
+
+    def _order(self, project: SandboxProject, external_id: str, now: datetime) -> Order:
+        """Return the order of the test object, with an identifier that no other order has."""
+        return Order(
+            id=str(uuid.uuid4()),
+            project_id=project.project_id,
+            secret_key=project.secret_key,
+            webhook_url=project.webhook_url,
+            live=project.live,
+            type=OrderType.SIMPLE,
+            status=OrderStatus.PROCESSED,
+            created_at=_EPOCH if self._profile.test_object_bare else now,
+            description="Testing case",
+            amount=Decimal(10),
+            original_amount=Decimal(10),
+            currency=project.currency,
+            charge_amount=Decimal(10),
+            charge_currency=project.currency,
+            user={**NO_USER, "id": uuid.uuid4().hex, "external_id": external_id},
+            vat_payer=project.vat_payer,
+            company_name=project.title,
+            agreement_number=project.agreement_number,
+        )
+
+    def _payload(self, order: Order, case: TestingCase) -> dict[str, Any]:
+        payload = self._documents.order(order, Context.WEBHOOK) | {"testing_case": case}
+        if self._profile.test_object_bare:
+            never = write_moment(_EPOCH)
+            payload |= {"status": "", "object": "", "canceled_at": never, "refunded_at": never}
+        return payload
+
+
+def _event_of(project: SandboxProject, case: TestingCase) -> Event:
+    if project.mode is WebhookMode.PRE_APPROVAL and case in _ABOUT_USERS:
+        return Event.USER_VALIDATE
+    return Event.PAYMENT_SUCCESS
+
+
+def _judged(
+    project: SandboxProject,
+    case: TestingCase,
+    external_id: str,
+    event: Event,
+    at: str,
+    response: MerchantResponse,
+) -> Trial:
+    expected_code, code = _CODES.get(case, ""), _code_of(response.body)
+    return Trial(
+        case=case,
+        project_id=project.project_id,
+        external_id=external_id,
+        event=event,
+        at=at,
+        expected=f"4xx {expected_code}" if expected_code else "200",
+        status=response.status,
+        code=code,
+        passed=400 <= response.status < 500 and code == expected_code
+        if expected_code
+        else response.status == 200,
+    )
+
+
+def _code_of(body: bytes) -> str:
+    """Return the `code` of an error object (ERR-01), "" when the body is none."""
+    try:
+        document = read_json(body)
+    except NotJsonError:
+        return ""
+    code = document.get("code") if isinstance(document, dict) else None
+    return code[:64] if isinstance(code, str) else ""

@@ -1,0 +1,194 @@
+"""Every transition of an order, with its notification to the merchant (chapter States and transitions)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final, TypedDict, Unpack
+
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
+from checkout_integration.sandbox.notify import Consent, UserValidation
+from checkout_integration.sandbox.orders import Card, Order, PaymentMethod, with_tax
+from checkout_integration.sandbox.payments.refunds import Refunds
+from checkout_integration.sandbox.payments.renewals import Renewals, start_agreement
+from checkout_integration.sandbox.payments.transitions import Transitions
+from checkout_integration.sandbox.wire import Case, RefusedError
+
+
+class Outcome(StrEnum):
+    """The result of an attempt to pay."""
+
+    PAID = "paid"
+    DECLINED = "declined"
+    REFUSED = "refused"
+
+
+_REFUSALS: Final = {
+    Consent.DENIED: ("20", "The seller did not approve this customer"),
+    Consent.FAILED: ("21", "The seller could not approve this customer"),
+    Consent.UNANSWERED: ("22", "The seller did not answer in time"),
+}
+
+
+class PaymentDetails(TypedDict, total=False):
+    """The customer's input besides the method: fields of the order, `saved` and `recurring`.
+
+    `saved` saves the method for next time (MTH-06); `recurring` agrees to renewals (ORD-46).
+    """
+
+    saved: bool
+    recurring: bool
+    notify_sale: bool
+    notify_new_region: bool
+    notify_new_region_email: str
+    receipt_email: str
+    receipt_phone: str
+    billing_country: str
+    billing_state: str
+    billing_zip: str
+
+
+class Payments:
+    """The transitions of orders; each change and its notification are one transaction."""
+
+    def __init__(self, transitions: Transitions, approval: UserValidation, renewals: Renewals) -> None:
+        """Work on the orders of `transitions`."""
+        self._transitions = transitions
+        self._approval = approval
+        self._refunds = Refunds(transitions)
+        self._renewals = renewals
+
+    def pay(
+        self,
+        order_id: str,
+        method: PaymentMethod | None = None,
+        *,
+        approved: bool = False,
+        **details: Unpack[PaymentDetails],
+    ) -> Outcome:
+        """Pay the order: user.validate first in pre-approval mode, then the decision of bank or wallet.
+
+        Args:
+            order_id: an order in `created`.
+            method: the payment method; a card by default.
+            approved: the merchant has already approved the payment.
+            **details: see `PaymentDetails`.
+
+        Raises:
+            RefusedError: 404 no such order, 409 not in `created` or no renewals with this method, 410 the form has expired.
+        """
+        method = method or Card()
+        if not approved and self.ask(order_id, **details) is not Consent.GIVEN:
+            return Outcome.REFUSED
+        # RACE: user.validate ran outside the transaction, so the order is read again inside it.
+        with self._transitions.transaction():
+            order = _paid_by(self._transitions.payable_order(order_id), method, details)
+            decline = method.decline()
+            if decline is None:
+                self._transitions.change(self._transitions.processed(order), Event.PAYMENT_SUCCESS)
+            else:
+                self._transitions.change(self._transitions.rejected(order, *decline), Event.PAYMENT_CANCEL)
+        return Outcome.PAID if decline is None else Outcome.DECLINED
+
+    def ask(self, order_id: str, **details: Unpack[PaymentDetails]) -> Consent:
+        """Ask the merchant in pre-approval mode whether the customer may pay (EVT-02); outside any transaction.
+
+        By the specification a refusal cancels the payment; deployed services leave the order open.
+
+        Raises:
+            RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
+        """
+        consent = self._approval.ask(_agreed_by(self._transitions.payable_order(order_id), details))
+        if consent is not Consent.GIVEN and self._transitions.profile.refusal_cancels:
+            self._cancel_refused(order_id, consent)
+        return consent
+
+    def _cancel_refused(self, order_id: str, consent: Consent) -> None:
+        # RACE: user.validate ran outside the transaction, and the order may have ended meanwhile.
+        with self._transitions.transaction():
+            order = self._transitions.order(order_id)
+            if order.status == OrderStatus.CREATED:
+                self._cancel(order, *_REFUSALS[consent])
+
+    def _cancel(self, order: Order, code: str, reason: str) -> None:
+        canceled = replace(
+            order,
+            status=OrderStatus.CANCELED,
+            canceled=True,
+            canceled_at=self._transitions.end_of(order),
+            cancellation={"code": code, "reason": reason},
+        )
+        self._transitions.change(canceled, Event.PAYMENT_CANCEL)
+
+    def decline(self, order_id: str) -> None:
+        """Reject the payment, as the payment system does (STA-05)."""
+        with self._transitions.transaction():
+            order = self._transitions.payable_order(order_id)
+            self._transitions.change(
+                self._transitions.rejected(order, "05", "Do not honour"), Event.PAYMENT_CANCEL
+            )
+
+    def cancel(self, order_id: str, *, after_payment: bool = False) -> None:
+        """Cancel an order in `created` (STA-04), or, with `after_payment`, one already paid."""
+        with self._transitions.transaction():
+            order = self._transitions.order(order_id)
+            if not (after_payment and order.status == OrderStatus.PROCESSED):
+                order = self._transitions.payable_order(order_id, may_be_expired=True)
+            self._cancel(order, "01", "Canceled by the customer")
+
+    def refund(self, order_id: str, *, amount: Decimal | None = None, reason: str = "") -> None:
+        """Refund a processed order: `amount`, or the rest of the charge; several partial refunds are possible (STA-06)."""
+        self._refunds.refund(order_id, amount, reason or "Requested")
+
+    def chargeback(self, order_id: str) -> None:
+        """Charge a processed payment back, as the payment system does (STA-07)."""
+        self._refunds.chargeback(order_id)
+
+    def renew(self, order_id: str, *, declined: bool = False) -> str:
+        """Take the next payment of a recurring agreement; return the identifier of the new order (ORD-46)."""
+        return self._renewals.renew(order_id, declined=declined)
+
+    def expire(self, order_id: str) -> None:
+        """Expire the form of an order; the order stays `created`, and no notification is sent."""
+        with self._transitions.transaction():
+            self._transitions.ledger.save(replace(self._transitions.payable_order(order_id), expired=True))
+
+    def resend(self, order_id: str, event: Event | None = None) -> None:
+        """Queue the newest notification of the order, or of one event of it, again with the same id."""
+        with self._transitions.transaction():
+            order = self._transitions.order(order_id)
+            events = [notification.event for notification in self._transitions.outbox.of_order(order_id)]
+            if not events or (event is not None and event not in events):
+                raise RefusedError(409, Case.NOTHING_TO_RESEND, "nothing to send again")
+            self._transitions.outbox.enqueue_again(order, event or events[-1], self._transitions.now())
+
+    def is_expired(self, order: Order) -> bool:
+        """Return whether the order can no longer be paid because its form has expired."""
+        return self._transitions.is_expired(order)
+
+
+def _agreed_by(order: Order, details: PaymentDetails) -> Order:
+    """Return the order with the customer's consent to a newsletter, which user.validate carries (USR-13, USR-14)."""
+    consent = details.get("notify_new_region", False)
+    email = details.get("notify_new_region_email", "") if consent else ""
+    user = {**order.user, "notify_new_region": consent, "notify_new_region_email": email}
+    return replace(order, user=user)
+
+
+def _paid_by(order: Order, method: PaymentMethod, details: PaymentDetails) -> Order:
+    """Return the order with the customer's input."""
+    country = details.get("billing_country", "")
+    order = replace(
+        _agreed_by(order, details),
+        method=method.method() | {"saved": details.get("saved", False)},
+        agreement_accepted=True,
+        notify_sale=details.get("notify_sale", False),
+        receipt_email=details.get("receipt_email", ""),
+        receipt_phone=details.get("receipt_phone", ""),
+        billing_country=country,
+        billing_state=details.get("billing_state", ""),
+        billing_zip=details.get("billing_zip", ""),
+    )
+    order = with_tax(order, country) if country else order
+    return start_agreement(order) if details.get("recurring") else order

@@ -1,0 +1,125 @@
+"""The sandbox as a process of its own: its options, and serving until a signal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+
+from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
+from checkout_integration.sandbox.merchant import SandboxProject, catalogue_at, read_projects
+from checkout_integration.sandbox.sandbox import Sandbox
+from checkout_integration.sandbox.server.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
+from checkout_integration.sandbox.server.server import SandboxServer
+
+
+def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m checkout_integration.sandbox",
+        description="Run a stand-in for the hosted checkout service. Every option can be given as SANDBOX_<OPTION>.",
+        epilog="With run as the first word it plays scenarios to a shop's receiver: see run --help.",
+    )
+
+    options = Options(parser, environment)
+    options.add("--host", "127.0.0.1", "address to listen on")
+    options.add("--port", "8090", "port to listen on; 0 picks a free one", read=port)
+    options.add(
+        "--public-url", "", "address that customers see, when it is not the one listened on", read=web_address
+    )
+    options.add(
+        "--allowed-hosts",
+        "",
+        "further host names to answer to, with commas; requests that name another host are refused",
+    )
+    options.add(
+        "--state",
+        "",
+        "SQLite file that stores orders and changed settings over restarts; none stores them in memory",
+    )
+    options.add("--profile", "field", "behaviour", choices=PROFILES)
+    options.add("--project-id", "sandbox-project", "identifier of the project")
+    options.add("--secret-key", EXAMPLE_SECRET, "its secret; must begin with sandbox_")
+    options.add("--webhook-url", "", "where notifications go; none sends none")
+    options.add("--mode", WebhookMode.DEFAULT, "webhook mode", choices=WebhookMode)
+    options.add("--projects", "", "JSON file with an array of projects, named as SandboxProject's settings")
+    options.add("--success-url", "", "where the form leads after success")
+    options.add("--fail-url", "", "where the form leads after failure")
+    options.add("--vat-payer", VatPayer.NOBODY, "who pays VAT", choices=VatPayer)
+    options.add("--catalogue", "", "JSON file of the products for sale; none sells any product")
+    options.add("--title", "Sandbox Games", "the seller's name on the form")
+    options.flag("--ask-billing-address", "the form asks for the country")
+    options.flag("--live", "pretend that payments are live")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until interrupted; returns the exit code."""
+    parser = _parser(os.environ)
+    chosen = parser.parse_args(arguments)
+    try:
+        _serve(chosen)
+    except sqlite3.Error as error:
+        parser.error(
+            f"--state {chosen.state} cannot be used ({error}): name a sandbox's own file, or a new one in a folder"
+        )
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    return 0
+
+
+def _serve(chosen: argparse.Namespace) -> None:
+    projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen)]
+    with (
+        Sandbox(projects, state=chosen.state or None, profile=chosen.profile) as sandbox,
+        SandboxServer(
+            sandbox,
+            chosen.host,
+            chosen.port,
+            public_url=chosen.public_url or None,
+            allowed_hosts=chosen.allowed_hosts.replace(",", " ").split(),
+        ) as server,
+    ):
+        # First, since the signal may come as soon as the addresses are printed.
+        ended = _end_by_signal()
+        _print_addresses(server, projects)
+        ended.wait()
+
+
+def _project_of(chosen: argparse.Namespace) -> SandboxProject:
+    return SandboxProject(
+        project_id=chosen.project_id,
+        secret_key=chosen.secret_key,
+        webhook_url=chosen.webhook_url,
+        mode=chosen.mode,
+        live=chosen.live,
+        success_url=chosen.success_url,
+        fail_url=chosen.fail_url,
+        vat_payer=chosen.vat_payer,
+        ask_billing_address=chosen.ask_billing_address,
+        title=chosen.title,
+        catalogue=catalogue_at(chosen.catalogue),
+    )
+
+
+def _print_addresses(server: SandboxServer, projects: Sequence[SandboxProject]) -> None:
+    pairs = [
+        ("service", server.url),
+        ("form", f"{server.sandbox.public_url}/form"),
+        ("script", f"{server.sandbox.public_url}/client.js"),
+        ("operator", f"{server.url}/_sandbox/"),
+    ]
+    for project in projects:
+        pairs += [("project", project.project_id), ("notifications", project.webhook_url or "none")]
+    for name, text in pairs:
+        print(f"{name + ':':<15}{text}", flush=True)
+
+
+def _end_by_signal() -> threading.Event:
+    """Return an event that an interrupt or a termination sets."""
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    return ended

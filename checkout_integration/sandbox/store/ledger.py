@@ -1,0 +1,171 @@
+"""The orders in the database: the only statements that read or write them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.sandbox.orders import Order, read_row_json, write_row_json
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.order_search import Search, conditions_of
+from checkout_integration.sandbox.store.page_cache import Filter, PageCache, Position
+from checkout_integration.sandbox.wire import to_microseconds
+
+_BEFORE_ALL: Final = -(2**62)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """A part of a list: how many match in all, and whether there are others before and after `orders`."""
+
+    count: int
+    orders: list[Order]
+    has_before: bool
+    has_more: bool
+
+
+class Searchable(Protocol):
+    """The source of the transactions list: the ledger, with or without faults."""
+
+    def search(self, search: Search) -> tuple[int, list[Order]]:
+        """Return how many orders match, and the requested page, oldest first."""
+
+
+class Ledger:
+    """The table of orders."""
+
+    def __init__(self, store: Store) -> None:
+        """Work on the given store."""
+        self._store = store
+        self._cache = PageCache()
+
+    def add(self, order: Order) -> None:
+        """Insert a new order with its metadata values."""
+        with self._store.transaction() as connection:
+            self._insert(connection, order)
+
+    def add_all(self, orders: Iterable[Order]) -> None:
+        """Insert many orders in one transaction."""
+        with self._store.transaction() as connection:
+            for order in orders:
+                self._insert(connection, order)
+
+    def _insert(self, connection: sqlite3.Connection, order: Order) -> None:
+        self._cache.clear()
+        cursor = connection.execute(
+            "INSERT INTO orders (id, project_id, status, paid, reversal, account, customer, created_at, row_json)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                order.id,
+                order.project_id,
+                order.status,
+                order.paid,
+                order.reversal,
+                order.account,
+                order.customer,
+                to_microseconds(order.created_at),
+                write_row_json(order),
+            ),
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO order_metadata VALUES (?, ?)",
+            [(value, cursor.lastrowid) for value in order.metadata.values()],
+        )
+
+    def save(self, order: Order) -> None:
+        """Write back an order read in the same transaction; metadata and time of creation never change."""
+        with self._store.transaction() as connection:
+            self._cache.clear()
+            connection.execute(
+                "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, row_json = ? WHERE id = ?",
+                (order.status, order.paid, order.account, order.customer, write_row_json(order), order.id),
+            )
+
+    def find(self, order_id: str) -> Order | None:
+        """Return the order or reversal item of that identifier, or None."""
+        with self._store.transaction() as connection:
+            row = connection.execute("SELECT * FROM orders WHERE id = ?", (order_id,)).fetchone()
+        return None if row is None else _order_of(row)
+
+    def search(self, search: Search) -> tuple[int, list[Order]]:
+        """Return how many orders match, and the requested page, oldest first."""
+        condition, values = conditions_of(search)
+        filters = (condition, tuple(values))
+        with self._store.transaction() as connection:
+            count = self._count(connection, filters)
+            rows = self._rows(connection, filters, search)
+            self._cache.store_positions(
+                filters, search.offset, [(row["created_at"], row["seq"]) for row in rows]
+            )
+        return count, [_order_of(row) for row in rows]
+
+    # In both statements the condition consists of fixed clauses and placeholders; every value is bound.
+
+    def _count(self, connection: sqlite3.Connection, filters: Filter) -> int:
+        known = self._cache.count(filters)
+        if known is None:
+            condition, values = filters
+            statement = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608
+            (known,) = connection.execute(statement, values).fetchone()
+            self._cache.store_count(filters, known)
+        return known
+
+    def _rows(self, connection: sqlite3.Connection, filters: Filter, search: Search) -> list[sqlite3.Row]:
+        condition, values = filters
+        position = self._cache.position(filters, search.offset)
+        start = "(created_at, seq) >= (?, ?)" if position else "1"
+        offset = 0 if position else search.offset
+        statement = (
+            f"SELECT * FROM orders WHERE {condition} AND {start}"  # noqa: S608
+            " ORDER BY created_at, seq LIMIT ? OFFSET ?"
+        )
+        return connection.execute(statement, [*values, *(position or ()), search.limit, offset]).fetchall()
+
+    def window(self, search: Search, *, after: str | None = None, before: str | None = None) -> Window:
+        """Return the orders of `search` next to a cursor, or the first ones; at most `search.limit`, oldest first."""
+        condition, values = conditions_of(search)
+        with self._store.transaction() as connection:
+            count = self._count(connection, (condition, tuple(values)))
+            position = self._cursor_position(connection, before or after)
+            sign, order = ("<", "DESC") if before else (">", "ASC")
+            statement = (
+                f"SELECT * FROM orders WHERE {condition} AND (created_at, seq) {sign} (?, ?)"  # noqa: S608
+                f" ORDER BY created_at {order}, seq {order} LIMIT ?"
+            )
+            rows = connection.execute(statement, [*values, *position, search.limit + 1]).fetchall()
+        # One more than requested: if it exists, there is another page.
+        further = len(rows) > search.limit
+        orders = [_order_of(row) for row in rows[: search.limit]]
+        if before:
+            return Window(count=count, orders=orders[::-1], has_before=further, has_more=True)
+        return Window(count=count, orders=orders, has_before=after is not None, has_more=further)
+
+    def _cursor_position(self, connection: sqlite3.Connection, order_id: str | None) -> Position:
+        """Return the position of an order in the list; without one, the position before all."""
+        statement = "SELECT created_at, seq FROM orders WHERE id = ?"
+        row = connection.execute(statement, (order_id,)).fetchone() if order_id else None
+        return (row["created_at"], row["seq"]) if row else (_BEFORE_ALL, 0)
+
+    def newest(self, limit: int) -> tuple[int, list[Order]]:
+        """Return the number of all orders, and the newest ones, newest first, for the operator.
+
+        By insertion, not by time: the clock may have been turned back in between.
+        """
+        with self._store.transaction() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
+            rows = connection.execute("SELECT * FROM orders ORDER BY seq DESC LIMIT ?", (limit,)).fetchall()
+        return count, [_order_of(row) for row in rows]
+
+
+def _order_of(row: sqlite3.Row) -> Order:
+    return read_row_json(
+        row["row_json"],
+        id=row["id"],
+        project_id=row["project_id"],
+        status=OrderStatus(row["status"]),
+        paid=bool(row["paid"]),
+        reversal=bool(row["reversal"]),
+    )

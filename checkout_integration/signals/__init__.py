@@ -1,0 +1,156 @@
+"""Signals whose receivers run after commit, each exactly once for its effects in this database.
+
+Connect as to any signal of Django::
+
+    from checkout_integration.signals import checkout_paid
+
+    @checkout_paid.receiver()
+    def grant_items(order: Order, checkout: Checkout | None, **kwargs: Any) -> None: ...
+
+That, and ``checkout_paid.connect(grant_items)``, lets type checkers compare the arguments; Django's own
+``@receiver(checkout_paid)`` connects in the same way. docs/reference/signals.md has every argument; docs/receivers.md says
+who runs receivers, and what happens when one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from checkout_integration.signals.arguments import (
+    ChangeArguments,
+    ChangeDecorator,
+    ChangeReceiver,
+    GrantArguments,
+    GrantDecorator,
+    GrantReceiver,
+    PaymentArguments,
+    PaymentDecorator,
+    PaymentReceiver,
+    ReviewArguments,
+    ReviewDecorator,
+    ReviewReceiver,
+    ValidationArguments,
+    ValidationDecorator,
+    ValidationReceiver,
+)
+from checkout_integration.signals.durable import DurableSignal, Receiver, ReversalSignal, Undoing, UndoneWhen
+
+__all__ = [
+    "SIGNALS",
+    "ChangeArguments",
+    "ChangeDecorator",
+    "ChangeReceiver",
+    "DurableSignal",
+    "GrantArguments",
+    "GrantDecorator",
+    "GrantReceiver",
+    "PaymentArguments",
+    "PaymentDecorator",
+    "PaymentReceiver",
+    "Receiver",
+    "ReversalSignal",
+    "ReviewArguments",
+    "ReviewDecorator",
+    "ReviewReceiver",
+    "Undoing",
+    "UndoneWhen",
+    "ValidationArguments",
+    "ValidationDecorator",
+    "ValidationReceiver",
+    "checkout_paid",
+    "checkout_reversed",
+    "order_changed",
+    "payment_cancel",
+    "payment_chargeback",
+    "payment_refund",
+    "payment_review",
+    "payment_success",
+    "user_validated",
+]
+
+payment_success: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_success")
+"""The service says that an order was paid: a fact, with or without a checkout, live or test.
+
+Sent once for each order, when its success is first known, by notification or by list. Not sent if a full reversal of it is
+known already. Grant nothing here: only ``checkout_paid`` says that the payment is for a checkout of this shop.
+
+Arguments: `PaymentArguments`.
+"""
+
+payment_refund: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_refund")
+"""The service says that money was paid back by the shop. ``partial`` says whether it was less than the charge.
+
+Sent once for each order, when its first refund is known. Further parts are not sent (docs/fulfilment.md).
+
+Arguments: `PaymentArguments`.
+"""
+
+payment_chargeback: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_chargeback")
+"""The service says that the customer's bank took the money back. Sent once for each order.
+
+Arguments: `PaymentArguments`.
+"""
+
+payment_cancel: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_cancel")
+"""The service says that an order ended unpaid: it was canceled or rejected. Sent once for each order.
+
+Arguments: `PaymentArguments`.
+"""
+
+checkout_paid: Final = DurableSignal[GrantReceiver, GrantDecorator]("checkout_paid")
+"""A checkout of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
+
+Sent once for each `Grant` that is opened: one for a checkout, one for each renewal, one for an accepted order without a
+checkout, for which ``checkout`` is None. ``order`` is the one that pays when the receiver runs. If the grant is closed
+before a receiver has run, that receiver is not run any more.
+
+Arguments: `GrantArguments`.
+"""
+
+checkout_reversed: Final = ReversalSignal[GrantReceiver, GrantDecorator]("checkout_reversed")
+"""No payment for the grant is valid any more: **revoke goods here**.
+
+Sent once for each `Grant` that is closed. Name the receiver of ``checkout_paid`` that yours undoes, with
+``@checkout_reversed.receiver(undoes=grant_items)``: it runs only if that one completed for this grant.
+
+Arguments: `GrantArguments`.
+"""
+
+payment_review: Final = DurableSignal[ReviewReceiver, ReviewDecorator]("payment_review")
+"""Staff should review a payment: it could not be verified, it is a second one, or its data is contradictory.
+
+Sent once for each order and ``reason``.
+
+Arguments: `ReviewArguments`.
+"""
+
+order_changed: Final = DurableSignal[ChangeReceiver, ChangeDecorator]("order_changed")
+"""The displayed status of an order changed. Sent once for each change.
+
+Not sent for a new order that waits for its payment, nor for one from before the installation.
+
+Arguments: `ChangeArguments`.
+"""
+
+user_validated: Final = DurableSignal[ValidationReceiver, ValidationDecorator]("user_validated")
+"""The shop's decision on user.validate was recorded. Sent once for each `ValidationDecision`, not for an exact duplicate.
+
+Arguments: `ValidationArguments`.
+"""
+
+SIGNALS: Final[Mapping[str, DurableSignal[Any, Any]]] = {
+    signal.name: signal
+    for signal in (
+        payment_success,
+        payment_refund,
+        payment_chargeback,
+        payment_cancel,
+        checkout_paid,
+        checkout_reversed,
+        payment_review,
+        order_changed,
+        user_validated,
+    )
+}
+"""Every signal by its name."""

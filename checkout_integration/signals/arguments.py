@@ -1,0 +1,189 @@
+"""The named arguments of each signal's receivers, as types.
+
+A receiver takes those that it needs by name, and the rest as ``**kwargs``. ``Unpack`` types the rest, too::
+
+    def grant_items(checkout: Checkout | None, **kwargs: Unpack[GrantArguments]) -> None: ...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
+
+if TYPE_CHECKING:
+    from checkout_integration.models import Checkout, Grant, Order, Transition, ValidationDecision
+    from checkout_integration.protocol.order import Refund
+    from checkout_integration.signals.durable import DurableSignal, Receiver
+
+Origin: TypeAlias = Literal["notification", "sync", "creation", "staff"]
+
+
+class RunArguments(TypedDict):
+    """Arguments of every receiver."""
+
+    sender: type[Order]
+    """The model `Order`, whatever the signal."""
+    signal: DurableSignal[Receiver, object]
+    """The signal itself, for a receiver of several; ``signal.name`` is its name."""
+    idempotency_key: str
+    """The key of this event: the same at each attempt, and for each receiver. Pass it to other systems."""
+    attempt: int
+    """The number of this attempt, from 1."""
+    source: Origin
+    """The source of the event: a notification, the sync, the response when the order was created, or a decision of staff."""
+
+
+class OrderArguments(RunArguments):
+    """Arguments of receivers of signals about an order."""
+
+    order: Order
+    """The order. With a grant, the one that pays for it when the receiver runs, or that paid last."""
+    checkout: Checkout | None
+    """The checkout that the order is bound to; None while it is bound to none."""
+    refund: Refund | None
+    """The refund in the order's document, no row. Where parts were refunded, ``order.refund_amount`` is their sum."""
+    verdict: str
+    """Whether the payment is one of this shop's: pending, verified, review, accepted or historic."""
+    previous_status: str
+    """The order's status before this event; "" for a new order."""
+    live: bool
+    """Whether it was a real payment; False for a test."""
+    partial: bool
+    """Whether less than the charge was refunded."""
+    renewal: bool
+    """Whether the grant is that of a renewal; False without a grant. ``order.recurring_id`` names the agreement."""
+
+
+class PaymentArguments(OrderArguments):
+    """Arguments of ``payment_success``, ``payment_refund``, ``payment_chargeback`` and ``payment_cancel``."""
+
+    grant: None
+    """None: these are the service's facts, whether or not goods are granted."""
+    transition: Transition | None
+    """The change of the order's status; None where the status stayed as it was."""
+
+
+class GrantArguments(OrderArguments):
+    """Arguments of ``checkout_paid`` and ``checkout_reversed``."""
+
+    grant: Grant
+    """The grant that was opened or closed. Record goods under ``grant.key``, which both signals of a pair share."""
+    transition: Transition | None
+    """The change of the order's status; None where the status stayed as it was."""
+
+
+class ReviewArguments(OrderArguments):
+    """Arguments of ``payment_review``."""
+
+    grant: None
+    """None."""
+    transition: Transition | None
+    """The change of the order's status; None where the status stayed as it was."""
+    reason: str
+    """Why staff should review: a reason of the verdict or a kind of incident (docs/reference/words.md)."""
+
+
+class ChangeArguments(OrderArguments):
+    """Arguments of ``order_changed``."""
+
+    grant: None
+    """None."""
+    transition: Transition
+    """The change itself: from, to, cause and time."""
+
+
+class ValidationArguments(RunArguments):
+    """Arguments of ``user_validated``. Arguments about an order are None, and ``verdict`` is ""."""
+
+    decision: ValidationDecision
+    """The decision: the customer, the reason, the time it took."""
+    approved: bool
+    """Whether the customer may pay."""
+    order: None
+    """None: there is no order yet."""
+    checkout: None
+    """None."""
+    grant: None
+    """None."""
+    refund: None
+    """None."""
+    transition: None
+    """None."""
+    verdict: str
+    """ "": there is no payment yet."""
+
+
+class PaymentReceiver(Protocol):
+    """A receiver of a signal about a payment."""
+
+    def __call__(self, **arguments: Unpack[PaymentArguments]) -> object:
+        """React to the payment."""
+
+
+class GrantReceiver(Protocol):
+    """A receiver that grants goods, or revokes them."""
+
+    def __call__(self, **arguments: Unpack[GrantArguments]) -> object:
+        """Grant goods, or revoke them."""
+
+
+class ReviewReceiver(Protocol):
+    """A receiver that notifies staff."""
+
+    def __call__(self, **arguments: Unpack[ReviewArguments]) -> object:
+        """Notify staff of the payment."""
+
+
+class ChangeReceiver(Protocol):
+    """A receiver of changes of an order's status."""
+
+    def __call__(self, **arguments: Unpack[ChangeArguments]) -> object:
+        """React to the change."""
+
+
+class ValidationReceiver(Protocol):
+    """A receiver of decisions about customers."""
+
+    def __call__(self, **arguments: Unpack[ValidationArguments]) -> object:
+        """React to the decision."""
+
+
+PaymentT = TypeVar("PaymentT", bound=PaymentReceiver)
+GrantT = TypeVar("GrantT", bound=GrantReceiver)
+ReviewT = TypeVar("ReviewT", bound=ReviewReceiver)
+ChangeT = TypeVar("ChangeT", bound=ChangeReceiver)
+ValidationT = TypeVar("ValidationT", bound=ValidationReceiver)
+
+
+class PaymentDecorator(Protocol):
+    """A decorator that connects receivers of signals about payments, and leaves their own types as they are."""
+
+    def __call__(self, receiver: PaymentT, /) -> PaymentT:
+        """Connect the receiver."""
+
+
+class GrantDecorator(Protocol):
+    """A decorator that connects receivers of grants, and leaves their own types as they are."""
+
+    def __call__(self, receiver: GrantT, /) -> GrantT:
+        """Connect the receiver."""
+
+
+class ReviewDecorator(Protocol):
+    """A decorator that connects receivers of payments for review, and leaves their own types as they are."""
+
+    def __call__(self, receiver: ReviewT, /) -> ReviewT:
+        """Connect the receiver."""
+
+
+class ChangeDecorator(Protocol):
+    """A decorator that connects receivers of changes of an order, and leaves their own types as they are."""
+
+    def __call__(self, receiver: ChangeT, /) -> ChangeT:
+        """Connect the receiver."""
+
+
+class ValidationDecorator(Protocol):
+    """A decorator that connects receivers of decisions about customers, and leaves their own types as they are."""
+
+    def __call__(self, receiver: ValidationT, /) -> ValidationT:
+        """Connect the receiver."""

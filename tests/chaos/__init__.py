@@ -1,1 +1,0 @@
-"""The shop under killed processes, crashing databases and vanishing brokers: `python3 -m tests.chaos`."""

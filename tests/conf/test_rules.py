@@ -1,0 +1,105 @@
+"""The rule of each setting's value."""
+
+from __future__ import annotations
+
+import pytest
+
+from checkout_integration.conf.problems import APP_NAMES, OWN_NAMES, PROJECT_NAMES
+from checkout_integration.conf.rules import RULES
+from tests.support.conf.written_settings import found, with_own, with_shared
+
+WRONG: list[tuple[str, list[object]]] = [
+    ("RUNNER", ["thread", "", None, ["celery"], True]),
+    ("RECEIVER_DEADLINE", ["300", 0, -1, None, True, float("nan"), 86401]),
+    ("LOG_EXCEPTION_MESSAGES", ["no", 0, 1, None]),
+    ("UNBOUND_ORDERS", ["reject", "Accept", None, {"accept"}, True]),
+    ("LIST_ARRAY_STYLE", ["comma", None, 5]),
+    ("SIGNATURE_ENCODINGS", ["hex", [], (), ["hexadecimal"], [["hex"]], [None], None, 5, {"hex"}]),
+    ("VALIDATE_REFUSE_STATUS", [399, 500, 200, 403.0, "403", None, True]),
+    ("VALIDATE_BUDGET", ["3", 0, -1, None, True, float("nan"), 60.5]),
+    ("VALIDATE_WHEN_LATE", ["deny", "", None, True]),
+    ("LIST_PAGE_SIZE", [1, 0, 1001, "100", 100.0, None, True]),
+    ("RETRY_INTERVAL", [-1, 604801, "600", 600.0, None, True]),
+    ("LIST_MARGIN", [-1, "900", 900.5, None, False]),
+    ("HISTORIC_MARGIN", [-1, "86400", 0.5, None, False]),
+    ("TIMEOUT", ["fast", "30", 0, -1, None, True, float("nan"), float("inf"), 3601]),
+    ("ACCEPT_TEST_PAYMENTS", ["False", "", 0, 1, None]),
+    (
+        "RETURN_CONTINUE_URL",
+        ["", "shop/", "//elsewhere", "/\\elsewhere", "javascript:alert(1)", "/a\nb", None],
+    ),
+    ("DYNAMIC_URLS", ["True", 1, None]),
+    ("ALLOW_HTTP_LOOPBACK", ["no", 0, None]),
+    ("LIST_END_PARAMETER", ["", "a b", "a=b", "a&b", None, 5]),
+    ("CLIENT_CLASS", ["", "1x", "x;alert(1)", "a-b", None]),
+    ("VERSION_HEADER", ["", "x y", "x:y", "x\ny", None]),
+    ("API_VERSION", ["", "1 0", "1.0\r\n", 1.0, None]),
+    ("REFERENCE_KEY", ["", "x" * 256, "schl\xfcssel", "a\nb", None, 5]),
+    (
+        "RETURN_URL",
+        [
+            "paid",
+            "/paid/",
+            "javascript:alert(1)",
+            "https://",
+            "https://[",
+            "https://shop.invalid/\n",
+            None,
+            5,
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG for value in values])
+def test_a_value_of_the_wrong_shape_is_named(name: str, value: object) -> None:
+    """Text where a number is meant is the usual cause: environment variables are text."""
+    own = [with_own(**{name: value})] if name in PROJECT_NAMES else []
+    for raw in (with_shared(**{name: value}), *own):
+        (problem,) = found(raw)
+        assert problem.id == "checkout_integration.E004"
+        assert problem.message.startswith(f"{name} of CHECKOUT_INTEGRATION")
+        assert problem.hint == f"Set {name} to {RULES[name].hint}."
+
+
+RIGHT: dict[str, list[object]] = {
+    "RUNNER": ["request", "celery", "worker"],
+    "RECEIVER_DEADLINE": [0.5, 300, 86400],
+    "UNBOUND_ORDERS": ["review", "accept"],
+    "LIST_ARRAY_STYLE": ["brackets", "plain"],
+    "SIGNATURE_ENCODINGS": [["hex"], ("base64", "hex")],
+    "VALIDATE_REFUSE_STATUS": [400, 403, 499],
+    "VALIDATE_BUDGET": [0.5, 3, 60],
+    "VALIDATE_WHEN_LATE": ["refuse", "approve"],
+    "LIST_PAGE_SIZE": [2, 100, 1000],
+    "RETRY_INTERVAL": [0, 600],
+    "LIST_MARGIN": [0, 900],
+    "HISTORIC_MARGIN": [0, 86400],
+    "TIMEOUT": [1, 0.5, 30.0],
+    "ACCEPT_TEST_PAYMENTS": [True, False],
+    "DYNAMIC_URLS": [True, False],
+    "ALLOW_HTTP_LOOPBACK": [True, False],
+    "LIST_END_PARAMETER": ["project_date_to", "date[to]"],
+    "CLIENT_CLASS": ["CheckoutClient", "window.Checkout", "$c"],
+    "VERSION_HEADER": ["x-service-api-version"],
+    "API_VERSION": ["1.0", "2024-05-01"],
+    "REFERENCE_KEY": ["checkout_reference", "my ref"],
+    "RETURN_CONTINUE_URL": ["/", "/shop/?from=checkout", "https://shop.invalid/"],
+    "RETURN_URL": ["", "https://shop.invalid/paid/{reference}/", "http://127.0.0.1:8000/paid/"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in RIGHT.items() for value in values]
+)
+def test_a_value_of_the_right_shape_is_accepted(name: str, value: object) -> None:
+    """The defaults are among them."""
+    assert found(with_shared(**{name: value})) == []
+
+
+def test_every_setting_is_looked_at() -> None:
+    """A new setting gets a shape, or a rule of its own here."""
+    addresses = {"BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"}
+    assert set(RULES) | addresses | OWN_NAMES | {"HOOKS", "HTTP_SESSION"} == PROJECT_NAMES | APP_NAMES - {
+        "PROJECTS"
+    }

@@ -1,0 +1,46 @@
+"""The page of settings against the settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES, problems
+from checkout_integration.conf.project import Project
+from tests.support.documents import block
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+ROW = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
+
+
+def test_every_setting_is_described_and_no_other() -> None:
+    """A setting without documentation cannot be found."""
+    described = [name for name, _, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))]
+    assert sorted(described) == sorted(APP_NAMES | PROJECT_NAMES)
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    """The page has the default of each setting."""
+    documented = {
+        name: default.strip("`") for name, default, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))
+    }
+    for each in fields(Project):
+        name = each.name.upper()
+        if each.default is not MISSING and name != "LIST_URL":
+            default = list(each.default) if isinstance(each.default, tuple) else each.default
+            assert documented[name] == repr(default).replace("'", '"')
+
+
+def test_the_example_has_every_setting_and_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with a value that it may have."""
+    monkeypatch.setenv("CHECKOUT_SECRET_KEY", "current_key_of_my_shop")
+    monkeypatch.setenv("CHECKOUT_OLD_SECRET_KEY", "previous_key_of_my_shop")
+    written: dict[str, Any] = {}
+    exec(block("docs/settings.md", "# settings.py, every setting"), written)
+    settings = written["CHECKOUT_INTEGRATION"]
+    assert list(problems(settings)) == []
+    assert set(settings) | set(settings["PROJECTS"]["default"]) == APP_NAMES | PROJECT_NAMES

@@ -1,0 +1,1 @@
+"""Tests of selling: create a checkout or a token."""

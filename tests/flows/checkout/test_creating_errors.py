@@ -1,0 +1,267 @@
+"""Errors of the shop's calls, and the row afterwards: public errors only, and never a checkout without a way back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db import OperationalError, connection, transaction
+from pytest_django.live_server_helper import LiveServer
+
+from checkout_integration import flows
+from checkout_integration.flows.checkout import creating as selling
+from checkout_integration.models import Checkout, Order
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.signals import checkout_paid
+from tests.support.flows.shop import Listening
+
+pytestmark = pytest.mark.django_db
+
+PRICE: dict[str, Any] = {"amount": Decimal("9.99"), "currency": "USD"}
+BOTH = pytest.mark.parametrize("sell", [flows.create_checkout, flows.create_token])
+
+
+@pytest.fixture
+def answer_not_recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Let the database refuse to record the service's response until the returned function is called."""
+    refusals: list[Exception] = [OperationalError("the server closed the connection")]
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if refusals and sql.startswith("UPDATE") and "payment_form_url" in sql:
+            raise refusals[0]
+        return execute(sql, params, many, context)
+
+    monkeypatch.setattr("checkout_integration.flows.database.transactions.LONGEST_PAUSE", 0)
+    with connection.execute_wrapper(refuse):
+        yield refusals.clear
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("heard_by", ["notification", "sync"])
+def test_an_order_that_was_not_recorded_is_unknown_and_heals(
+    checkout_sandbox: Sandbox,
+    live_server: LiveServer,
+    listen: Listening,
+    answer_not_recorded: Callable[[], None],
+    heard_by: str,
+) -> None:
+    """The error is a public one, says not to repeat, and has the form; the payment finds its checkout all the same."""
+    heard = listen(checkout_paid)
+    with pytest.raises(flows.NotRecorded) as caught:
+        flows.create_checkout(**PRICE)
+    assert isinstance(caught.value, flows.CheckoutError)
+    assert (caught.value.outcome_unknown, caught.value.retry_is_safe) == (True, False)
+    checkout = Checkout.objects.get()
+    assert (checkout.status, checkout.failure) == ("unknown", "Unavailable")
+    form = caught.value.checkout.payment_form_url
+    assert form.startswith("http")
+    answer_not_recorded()
+    if heard_by == "sync":
+        checkout_sandbox.projects.update("test-project", webhook_url="")
+    checkout_sandbox.payments.pay(caught.value.checkout.order_id)
+    assert checkout_sandbox.wait_idle()
+    flows.sync.sync_transactions()
+    flows.run_due()
+    checkout.refresh_from_db()
+    assert (checkout.status, len(heard)) == ("paid", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_was_not_recorded_may_be_requested_again(
+    checkout_sandbox: Sandbox, answer_not_recorded: Callable[[], None]
+) -> None:
+    """The token is lost, so no order can be made with it."""
+    with pytest.raises(flows.NotRecorded) as caught:
+        flows.create_token(**PRICE)
+    assert (caught.value.outcome_unknown, caught.value.retry_is_safe) == (False, True)
+    assert Checkout.objects.get().status == "unknown"
+
+
+def test_a_fault_of_our_own_leaves_no_new_checkout(
+    checkout_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug is not hidden; the order exists, so the row is unknown."""
+    monkeypatch.setattr(selling, "parse_order", lambda document: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        flows.create_checkout(**PRICE)
+    assert (Checkout.objects.get().status, Checkout.objects.get().failure) == ("unknown", "ZeroDivisionError")
+
+
+def test_a_secret_that_cannot_be_had_leaves_no_new_checkout(checkout_sandbox: Sandbox, settings: Any) -> None:
+    """The shop's own function fails at the moment of the call."""
+    projects = settings.CHECKOUT_INTEGRATION["PROJECTS"]
+    own = {**projects["default"], "SECRET_KEY": lambda: os.environ["NO_SUCH_VAULT"]}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": own}}
+    with pytest.raises(KeyError):
+        flows.create_checkout(**PRICE)
+    assert Checkout.objects.get().status == "unknown"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("terms", "field"),
+    [
+        ({"customer": flows.Customer(external_id="7", name="Ada \ud800")}, "name"),
+        ({"customer": flows.Customer(external_id="7\udfff")}, "id"),
+        ({"description": "half \ud800"}, "description"),
+        ({"metadata": {"note": "half \ud800"}}, "metadata"),
+        ({"metadata": {"half \ud800": "note"}}, "metadata"),
+        ({"metadata": {"note": None}}, "metadata"),
+        ({"metadata": [("a", "b")]}, "metadata"),
+        ({"description": "nul \0"}, "description"),
+        ({"metadata": {"note": "nul \0"}}, "metadata"),
+        ({"products": "sword"}, "products"),
+        ({"virtual_currency_amount": 5}, "virtual_currency_amount"),
+        ({"url_success": "https://shop.example/"}, "url_success"),
+        ({"platform_id": "gog"}, "platform_id"),
+        ({"currency": "ZZZ"}, "currency"),
+    ],
+)
+def test_what_cannot_be_sent_or_stored_is_refused_by_its_name(
+    checkout_sandbox: Sandbox, sell: Any, terms: dict[str, Any], field: str
+) -> None:
+    """Before the commit, with the field, and without its value."""
+    with pytest.raises(flows.CreationError) as caught:
+        sell(**{**PRICE, **terms})
+    assert any(field in name for name, _ in caught.value.problems)
+    assert not Checkout.objects.exists()
+
+
+@BOTH
+@pytest.mark.parametrize("units", [0, -5, True, 2.5, "500", Decimal("NaN"), Decimal("0.00001"), 10**15])
+def test_units_that_cannot_be_compared_are_refused(checkout_sandbox: Sandbox, sell: Any, units: Any) -> None:
+    """A number of units is positive, exact, and fits its column."""
+    with pytest.raises(flows.CreationError, match="virtual_currency_amount"):
+        sell(type="virtual_currency", virtual_currency_amount=units)
+    assert not Checkout.objects.exists()
+
+
+@BOTH
+def test_virtual_currency_without_any_measure_is_refused(checkout_sandbox: Sandbox, sell: Any) -> None:
+    """The service would take it; no payment of it could ever be verified."""
+    with pytest.raises(flows.CreationError, match="say what is sold"):
+        sell(type="virtual_currency")
+    assert not Checkout.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@BOTH
+def test_a_connection_without_autocommit_is_a_transaction(checkout_sandbox: Sandbox, sell: Any) -> None:
+    """Without autocommit a later rollback could remove the checkout."""
+    transaction.set_autocommit(False)
+    try:
+        with pytest.raises(flows.TransactionOpen):
+            sell(**PRICE)
+    finally:
+        transaction.rollback()
+        transaction.set_autocommit(True)
+    assert not Checkout.objects.exists()
+
+
+def test_another_runtime_error_is_no_open_transaction(
+    checkout_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is inspected, so errors of the shop's own code are raised unchanged."""
+
+    def raised(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("of the shop's own handler")
+
+    monkeypatch.setattr(Checkout, "save", raised)
+    with pytest.raises(RuntimeError, match="own handler"):
+        flows.create_checkout(**PRICE)
+
+
+@BOTH
+def test_an_unknown_project_is_named_with_the_known_ones(checkout_sandbox: Sandbox, sell: Any) -> None:
+    """A typing error costs no search."""
+    with pytest.raises(flows.UnknownAlias, match="no project 'defualt'; it has: default"):
+        sell(**PRICE, project="defualt")
+
+
+def test_an_unknown_lane_is_named_with_the_known_ones(checkout_sandbox: Sandbox) -> None:
+    """The same for the ways of reading the list."""
+    with pytest.raises(flows.sync.UnknownLane, match="no lane 'weekly'; the lanes are: recent, "):
+        flows.sync.sync_transactions(lane="weekly")
+
+
+def test_a_visitor_who_has_not_signed_in_is_a_guest(checkout_sandbox: Sandbox) -> None:
+    """``user=request.user`` is right on every page."""
+    checkout = flows.create_checkout(user=AnonymousUser(), **PRICE)
+    assert (checkout.user, checkout.identity) == (None, "")
+    assert checkout_sandbox.ledger.newest(1)[1][0].account == ""
+
+
+@pytest.mark.spec("EP2-06")
+def test_the_account_travels_as_account_and_as_customer(checkout_sandbox: Sandbox) -> None:
+    """Both parameters name the shop's own customer."""
+    flows.create_checkout(customer=flows.Customer(external_id="player-7"), **PRICE)
+    (exchange,) = [exchange for exchange in checkout_sandbox.log.entries() if exchange.url.endswith("/order")]
+    request = json.loads(exchange.request)
+    assert (request["account"], request["user"]) == ("player-7", {"external_id": "player-7"})
+
+
+@pytest.mark.spec("EP1-18")
+def test_a_tokens_platform_is_that_of_its_key(checkout_sandbox: Sandbox) -> None:
+    """The platform travels in the token."""
+    flows.create_order_from_token(flows.create_token(type="key", products=["quest"], platform_id="gog"))
+    assert checkout_sandbox.ledger.newest(1)[1][0].platform_id == "gog"
+
+
+@pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")
+@BOTH
+def test_success_and_failure_may_lead_to_different_places(
+    checkout_sandbox: Sandbox, settings: Any, sell: Any
+) -> None:
+    """Each address is the shop's own for this checkout; the one that is not given is the usual one."""
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "DYNAMIC_URLS": True,
+        "RETURN_URL": "https://shop.example/back/{reference}",
+    }
+    sold = [
+        sell(
+            **PRICE, url_success="https://shop.example/paid", url_fail="https://shop.example/no?r={reference}"
+        ),
+        sell(**PRICE, url_fail="https://shop.example/no"),
+    ]
+    if sell is flows.create_token:
+        for issued in sold:
+            flows.create_order_from_token(issued)
+    second, first = checkout_sandbox.ledger.newest(2)[1]
+    assert first.url_success == "https://shop.example/paid"
+    assert first.url_fail.startswith("https://shop.example/no?r=")
+    assert "{" not in first.url_fail
+    assert second.url_success.startswith("https://shop.example/back/")
+    assert second.url_fail == "https://shop.example/no"
+
+
+@pytest.mark.spec("EP2-14")
+def test_a_prepared_order_is_sold(
+    checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
+) -> None:
+    """The service has made it; the checkout is bound to it by its identifier, and compared as any other."""
+    heard = listen(checkout_paid)
+    request = {"project": "test-project", "type": "simple", "amount": Decimal("9.99"), "currency": "USD"}
+    prepared = checkout_sandbox.creation.create_order(request, None)
+    checkout = flows.create_checkout(order=prepared.id, **PRICE)
+    assert (checkout.order_id, Order.objects.get().checkout) == (prepared.id, checkout)
+    checkout_sandbox.payments.pay(prepared.id)
+    assert checkout_sandbox.wait_idle()
+    flows.run_due()
+    checkout.refresh_from_db()
+    assert (checkout.status, len(heard)) == ("paid", 1)
+
+
+@pytest.mark.spec("USR-12")
+def test_a_tokens_customer_takes_attributes_along(checkout_sandbox: Sandbox) -> None:
+    """Tokens take them; an order has no place for them, and says so."""
+    player = flows.Customer(external_id="7", metadata={"level": "7"})
+    flows.create_order_from_token(flows.create_token(customer=player, **PRICE))
+    assert checkout_sandbox.ledger.newest(1)[1][0].user["metadata"] == {"level": "7"}
+    with pytest.raises(flows.CreationError, match=r"user\.metadata"):
+        flows.create_checkout(customer=player, **PRICE)

@@ -1,0 +1,1 @@
+"""Tests of applying stored notifications."""

@@ -1,0 +1,172 @@
+"""Reversals of the list: documents with an id of their own, which are never a second checkout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from checkout_integration import flows
+from checkout_integration.models import Order, PersonalData, Refund, Transition
+from checkout_integration.signals import checkout_paid, checkout_reversed, payment_chargeback, payment_refund
+from checkout_integration.testing.assertions import assert_revoked
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.support.flows.shop import Listening, notification, record_listed
+
+pytestmark = pytest.mark.django_db
+STATUSES = ["refunded", "chargeback"]
+PAID_AT = timezone.now() - timedelta(days=2)
+REVERSED_AT = timezone.now() - timedelta(days=1)
+
+
+def test_a_refunds_receipt_is_stored_in_one_place(checkout_deliver: Deliver) -> None:
+    """Where it can be erased: with the order's personal data, and nowhere else."""
+    document = order_document_for(CheckoutFactory(), reversed=True, status="refunded")
+    address = document["refund"]["receipt_url"]
+    checkout_deliver(event="payment.refund", order=document)
+    refund = Refund.objects.get()
+    assert refund.receipt_url == address
+    PersonalData.objects.update(document={})
+    left = [list(model.objects.values()) for model in (Order, Refund, Transition)]
+    assert address not in str(left)
+    assert Refund.objects.get().receipt_url == ""
+
+
+def checkout_and_reversal(status: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """A paid order, the same once reversed, and the document of its reversal: rows of the list as seen in the field."""
+    checkout = CheckoutFactory()
+    shared = {"transaction": f"bank-{checkout.pk}", "seen": True}
+    paid = order_document_for(checkout, created_at=PAID_AT.isoformat(), **shared)
+    moment = {} if status == "chargeback" else {"refunded_at": REVERSED_AT.isoformat()}
+    reversed_one = {
+        **paid,
+        **order_document_for(checkout, status=status, **shared),
+        "created_at": paid["created_at"],
+        "refunded": status == "refunded",
+        "refunded_at": "",
+        **moment,
+    }
+    document = {
+        **reversed_one,
+        "id": f"reversal-of-{checkout.order_id}",
+        "created_at": REVERSED_AT.isoformat(),
+    }
+    return paid, reversed_one, document
+
+
+def only_order() -> Order:
+    """The one order; its id is not that of a reversal document."""
+    order: Order = Order.objects.get()
+    assert not order.order_id.startswith("reversal-of")
+    return order
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_reversal_after_its_order(checkout_deliver: Deliver, listen: Listening, status: str) -> None:
+    """The order is reversed, goods are taken back, once."""
+    signal = payment_refund if status == "refunded" else payment_chargeback
+    facts, back, granted = listen(signal), listen(checkout_reversed), listen(checkout_paid)
+    paid, _, document = checkout_and_reversal(status)
+    checkout_deliver(notification(order=paid, at=PAID_AT))
+    for _ in range(2):
+        record_listed([document])
+    flows.run_due()
+    order = only_order()
+    assert (order.status, len(facts), len(back), len(granted)) == (status, 1, 1, 1)
+    assert order.checkout is not None
+    assert_revoked(order.checkout)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_reversal_before_its_order_waits(checkout_deliver: Deliver, listen: Listening, status: str) -> None:
+    """It waits as a refund without an order, and is attached when its order arrives."""
+    granted = listen(checkout_paid)
+    paid, _, document = checkout_and_reversal(status)
+    record_listed([document])
+    waiting = Refund.objects.get()
+    assert (waiting.order, waiting.document_id, Order.objects.count()) == (None, document["id"], 0)
+    checkout_deliver(notification(order=paid, at=PAID_AT))
+    assert (only_order().status, granted) == (status, [])
+    assert Refund.objects.filter(order=None).count() == 0
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("together", [True, False], ids=["one page", "a page each"])
+@pytest.mark.parametrize("ordering", list(permutations(range(2))), ids=str)
+def test_list_alone_tells_of_a_reversed_order(
+    listen: Listening, status: str, together: bool, ordering: tuple[int, ...]
+) -> None:
+    """Every notification was lost: of two rows with one transaction the earlier is the order."""
+    granted = listen(checkout_paid)
+    _, reversed_one, document = checkout_and_reversal(status)
+    rows = [[reversed_one, document][position] for position in ordering]
+    for page in [rows] if together else [[row] for row in rows]:
+        record_listed(page)
+    flows.run_due()
+    assert (only_order().status, only_order().order_id) == (status, reversed_one["id"])
+    assert granted == []
+    assert only_order().amount is not None
+
+
+@pytest.mark.parametrize("ordering", list(permutations(range(3))), ids=str)
+@pytest.mark.parametrize("status", STATUSES)
+def test_any_order_of_arrival_ends_alike(
+    checkout_deliver: Deliver, status: str, ordering: tuple[int, ...]
+) -> None:
+    """Success by notification, the order's own row, the reversal's row."""
+    paid, reversed_one, document = checkout_and_reversal(status)
+    steps: list[Callable[[], object]] = [
+        lambda: checkout_deliver(notification(order=paid, at=PAID_AT)),
+        lambda: record_listed([reversed_one]),
+        lambda: record_listed([document]),
+    ]
+    for position in ordering:
+        steps[position]()
+    order = only_order()
+    assert (order.status, order.verdict) == (status, "verified")
+    assert Refund.objects.filter(order=None).count() == 0
+
+
+def test_payments_of_several_transactions_stay_apart() -> None:
+    """A reversal belongs to its own transaction, and an empty transaction matches no order."""
+    first, _, document = checkout_and_reversal("refunded")
+    second, _, _ = checkout_and_reversal("refunded")
+    record_listed([first, second, {**document, "id": "without", "transaction": ""}])
+    record_listed([document])
+    statuses = dict(Order.objects.values_list("order_id", "status"))
+    assert (statuses[first["id"]], statuses[second["id"]]) == ("refunded", "processed")
+
+
+def test_other_projects_transaction_is_another_one(settings: Any) -> None:
+    """Transactions are compared within one project."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "PROJECTS": {"default": own, "other": other},
+    }
+    paid, _, document = checkout_and_reversal("refunded")
+    record_listed([paid])
+    record_listed([document], project="other")
+    assert Order.objects.get().status == "processed"
+
+
+@pytest.mark.parametrize("status", ["refunded", "chargeback"])
+def test_a_reversal_that_waits_keeps_its_kind(status: str) -> None:
+    """Whether the shop or the bank gave the money back."""
+    record_listed([checkout_and_reversal(status)[2]])
+    assert Refund.objects.get(order=None).status == status
+
+
+def test_a_refund_without_a_reason_has_none(checkout_deliver: Deliver) -> None:
+    """Nothing is made up for it."""
+    paid = order_document_for(CheckoutFactory())
+    refund = {"status": "refunded", "refunded": True, "refund": {"amount": 1, "currency": paid["currency"]}}
+    checkout_deliver(order=paid)
+    checkout_deliver(notification("payment.refund", {**paid, **refund}))
+    assert [row.reason for row in Order.objects.get().refunds.all()] == [""]

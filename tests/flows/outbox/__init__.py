@@ -1,0 +1,1 @@
+"""Tests of signals on their way to receivers."""

@@ -1,0 +1,137 @@
+"""A web process claims the first receiver of what it applies at once; no run is lost or done twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import DataError, IntegrityError, connection
+from django.utils import timezone
+
+from checkout_integration import dispatch, flows
+from checkout_integration.flows.outbox import looking, messages
+from checkout_integration.models import OutboxMessage, ReceiverRun
+from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.support.flows.concurrency import in_background
+from tests.support.flows.shop import Failing, Listening, make_due, notification, statements
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def _dies_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the web process before it has run anything."""
+    monkeypatch.setattr(dispatch, "dispatch_due", lambda *arguments: None)
+
+
+def runs() -> list[tuple[str, str, int]]:
+    """Receiver, state and attempts of each run, in the order in which they were made."""
+    return list(ReceiverRun.objects.order_by("pk").values_list("receiver", "state", "attempts"))
+
+
+def test_the_only_receiver_of_a_payment(checkout_deliver: Deliver, listen: Listening) -> None:
+    """It has run by the end of the request, and no statement has looked for it."""
+    heard = listen(checkout_paid, name="grant")
+    with statements() as seen:
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+    assert [arguments["attempt"] for arguments in heard] == [1]
+    assert runs() == [("grant", "done", 1)]
+    assert not [sql for sql in seen if "receiverrun" in sql and "SKIP LOCKED" in sql]
+
+
+def test_several_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
+    """One is claimed at once and the others after it, since they are of one checkout."""
+    heard = [
+        listen(order_changed, name="a"),
+        listen(checkout_paid, name="b"),
+        listen(order_changed, name="c"),
+    ]
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    assert [len(each) for each in heard] == [1, 1, 1]
+    assert {state for _, state, _ in runs()} == {"done"}
+
+
+@pytest.mark.usefixtures("_dies_after_its_answer")
+def test_a_process_that_dies_before_its_attempt(
+    checkout_deliver: Deliver, listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its run stays claimed for a moment; then another process takes it over."""
+    heard = listen(checkout_paid, name="grant")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    flows.run_due()
+    assert (runs(), heard) == ([("grant", "running", 1)], [])
+    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    flows.run_due()
+    assert (runs(), len(heard)) == ([("grant", "done", 2)], 1)
+
+
+def test_a_receiver_that_fails_is_tried_again(checkout_deliver: Deliver, listen: Listening) -> None:
+    """As any other one."""
+    heard = listen(checkout_paid, Failing(times=1), name="grant")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    assert runs() == [("grant", "due", 1)]
+    make_due()
+    flows.run_due()
+    assert (runs(), len(heard)) == ([("grant", "done", 2)], 1)
+
+
+@pytest.mark.usefixtures("_dies_after_its_answer")
+def test_what_is_behind_another_one_is_not_claimed(checkout_deliver: Deliver, listen: Listening) -> None:
+    """No second run of a line is claimed while one is running or due."""
+    listen(checkout_paid, name="grant")
+    listen(checkout_reversed, name="take back")
+    order = order_document_for(CheckoutFactory())
+    checkout_deliver(notification(order=order))
+    refund = notification(
+        "payment.refund", {**order, "status": "refunded", "refunded_at": order["created_at"]}
+    )
+    with statements() as seen:
+        checkout_deliver(refund)
+    assert sum(sql.startswith("INSERT") and "receiverrun" in sql for sql in seen) == 1
+    assert runs() == [("grant", "running", 1), ("take back", "due", 0)]
+
+
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_a_line_that_is_taken_meanwhile(
+    checkout_deliver: Deliver, listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Staff run an older one again at the very moment: the new run is made all the same, and runs after it."""
+    heard = listen(order_changed, name="a")
+    order = order_document_for(CheckoutFactory())
+    checkout_deliver(notification("payment.cancel", {**order, "status": "canceled"}))
+    older, looked = ReceiverRun.objects.get(), messages._ahead_of
+
+    def taken_meanwhile(lines: Any) -> Any:
+        ahead = looked(lines)
+        claimed = ReceiverRun.objects.filter(pk=older.pk, state="done")
+        in_background(
+            lambda: claimed.update(state="running", exclusive=older.line, due_at=timezone.now())
+        ).join()
+        return ahead
+
+    monkeypatch.setattr(messages, "_ahead_of", taken_meanwhile)
+    checkout_deliver(notification(order=order))
+    assert [state for _, state, _ in runs()] == ["running", "waiting"]
+    ReceiverRun.objects.filter(pk=older.pk).update(due_at=timezone.now() - timedelta(minutes=1))
+    flows.run_due()
+    assert ([state for _, state, _ in runs()], len(heard)) == (["done", "done"], 3)
+
+
+def test_what_a_savepoint_has_undone_is_not_run(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A refused batch is recorded again with savepoints; only stored runs are run."""
+    heard, refusals = listen(checkout_paid, name="grant"), [DataError, IntegrityError]
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("INSERT") and "receiverrun" in sql and refusals:
+            raise refusals.pop(0)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+    assert (runs(), len(heard), refusals) == ([("grant", "done", 1)], 1, [])
+    assert set(OutboxMessage.objects.values_list("state", flat=True)) <= {"fanned_out", "no_receivers"}

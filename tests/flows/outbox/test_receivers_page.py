@@ -1,0 +1,131 @@
+"""The pairs of docs/receivers.md: grants and their reversals, with and without failures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.models import Checkout, Grant, Order, ReceiverRun, SyncRun
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.support.documents import block
+from tests.support.flows.shop import notification
+
+pytestmark = pytest.mark.django_db
+
+
+class Shop:
+    """The modules that the page imports from a shop; each call is remembered, and those in ``broken`` fail."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.broken: set[str] = set()
+
+    def module(self, *names: str) -> SimpleNamespace:
+        """A module with functions of these names."""
+        return SimpleNamespace(**{name: lambda *arguments, name=name: self._do(name) for name in names})
+
+    def _do(self, name: str) -> None:
+        self.done.append(name)
+        if name in self.broken:
+            raise ConnectionError
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    """Connect the page's receivers for the length of a test."""
+    made, package, page = Shop(), ModuleType("shop"), ModuleType("shop.receivers")
+    package.keys, package.wallets = made.module("send", "block"), made.module("add", "remove")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shop", package)
+    exec(block("docs/receivers.md", "# shop/receivers.py"), vars(page))
+    yield made
+    for name in ("grant_gems", "send_key"):
+        assert checkout_paid.disconnect(getattr(page, name))
+    for name in ("revoke_gems", "block_key"):
+        assert checkout_reversed.disconnect(getattr(page, name))
+
+
+def sell_and_refund(deliver: Deliver) -> None:
+    """A payment with its receivers' runs, and its refund."""
+    checkout: Checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    flows.run_due()
+    document: Any = order_document_for(checkout, status="refunded")
+    assert deliver(notification("payment.refund", document)).status_code == 200
+    flows.run_due()
+
+
+@pytest.mark.parametrize(
+    ("broken", "done"),
+    [
+        (set(), ["add", "block", "remove", "send"]),
+        ({"add"}, ["add", "block", "send"]),
+        ({"send"}, ["add", "block", "remove", "send"]),
+    ],
+)
+def test_each_pair_undoes_what_it_has_done(
+    shop: Shop, checkout_deliver: Deliver, broken: set[str], done: list[str]
+) -> None:
+    """Nothing is removed where nothing was added; a key that may have been sent is blocked all the same."""
+    shop.broken = broken
+    sell_and_refund(checkout_deliver)
+    assert sorted(shop.done) == done
+
+
+@pytest.mark.parametrize(
+    ("state", "minutes", "stopped"),
+    [("complete", 5, False), ("complete", 90, True), ("unreachable", 5, True)],
+)
+def test_the_monitor_of_the_page_sees_that_the_sync_has_stopped(
+    state: str, minutes: int, stopped: bool
+) -> None:
+    """A pass that did not reach the end of the list does not count."""
+    page = ModuleType("shop.monitor")
+    exec(block("docs/receivers.md", "# shop/monitor.py"), vars(page))
+    began = datetime.now(UTC) - timedelta(minutes=minutes)
+    SyncRun.objects.create(project="default", lane="recent", state=state, started_at=began)
+    assert page.sync_has_stopped() is stopped
+    assert page.sync_has_stopped("eu")
+
+
+def test_the_monitor_of_the_page_counts_what_was_given_up(checkout_deliver: Deliver) -> None:
+    """A notification without an order's id is quarantined."""
+    page = ModuleType("shop.monitor")
+    exec(block("docs/receivers.md", "# shop/monitor.py"), vars(page))
+    assert page.what_needs_a_person() == 0
+    document: Any = {**order_document_for(CheckoutFactory()), "id": None}
+    assert checkout_deliver(notification("payment.success", document)).status_code == 200
+    assert page.what_needs_a_person() == 1
+
+
+def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bound(
+    checkout_deliver: Deliver, settings: Any
+) -> None:
+    """The argument stays None; the grant has the checkout."""
+    seen: list[tuple[object, object]] = []
+
+    def grant(checkout: Checkout | None, grant: Grant, **kwargs: Any) -> None:
+        seen.append((checkout, grant.checkout))
+        if grant.checkout is None:
+            raise LookupError
+
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "UNBOUND_ORDERS": "accept"}
+    checkout_paid.connect(grant, dispatch_uid="shop.grant")
+    try:
+        checkout_deliver(notification("payment.success", OrderDocumentFactory()))
+        flows.run_due()
+        checkout = CheckoutFactory()
+        flows.operations.bind_order(Order.objects.get(), to=checkout, staff=None, reason="found")
+        ReceiverRun.objects.update(due_at=datetime.now(UTC) - timedelta(minutes=5))
+        flows.run_due()
+    finally:
+        checkout_paid.disconnect(dispatch_uid="shop.grant")
+    assert seen == [(None, None), (None, checkout)]

@@ -1,0 +1,114 @@
+"""What is open here is read again at certain ages, so that a late payment whose notification was lost is found."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from checkout_integration import flows
+from checkout_integration.flows.sync.refreshing import MOST_BY_ID
+from checkout_integration.models import Checkout, Order, SyncRun
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.support.flows.list_service import ListService, listed
+from tests.support.flows.simulated_time import HOUR, simulated_time, sync_due
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+
+
+def sell() -> Checkout:
+    """Create a checkout whose order the service has; nobody has paid it."""
+    return flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+
+
+def is_paid(checkout: Checkout) -> bool:
+    """Return whether this shop knows of the payment."""
+    checkout.refresh_from_db()
+    return checkout.status == "paid"
+
+
+@pytest.mark.parametrize("others", [0, MOST_BY_ID + 1], ids=["by id", "by the list"])
+@pytest.mark.parametrize("known", [True, False], ids=["order known", "order unknown"])
+def test_a_late_payment_is_found_within_a_day(
+    service: ListService, installed_long_ago: None, known: bool, others: int
+) -> None:
+    """Of an order from four days ago, which the lane of recent orders does not reach any more."""
+    checkout = CheckoutFactory(expected_amount=Decimal("9.99"))
+    CheckoutFactory.create_batch(others)
+    row = listed("late", 60, metadata={"checkout_reference": checkout.reference}, status="created")
+    service.rows = [row] if known else []
+    with simulated_time() as time:
+        sync_due()
+        for _ in range(16):
+            time.advance(6 * HOUR)
+        assert Order.objects.count() == known
+        service.rows = [{**row, "status": "processed"}]
+        assert time.hours_until(lambda: is_paid(checkout), 25) <= 24
+    assert SyncRun.objects.filter(changed=1).latest("pk").lane == "open"
+
+
+def test_a_late_chargeback_is_found_within_a_day(checkout_sandbox: Sandbox) -> None:
+    """Half a year after the payment."""
+    checkout = sell()
+    checkout_sandbox.payments.pay(checkout.order_id)
+    with simulated_time(checkout_sandbox) as time:
+        sync_due()
+        assert is_paid(checkout)
+        time.advance(179 * DAY)
+        checkout_sandbox.payments.chargeback(checkout.order_id)
+        assert time.hours_until(lambda: not is_paid(checkout), 25) <= 24
+    assert Checkout.objects.get().status == "reversed"
+
+
+def test_what_is_not_open_is_not_read(checkout_sandbox: Sandbox) -> None:
+    """Where everything is paid, a pass sends no request, and its watermark moves on."""
+    OrderFactory(status="processed", checkout=CheckoutFactory(status="paid"))
+    run = flows.sync.sync_transactions(lane="open")
+    assert (run.state, run.pages, run.rows) == ("complete", 0, 0)
+
+
+def test_open_ones_are_read_one_by_one(checkout_sandbox: Sandbox) -> None:
+    """A request for each checkout, and for each open order whose checkout cannot be paid. Young ones are left out."""
+    checkouts = [sell() for _ in range(3)]
+    with simulated_time(checkout_sandbox) as time:
+        time.advance(HOUR)
+        assert SyncRun.objects.get(lane="open").pages == 0
+        Checkout.objects.filter(pk=checkouts[0].pk).update(status="failed")
+        time.advance(2 * HOUR)
+        runs = SyncRun.objects.filter(lane="open").order_by("-pk")
+        assert (runs[0].pages, runs[0].rows) == (3, 3)
+        time.advance(HOUR)
+        assert runs[0].pages == 0
+
+
+def test_many_are_read_from_the_list(checkout_sandbox: Sandbox) -> None:
+    """A page has a hundred of them."""
+    sell()
+    CheckoutFactory.create_batch(MOST_BY_ID)
+    with simulated_time(checkout_sandbox) as time:
+        time.advance(3 * HOUR)
+    run = SyncRun.objects.get(lane="open")
+    assert run.state == "complete"
+    assert 0 < run.pages < 3
+
+
+def test_a_given_period_is_read_at_once(checkout_sandbox: Sandbox) -> None:
+    """It does not move the watermark: the others are due as before."""
+    checkout = sell()
+    checkout_sandbox.payments.pay(checkout.order_id)
+    run = flows.sync.sync_transactions(lane="open", date_from=checkout.recorded_at - HOUR)
+    assert (run.state, is_paid(checkout)) == ("complete", True)
+    assert "open" in flows.sync.lanes_due()
+
+
+def test_a_dry_run_says_what_is_paid_there(checkout_sandbox: Sandbox) -> None:
+    """And writes nothing."""
+    checkout = sell()
+    checkout_sandbox.payments.pay(checkout.order_id)
+    run = flows.sync.sync_transactions(lane="open", date_from=checkout.recorded_at - HOUR, dry_run=True)
+    (difference,) = flows.sync.drift_report(run).differences
+    assert (difference.order_id, difference.there) == (checkout.order_id, "processed 9.99 USD")
+    assert not is_paid(checkout)

@@ -1,0 +1,1 @@
+"""Tests of receiving notifications and answering user.validate."""

@@ -1,1 +1,0 @@
-"""The product in projects that are set up in hostile ways, each a process of its own under a real server (A.42 to A.44)."""

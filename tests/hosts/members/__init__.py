@@ -1,1 +1,0 @@
-"""Accounts of a shop whose customers log in by e-mail address."""

@@ -1,1 +1,0 @@
-"""Personal data and secrets: where they may be kept, and that they are nowhere else."""

@@ -1,0 +1,154 @@
+"""Random histories of a checkout, in two orders of arrival each: policy alone, so that there can be very many."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from itertools import combinations, permutations
+from typing import Any, Final
+
+from checkout_integration.policy.binding import CheckoutValue
+from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes, payment_of
+from checkout_integration.policy.observation import Observation, Timing
+from checkout_integration.policy.reversal_documents import reversal_of
+from checkout_integration.policy.state import OrderState, observe
+from checkout_integration.policy.verdict import Terms, judge
+from tests.support.policy.checkouts import PAYS_SIMPLE, SIMPLE
+from tests.support.policy.observations import at, message, row, written
+from tests.support.scale import times
+
+HISTORIES: Final = times(1_500, 100_000)
+SETS: Final = times(20, 10_000)
+WAYS: Final = times(1, 8)  # in which the events of a set come, by chance
+SEED: Final = 20261122
+TERMS: Final = Terms()
+TIMING: Final = Timing(retry_interval=timedelta(seconds=600))
+OrderObservation = tuple[str, Observation]
+
+
+@dataclass
+class Shop:
+    """One checkout in memory: states of its orders, open grants, and how often goods were granted and revoked."""
+
+    checkout: CheckoutValue = SIMPLE
+    states: dict[str, OrderState] = field(default_factory=dict)
+    grants: dict[int, str] = field(default_factory=dict)
+    opened: int = 0
+
+    def take(self, order_id: str, observation: Observation) -> None:
+        """Apply one observation, and settle the checkout as the ledger does."""
+        state = self.states.get(order_id, OrderState())
+        self.states[order_id] = observe(state, observation, TIMING)
+        verdicts = {each: judge(state, self.checkout, TERMS) for each, state in self.states.items()}
+        payments = [payment_of(each, state, verdicts[each]) for each, state in self.states.items()]
+        changes = grant_changes(fulfilment_of(payments), payments, self.grants.items())
+        self.grants = dict(changes.payers)
+        for line in changes.opened:
+            self.opened += 1
+            self.grants[self.opened] = line.payer
+        self.fulfilment = fulfilment_of(payments)
+
+    @property
+    def end(self) -> tuple[object, ...]:
+        """What must not depend on the order of arrival."""
+        statuses = sorted((order_id, state.status.value) for order_id, state in self.states.items())
+        return statuses, self.fulfilment, sorted(self.grants.values())
+
+
+def histories() -> Iterator[list[OrderObservation]]:
+    """Up to five of what can happen to a checkout and its orders, by notification or from the list."""
+    source = random.Random(SEED)
+    for _ in range(HISTORIES):
+        events = source.sample(sorted(MAKERS), source.randint(1, 5))
+        yield [MAKERS[event](source) for event in events]
+
+
+def an_order(created: float, **more: Any) -> dict[str, Any]:
+    """The fields that an order has in each of its documents."""
+    price = {"charge_amount": Decimal("9.99"), "charge_currency": "USD"}
+    return {**PAYS_SIMPLE, **price, "created_at": written(at(created)), **more}
+
+
+def either(source: random.Random, event: str, status: str, minutes: float, **document: Any) -> Observation:
+    """A notification with some delivery attempts behind it, or a row that was read some time later."""
+    if source.random() < 0.5:
+        return message(event, minutes + 10 * (late := source.randint(0, 3)), delivery_try=late, **document)
+    return row(status, minutes + source.randint(1, 200), **document)
+
+
+def success(order_id: str, created: float, **more: Any) -> Any:
+    """A payment of this order."""
+
+    def make(source: random.Random) -> OrderObservation:
+        order = an_order(created, id=order_id, **more)
+        return order_id, either(source, "payment.success", "processed", created + 2, **order)
+
+    return make
+
+
+def reversal(status: str, minutes: float, amount: str, name: str) -> Any:
+    """A refund or chargeback of the first order, stated by a notification or as a document of its own."""
+
+    def make(source: random.Random) -> OrderObservation:
+        refund = {"amount": Decimal(amount), "currency": "USD"}
+        back = written(at(minutes)) if status == "refunded" else ""
+        order = an_order(0, id="first", status=status, refund=refund, refunded_at=back, **AGREEMENT)
+        event = "payment.refund" if status == "refunded" else "payment.chargeback"
+        if source.random() < 0.5:
+            return "first", message(event, minutes, **order)
+        listed = row(status, minutes + 60, **{**order, "id": name, "created_at": written(at(minutes))})
+        return "first", reversal_of("first", listed)
+
+    return make
+
+
+def cancel(source: random.Random) -> OrderObservation:
+    """The first order is cancelled, perhaps beside its success."""
+    order = an_order(0, id="first", canceled_at=written(at(3)), **AGREEMENT)
+    return "first", either(source, "payment.cancel", "canceled", 3, **order)
+
+
+AGREEMENT: Final = {"recurring": True, "recurring_id": "agreement"}
+MAKERS: Final = {
+    "success": success("first", 0, **AGREEMENT),
+    "try again": success("again", 4),
+    "renewal": success("renewal", 30, **AGREEMENT),
+    "renewal of another": success("other", 40, recurring=True, recurring_id="another"),
+    "refund": reversal("refunded", 50, "9.99", "refund"),
+    "first part": reversal("refunded", 20, "5.00", "part-1"),
+    "second part": reversal("refunded", 25, "4.99", "part-2"),
+    "chargeback": reversal("chargeback", 60, "9.99", "chargeback"),
+    "cancel": cancel,
+}
+
+
+def ended(observations: Sequence[OrderObservation]) -> Shop:
+    """The shop after all of it."""
+    shop = Shop()
+    for order_id, observation in observations:
+        shop.take(order_id, observation)
+    return shop
+
+
+def test_every_history_ends_alike_in_any_order() -> None:
+    """One status of each order and of the checkout, and the same orders with goods."""
+    source = random.Random(SEED + 1)
+    for observations in histories():
+        one = ended(observations)
+        other = ended(source.sample(observations, len(observations)))
+        assert one.end == other.end, observations
+        assert len(one.grants) == sum(bool(line.payer) for line in one.fulfilment.lines), observations
+
+
+def test_every_order_of_every_set_ends_alike() -> None:
+    """Each set of up to five events, in every order of arrival; in a run of every day some of the sets."""
+    source = random.Random(SEED)
+    every = [events for size in range(1, 6) for events in combinations(sorted(MAKERS), size)]
+    for events in source.sample(every, min(SETS, len(every))):
+        for _ in range(WAYS):
+            observations = [MAKERS[event](source) for event in events]
+            ends = [ended(order).end for order in permutations(observations)]
+            assert all(end == ends[0] for end in ends), observations

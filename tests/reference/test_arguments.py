@@ -1,0 +1,100 @@
+"""The arguments that signals describe are those that receivers are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final, get_args
+
+import pytest
+
+from checkout_integration import signals
+from checkout_integration.models import Checkout, Grant, Order, Transition, ValidationDecision
+from checkout_integration.protocol.order import Refund
+from checkout_integration.signals import SIGNALS, DurableSignal, arguments
+from checkout_integration.signals.arguments import Origin
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.reference.calls import arguments_of
+from tests.reference.docstrings import attribute_texts
+
+KINDS: Final[dict[str, Any]] = {
+    "type[Order]": type,
+    "DurableSignal[Receiver, object]": DurableSignal,
+    "Origin": str,
+    "Order": Order,
+    "Checkout | None": Checkout | None,
+    "Refund | None": Refund | None,
+    "Grant": Grant,
+    "None": type(None),
+    "Transition": Transition,
+    "Transition | None": Transition | None,
+    "ValidationDecision": ValidationDecision,
+    "str": str,
+    "int": int,
+    "bool": bool,
+}
+"""Each type that an argument is annotated with, for isinstance."""
+received: dict[str, list[dict[str, Any]]] = {}
+
+
+def receive(signal: DurableSignal[Any, Any], **kwargs: Any) -> None:
+    """Note what this receiver of every signal is called with."""
+    received.setdefault(signal.name, []).append({"signal": signal, **kwargs})
+
+
+@pytest.fixture
+def calls() -> Iterator[dict[str, list[dict[str, Any]]]]:
+    """Connect the receiver for the length of a test; gives its calls by signal."""
+    received.clear()
+    for signal in SIGNALS.values():
+        signal.connect(receive, dispatch_uid="tests.receive")
+    yield received
+    for signal in SIGNALS.values():
+        assert signal.disconnect(dispatch_uid="tests.receive")
+
+
+@pytest.mark.django_db
+def test_receivers_are_called_with_what_is_described(
+    checkout_deliver: Deliver, calls: dict[str, list[dict[str, Any]]]
+) -> None:
+    """Names and types, for every signal."""
+    checkout, charged_back = CheckoutFactory.create_batch(2)
+    for sold, status, event in (
+        (checkout, "processed", "payment.success"),
+        (checkout, "refunded", "payment.refund"),
+        (charged_back, "processed", "payment.success"),
+        (charged_back, "chargeback", "payment.chargeback"),
+        (CheckoutFactory.create(), "canceled", "payment.cancel"),
+    ):
+        checkout_deliver(order=order_document_for(sold, status=status), event=event)
+    checkout_deliver(order=order_document_for(CheckoutFactory.create(), amount=Decimal("0.01")))
+    checkout_deliver(event="user.validate")
+    assert set(calls) == set(SIGNALS)
+    for name, made in calls.items():
+        kind = vars(arguments)[arguments_of(SIGNALS[name])]
+        described = {each: _named(annotation) for each, annotation in kind.__annotations__.items()}
+        for call in made:
+            assert set(call) == kind.__required_keys__
+            wrong = {
+                each: call[each]
+                for each, type_ in described.items()
+                if not isinstance(call[each], KINDS[type_])
+            }
+            assert wrong == {}, name
+
+
+def _named(annotation: object) -> str:
+    return str(getattr(annotation, "__forward_arg__", annotation))
+
+
+def test_where_a_signal_comes_from_is_a_known_word() -> None:
+    """The words of `Cause.word`."""
+    assert set(get_args(Origin)) == {"notification", "sync", "creation", "staff"}
+
+
+def test_each_signal_names_the_type_of_its_arguments() -> None:
+    """In the text below it, which the page shows."""
+    texts = attribute_texts(signals)
+    for name, signal in SIGNALS.items():
+        assert f"Arguments: `{arguments_of(signal)}`" in texts[name]

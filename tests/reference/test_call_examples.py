@@ -1,0 +1,115 @@
+"""The worked examples of what a shop calls, and of what staff call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+
+from checkout_integration import flows
+from checkout_integration.models import Checkout, Order, ReceiverRun
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.reference.test_examples import executed
+from tests.support.documents import block
+from tests.support.flows.shop import make_due
+
+
+@pytest.fixture
+def support() -> Any:
+    """The module of the page for staff."""
+    return executed("operations", block("docs/reference/operations.md", "# shop/support.py"))
+
+
+@pytest.fixture
+def staff(db: None) -> User:
+    """A member of staff."""
+    return User.objects.create_user("grace")
+
+
+@pytest.fixture
+def failing() -> Iterator[str]:
+    """Connect a receiver that fails; gives its name."""
+    checkout_paid.connect(_fail, dispatch_uid="shop.fail")
+    yield "shop.fail"
+    assert checkout_paid.disconnect(dispatch_uid="shop.fail")
+
+
+def _fail(**kwargs: Any) -> None:
+    raise ConnectionError
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_shop_of_the_page_sells_and_looks_again(checkout_sandbox: Any, live_server: Any) -> None:
+    """By an order and by a token."""
+    shop = executed("flows", block("docs/reference/flows.md", "# shop/selling.py"))
+    for sell in (shop.sell_hat, shop.sell_by_token):
+        checkout: Checkout = sell()
+        assert checkout.payment_form_url
+        checkout_sandbox.pay(checkout.order_id)
+        assert shop.look_again(checkout) == "paid: 0 receivers ran, 0 failed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_async_views_of_the_page_sell_and_look_again(
+    checkout_sandbox: Any, live_server: Any, rf: Any
+) -> None:
+    """By an order and by a token, each call from a coroutine."""
+    shop = executed("async_flows", block("docs/reference/flows.md", "# shop/async_views.py"))
+    response = async_to_sync(shop.buy_hat)(rf.get("/"))
+    checkout = Checkout.objects.get()
+    assert response.url == checkout.payment_form_url
+    for bought in (checkout, async_to_sync(shop.buy_by_token)()):
+        checkout_sandbox.pay(bought.order_id)
+        assert async_to_sync(shop.refreshed)(bought) == "paid"
+
+
+def test_staff_of_the_page_decide_about_payments(support: Any, staff: User) -> None:
+    """One in review, one without a checkout, one that was reversed."""
+    OrderFactory.create()
+    assert len(support.accept_all_in_review(staff)) == 1
+    order = OrderFactory.create()
+    assert "verified" in support.bind_to_what_was_sold(order, staff)
+    lost = OrderFactory.create(checkout=CheckoutFactory.create(), status="chargeback")
+    support.win_dispute(lost, staff)
+    assert Order.objects.get(pk=lost.pk).status == "processed"
+
+
+def test_staff_of_the_page_help_receivers(support: Any, staff: User, failing: str) -> None:
+    """One that fails, and one that was connected later."""
+    OrderFactory.create(checkout=CheckoutFactory.create())
+    flows.run_due()
+    run = ReceiverRun.objects.get()
+    ReceiverRun.objects.update(state=ReceiverRun.State.FAILED)
+    assert support.catch_up(failing) == 1
+    ReceiverRun.objects.update(state=ReceiverRun.State.FAILED)
+    assert support.help_receiver(run, staff)
+    make_due()
+    assert support.is_healthy()
+
+
+@pytest.mark.django_db
+def test_the_page_applies_what_failed(support: Any, checkout_deliver: Deliver) -> None:
+    """A notification from the future is quarantined, and stays so."""
+    checkout_deliver(
+        b'{"id":"1","type":"notification","event":"payment.success","object":{"object":"order"}}'
+    )
+    assert len(support.apply_what_failed()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_repairs_and_lists(support: Any, checkout_sandbox: Any) -> None:
+    """A pass of the sync."""
+    assert support.repair() == "complete"
+    assert support.list_of_service("/api/v1/orders") == []
+
+
+@pytest.mark.django_db
+def test_the_page_forgets_a_customer(support: Any) -> None:
+    """By the shop's own id."""
+    OrderFactory.create(checkout=CheckoutFactory.create(user=User.objects.create_user("ada", pk=4711)))
+    assert support.forget("4711") == 1

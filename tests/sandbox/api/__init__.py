@@ -1,0 +1,1 @@
+"""Tokens, orders and lists over HTTP."""

@@ -1,0 +1,1 @@
+"""Tests of notifications to the merchant."""

@@ -1,0 +1,1 @@
+"""The application, its guards and its command line."""

@@ -1,0 +1,244 @@
+"""No page of another site steers the sandbox through a developer's browser; programs and the own pages do."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import requests
+from werkzeug.test import Client
+
+from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
+from checkout_integration.sandbox.server.app import SandboxApp
+from checkout_integration.sandbox.wire.addresses import OwnHosts
+from tests.support.sandbox.service import PROJECT, SECRET, SIMPLE, Service, running
+
+CLOCK = "/_sandbox/clock"
+FOREIGN = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost:1"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+
+
+def change(service: Service, headers: dict[str, str], **more: Any) -> requests.Response:
+    """Ask the control API to move the clock."""
+    more = more or {"json": {"advance": 60}}
+    return requests.post(service.url + CLOCK, headers=headers, timeout=10, **more)
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8090", "localhost.evil.example", "10.0.0.7", "a b"]
+)
+@pytest.mark.parametrize(
+    "path", ["/", "/_sandbox/", CLOCK, "/form/", "/api/v1/orders", "/merchant/s2s/api/v1/order", "/nothing"]
+)
+def test_a_foreign_host_is_refused(service: Service, host: str, path: str) -> None:
+    """A foreign name that resolves to this machine (DNS rebinding) is refused; the error says what to do."""
+    answer = requests.get(service.url + path, headers={"Host": host}, auth=(PROJECT, SECRET), timeout=10)
+    assert answer.status_code == 421
+    assert "--allowed-hosts" in answer.text or "Host header" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/api/v1/order", "/api/v1/tokens", CLOCK])
+def test_nothing_is_made_for_a_foreign_host(service: Service, path: str) -> None:
+    """Neither an order nor a token, and the clock stays."""
+    before = service.sandbox.clock.now()
+    document = {"advance": 60} if path == CLOCK else SIMPLE
+    answer = service.post(path, document, headers={"Host": "evil.example", "X-API-SIGNATURE": SECRET})
+    assert (answer.status_code, answer.json()["code"]) == (421, "sb000008")
+    assert (service.sandbox.ledger.newest(1)[0], service.sandbox.clock.now()) == (0, before)
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_a_page_of_another_site_changes_nothing(service: Service, headers: dict[str, str]) -> None:
+    """By the control API: the browser's headers about the page are believed."""
+    before = service.sandbox.clock.now()
+    answer = change(service, headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "sb000010")
+    assert service.sandbox.clock.now() == before
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_a_page_of_another_site_presses_no_button(service: Service, headers: dict[str, str]) -> None:
+    """On the operator's page, even if it knew the token."""
+    token = re.findall(
+        r'name="form_token" value="([^"]+)"', requests.get(f"{service.url}/_sandbox/", timeout=10).text
+    )[0]
+    url = f"{service.url}/_sandbox/operator/clock"
+    before = service.sandbox.clock.now()
+    answer = requests.post(url, {"advance": "60", "form_token": token}, headers=headers, timeout=10)
+    assert (answer.status_code, service.sandbox.clock.now()) == (403, before)
+    assert "sent by a page of another site" in answer.text
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None]
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_change_that_is_not_json_is_refused(service: Service, method: str, kind: str | None) -> None:
+    """A form or a simple request of a foreign page can send all of these; the response names the right type."""
+    path = {"POST": CLOCK, "PUT": "/_sandbox/faults", "PATCH": "/_sandbox/project"}[method]
+    headers = {"Content-Type": kind} if kind else {}
+    answer = requests.request(method, service.url + path, data=b"{}", headers=headers, timeout=10)
+    assert (answer.status_code, answer.json()["code"]) == (415, "sb000011")
+    assert "Content-Type: application/json" in answer.json()["details"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"form_token": ""}, {"form_token": "of another start"}])
+def test_a_form_without_its_token_is_refused(service: Service, fields: dict[str, str]) -> None:
+    """A page of another site cannot read the token; after a restart the page must be opened again."""
+    order_id = service.order_id()
+    answer = requests.post(f"{service.url}/_sandbox/operator/orders/{order_id}/pay", fields, timeout=10)
+    assert answer.status_code == 403
+    assert "open the operator&#39;s page again" in answer.text
+    assert service.receiver.events == []
+
+
+@pytest.mark.parametrize("frame", ["iframe", "frame", "embed", "object"])
+@pytest.mark.parametrize("path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/operator/log/1"])
+def test_a_frame_is_refused(service: Service, frame: str, path: str) -> None:
+    """By the operator's pages and by the control API."""
+    answer = requests.get(service.url + path, headers={"Sec-Fetch-Dest": frame}, timeout=10)
+    assert answer.status_code == 403
+    assert "open it in a window of its own" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/operator/log/9", "/receipt/a/b", CLOCK]
+)
+def test_everything_but_the_form_forbids_frames(service: Service, path: str) -> None:
+    """For browsers that say nothing of frames."""
+    headers = requests.get(service.url + path, timeout=10).headers
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+@pytest.mark.spec("EP6-02")
+@pytest.mark.parametrize("known", [True, False])
+def test_the_form_is_framed_by_anybody(service: Service, known: bool) -> None:
+    """The hosted form stays embeddable, as does its page for an order that is not there."""
+    page = requests.get(
+        f"{service.url}/form/",
+        params={"order_id": service.order_id() if known else "nothing"},
+        headers={"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Site": "cross-site"},
+        timeout=10,
+    )
+    assert page.status_code == (200 if known else 404)
+    assert "X-Frame-Options" not in page.headers
+    assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
+
+
+def test_the_form_is_paid_in_a_frame(service: Service) -> None:
+    """With the headers of a browser for a frame of our page in a shop's page."""
+    order_id = service.order_id()
+    typed = {
+        "order_id": order_id,
+        "number": "4242424242424242",
+        "expiry": "12/34",
+        "cvc": "123",
+        "email": "a@b.example",
+    }
+    headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "iframe"}
+    page = requests.post(f"{service.url}/form/pay", typed, headers=headers, timeout=10)
+    assert "Payment successful" in page.text
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "[::1]", "127.5.5.5", "shop.localhost", "LOCALHOST."]
+)
+def test_this_machine_may_be_named_in_many_ways(service: Service, host: str) -> None:
+    """With any port, which may have been forwarded; from the own page, from curl, by a link from elsewhere."""
+    for headers in (
+        {},
+        {"Origin": f"http://{host}:9"},
+        {"Origin": f"http://{host}:9", "Sec-Fetch-Site": "same-origin"},
+    ):
+        assert change(service, {"Host": f"{host}:9", **headers}).status_code == 200
+    link = {"Host": host, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}
+    assert requests.get(f"{service.url}/_sandbox/", headers=link, timeout=10).status_code == 200
+
+
+def test_json_with_a_charset_is_json(service: Service) -> None:
+    """As some clients write it."""
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    assert change(service, headers, data=b'{"advance": 60}').status_code == 200
+
+
+def test_names_that_it_was_started_for_are_answered() -> None:
+    """The host of the public address and the allowed ones; a page at the public address may ask."""
+    project = SandboxProject(project_id=PROJECT, secret_key=SECRET)
+    with (
+        Sandbox([project]) as sandbox,
+        SandboxServer(sandbox, public_url="https://pay.test", allowed_hosts=["sandbox"]) as server,
+    ):
+        for host in ("pay.test", "sandbox:8090", "127.0.0.1"):
+            headers = {"Host": host, "Origin": "https://pay.test"}
+            answer = requests.post(server.url + CLOCK, json={}, headers=headers, timeout=10)
+            assert answer.status_code == 200
+        answer = requests.get(server.url + CLOCK, headers={"Host": "other.test"}, timeout=10)
+        assert "https://pay.test" in answer.json()["details"]
+
+
+@pytest.mark.parametrize(
+    ("started_for", "header", "known"),
+    [
+        ("0.0.0.0", "192.168.1.5:8090", True),
+        ("::", "[2001:db8::1]:8090", True),
+        ("0.0.0.0", "evil.example", False),
+        ("192.168.1.5", "192.168.1.6", False),
+        ("[2001:DB8::1]", "[2001:db8:0::1]", True),
+        ("Pay.Test", "pay.test.:80", True),
+        ("pay.test", "pay.test@evil.example", False),
+        ("pay.test", "evil.example/pay.test", False),
+        ("pay.test", "", False),
+    ],
+)
+def test_a_host_header_is_compared_by_its_name(started_for: str, header: str, known: bool) -> None:
+    """IP addresses are accepted where the sandbox listens on all: they cannot be rebound like names."""
+    hosts = OwnHosts()
+    hosts.add(started_for)
+    assert hosts.answers_to(header) is known
+
+
+def test_in_memory_it_answers_to_this_machine() -> None:
+    """Without a server: for tests that drive the application itself."""
+    with Sandbox([SandboxProject(project_id=PROJECT, secret_key=SECRET)]) as sandbox:
+        client = Client(SandboxApp(sandbox))
+        assert client.get(CLOCK).status_code == 200
+        assert client.post(CLOCK, json={}, headers={"Origin": "null"}).status_code == 403
+        assert client.get(CLOCK, headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_every_form_of_the_operator_brings_back_the_token() -> None:
+    """Each template that posts to the operator, however many forms it has."""
+    folder = files("checkout_integration.sandbox.pages").joinpath("templates")
+    for template in folder.iterdir():
+        text = template.read_text("utf-8")
+        forms = len(re.findall(r'<form [^>]*method="post" action="/_sandbox/', text))
+        assert text.count('name="form_token" value="{{ form_token }}"') == forms, template.name
+    assert '"/_sandbox/operator' not in "".join(
+        part.read_text("utf-8")
+        for part in files("checkout_integration.sandbox.operator").iterdir()
+        if part.name.endswith(".py") and "<form" in part.read_text("utf-8")
+    )
+
+
+def test_the_address_of_the_shop_is_of_the_web_and_of_this_machine() -> None:
+    """A setting that the control API changes: nothing but http and https, nowhere but the loopback."""
+    with running() as service:
+        for address in (
+            "ftp://127.0.0.1/",
+            "redis://127.0.0.1:6379",
+            "http://10.0.0.7/",
+            "http://a@127.0.0.1/",
+            "http://127.0.0.1:99999/",
+        ):
+            answer = requests.patch(
+                f"{service.url}/_sandbox/project", json={"webhook_url": address}, timeout=10
+            )
+            assert (answer.status_code, "webhook_url" in answer.json()["details"]) == (400, True), address

@@ -1,0 +1,1 @@
+"""Attempts to break the product: kills, hostile inputs, hosts, leaks, seeded defects and mutants."""

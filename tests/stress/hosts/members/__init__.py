@@ -1,0 +1,1 @@
+"""Accounts of a shop with logins by e-mail address."""

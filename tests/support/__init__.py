@@ -1,0 +1,1 @@
+"""What tests share: servers, databases, documents, and a room per folder of tests."""

@@ -1,0 +1,1 @@
+"""Rows and screens of the admin."""

@@ -1,0 +1,1 @@
+"""Settings as merchants write them."""

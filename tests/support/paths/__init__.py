@@ -1,0 +1,1 @@
+"""The example shop and a blank project as running programs."""

@@ -1,0 +1,218 @@
+"""A merchant's project, made as the README says: its blocks in its files, its commands in an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from example_project.environment import make
+from tests.support.documents import ROOT, block
+
+NOTES = """
+
+from pathlib import Path
+from django.dispatch import receiver
+from checkout_integration.signals import payment_success
+
+NOTES = Path(__file__).with_name("notes.txt")
+
+@receiver(payment_success)
+def note_payment(order, verdict, **kwargs):
+    with NOTES.open("a") as notes:
+        notes.write(f"payment_success {order.order_id} {verdict}\\n")
+
+@receiver(checkout_paid)
+def note_checkout(order, checkout, **kwargs):
+    with NOTES.open("a") as notes:
+        notes.write(f"checkout_paid {order.order_id}\\n")
+"""
+OTHER_SETTINGS = {
+    "accepting": 'CHECKOUT_INTEGRATION["UNBOUND_ORDERS"] = "accept"\n',
+    "atomic": 'DATABASES["default"]["ATOMIC_REQUESTS"] = True\n',
+    "hooked": block("README.md", "# mysite/settings.py, with hooks"),
+    "celery": block("README.md", "# mysite/settings.py, with Celery"),
+    "worker": block("README.md", "# mysite/settings.py, with a worker"),
+}
+"""What some tests change in the settings, by the name of the module ``mysite.with_<name>``."""
+
+
+def exported() -> dict[str, str]:
+    """Return the variables that the README sets for the sandbox."""
+    text = block(
+        "README.md", "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop"
+    )
+    words = [word for line in text.splitlines() for word in shlex.split(line.removeprefix("$ export "))]
+    return dict(word.split("=", 1) for word in words)
+
+
+PROJECT_ID = exported()["CHECKOUT_PROJECT_ID"]
+SECRET = exported()["CHECKOUT_SECRET_KEY"]
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the product's wheel from the checkout."""
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def install(folder: Path) -> Path:
+    """Install the wheel as the README says, with Celery beside it, in an environment of its own; returns its Python."""
+    (requirement,) = shlex.split(block("README.md", '$ pip install "checkout-integration[sandbox]"'))[3:]
+    with_celery = requirement.replace("]", ",celery]")
+    return make(folder / "environment", [f"{with_celery} @ {build_wheel(folder).as_uri()}"])
+
+
+def write_files(project: BlankProject) -> None:
+    """Write the README's blocks to the files that they name; Django's templates of an app are replaced."""
+    settings = project.folder / "mysite" / "settings.py"
+    settings.write_text(f"{settings.read_text()}\n{block('README.md', '# mysite/settings.py')}")
+    for name, text in {
+        "mysite/__init__.py": block("README.md", "# mysite/__init__.py"),
+        "mysite/urls.py": block("README.md", "# mysite/urls.py"),
+        "mysite/celery.py": block("README.md", "# mysite/celery.py"),
+        "shop/models.py": block("README.md", "# shop/models.py"),
+        "shop/views.py": block("README.md", "# shop/views.py"),
+        "shop/receivers.py": block("README.md", "# shop/receivers.py"),
+        "shop/apps.py": block("README.md", "# shop/apps.py"),
+        "shop/hooks.py": block("README.md", "# shop/hooks.py"),
+    }.items():
+        (project.folder / name).write_text(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlankProject:
+    """A merchant's project on disk, the Python that runs it, and the service that it uses."""
+
+    folder: Path
+    python: Path
+    service: str
+
+    @classmethod
+    def start(cls, folder: Path, python: Path, service: str) -> BlankProject:
+        """Make the project, and take the README's steps up to the tables."""
+        project = cls.write(folder, python, service)
+        for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
+            project.follow(command)
+        return project
+
+    @classmethod
+    def write(cls, folder: Path, python: Path, service: str) -> BlankProject:
+        """Write the project's files, and run nothing of the product."""
+        project = cls(folder=folder, python=python, service=service)
+        folder.mkdir()
+        project.run("-m", "django", "startproject", "mysite", ".")
+        project.run("-m", "django", "startapp", "shop")
+        write_files(project)
+        for name, text in OTHER_SETTINGS.items():
+            module = folder / "mysite" / f"with_{name}.py"
+            module.write_text(f"from mysite.settings import *\n\n{text}")
+        return project
+
+    def take_notes(self) -> None:
+        """Let receivers write down what they are called for."""
+        with (self.folder / "shop" / "receivers.py").open("a", encoding="utf-8") as file:
+            file.write(NOTES)
+
+    def follow(self, command: str, *more: str, settings: str = "", **variables: str) -> str:
+        """Run a command of the README to its end; returns what it printed."""
+        return self._finish(self._words(command, *more), self.environment(settings, variables))
+
+    def run(self, *arguments: str, settings: str = "", **variables: str) -> str:
+        """Run the project's Python; returns what it printed."""
+        return self._finish([str(self.python), *arguments], self.environment(settings, variables))
+
+    def manage(self, *arguments: str, settings: str = "", **variables: str) -> str:
+        """Run ``manage.py``."""
+        return self.run("manage.py", *arguments, settings=settings, **variables)
+
+    def notes(self) -> list[str]:
+        """Return what the receivers noted so far."""
+        file = self.folder / "shop" / "notes.txt"
+        return file.read_text().splitlines() if file.exists() else []
+
+    @contextmanager
+    def running(self, command: str, *more: str, settings: str = "", **variables: str) -> Iterator[Path]:
+        """Keep a command of the README running; gives the file that it writes to."""
+        words = self._words(command, *more)
+        environment = self.environment(settings, variables)
+        log = self.folder / f"{words[-1].strip('-:.').replace('/', '-')}.log"
+        with (
+            log.open("wb") as file,
+            subprocess.Popen(
+                words, cwd=self.folder, env=environment, stdout=file, stderr=subprocess.STDOUT
+            ) as process,
+        ):
+            try:
+                yield log
+                assert process.poll() is None, log.read_text()
+            finally:
+                process.terminate()
+
+    @contextmanager
+    def served(self, *, settings: str = "", **variables: str) -> Iterator[str]:
+        """Serve the project; gives its address."""
+        port = free_port()
+        command = block("README.md", "$ python manage.py runserver")
+        with self.running(command, "--noreload", f"127.0.0.1:{port}", settings=settings, **variables):
+            await_answer(f"http://127.0.0.1:{port}/admin/login/")
+            yield f"http://127.0.0.1:{port}"
+
+    def _words(self, command: str, *more: str) -> list[str]:
+        program, *words = shlex.split(command.removeprefix("$ "))
+        start = [str(self.python)] if program == "python" else [str(self.python), "-m", program]
+        return [*start, *words, *more]
+
+    def environment(self, settings: str, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of the project's processes."""
+        given = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"DJANGO_SETTINGS_MODULE", "PYTHONPATH"}
+        }
+        if settings:
+            given["DJANGO_SETTINGS_MODULE"] = f"mysite.with_{settings}"
+        address = exported()["CHECKOUT_BASE_URL"]
+        readme = {name: value.replace(address, self.service) for name, value in exported().items()}
+        # What a process prints is read while it runs.
+        unbuffered = {"PYTHONUNBUFFERED": "1"}
+        return {**given, **readme, **unbuffered, "CELERY_BROKER_URL": "memory://", **variables}
+
+    def _finish(self, words: list[str], environment: dict[str, str]) -> str:
+        done = subprocess.run(
+            words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+def free_port() -> int:
+    """Return a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def await_answer(address: str) -> None:
+    """Wait until a server responds there."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            requests.get(address, timeout=10)
+        except requests.ConnectionError:
+            assert time.monotonic() < deadline, f"{address} does not answer"
+            time.sleep(0.1)
+        else:
+            return

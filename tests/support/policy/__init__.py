@@ -1,0 +1,1 @@
+"""Observations, checkouts and histories for the tests of policy."""

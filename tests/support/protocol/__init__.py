@@ -1,0 +1,1 @@
+"""Documents written by hand from the specification."""

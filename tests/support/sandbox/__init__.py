@@ -1,0 +1,1 @@
+"""A running sandbox, a receiver for its notifications, and its description in openapi.yaml."""

@@ -1,0 +1,73 @@
+"""Settings of a shop that pass the checks, and wrong ones with their messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CANARY = "canary-secret-key-0123456789"
+OWN: dict[str, Any] = {"PROJECT_ID": "p", "SECRET_KEY": CANARY}
+GOOD: dict[str, Any] = {
+    "PROJECTS": {"default": OWN},
+    "BASE_URL": "https://service.invalid",
+    "CHECKOUT_URL": "https://service.invalid",
+    "RUNNER": "worker",
+}
+
+WRONG: list[tuple[object, str, str, str]] = [
+    ({**GOOD, "PROJECTS": {}}, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
+    (None, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
+    ({**GOOD, "PROJECTS": {"default": {"PROJECT_ID": "p"}}}, "E002", "SECRET_KEY", "Set SECRET_KEY there."),
+    (
+        {name: value for name, value in GOOD.items() if name != "BASE_URL"},
+        "E002",
+        "BASE_URL",
+        "Set BASE_URL there or in CHECKOUT_INTEGRATION.",
+    ),
+    ({**GOOD, "BASE_ULR": "x"}, "E003", "BASE_ULR", "Did you mean BASE_URL?"),
+    ({**GOOD, "TIMEOUT": "fast"}, "E004", "TIMEOUT", "Set TIMEOUT to a number of seconds"),
+    (
+        {**GOOD, "RETRY_INTERVAL": -1},
+        "E004",
+        "RETRY_INTERVAL",
+        "Set RETRY_INTERVAL to a whole number of seconds",
+    ),
+    ({**GOOD, "DYNAMIC_URLS": "False"}, "E004", "DYNAMIC_URLS", "Set DYNAMIC_URLS to True or False"),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": ""}}},
+        "E005",
+        "SECRET_KEY",
+        "Set SECRET_KEY to the Secret key",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": "short"}}},
+        "E005",
+        "SECRET_KEY",
+        "Set SECRET_KEY to the Secret key",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"default": {**OWN, "PREVIOUS_SECRET_KEYS": CANARY}}},
+        "E005",
+        "PREVIOUS_SECRET_KEYS",
+        "Set PREVIOUS_SECRET_KEYS to a list",
+    ),
+    (
+        {**GOOD, "PROJECTS": {"a": OWN, "b": OWN}},
+        "E006",
+        "SECRET_KEY",
+        "Give each project its own SECRET_KEY",
+    ),
+    (
+        {**GOOD, "BASE_URL": "http://service.invalid"},
+        "E007",
+        "BASE_URL",
+        "Set BASE_URL to an https:// address",
+    ),
+    ({**GOOD, "HOOKS": "shop.checkout.Hooks"}, "E008", "HOOKS", "Set HOOKS to the dotted path of a subclass"),
+    (
+        {**GOOD, "HOOKS": "tests.test_checks.NoHooks"},
+        "E008",
+        "HOOKS",
+        "Set HOOKS to the dotted path of a subclass",
+    ),
+    ({**GOOD, "PROJECTS": {"a/b": OWN}}, "E011", "'a/b'", "Make the alias of letters"),
+]
