@@ -91,12 +91,17 @@ def _waiting_in_postgres() -> int:
 
 
 def _waiting_in_mariadb() -> int:
-    """Not from INNODB_TRX: its cache repeats old rows while any session queries it often."""
+    """Not from INNODB_TRX: its cache repeats old rows while any session queries it often.
+
+    In ASCII: the status quotes the statements of all sessions, and their bytes need not be UTF-8.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT id FROM information_schema.processlist WHERE db = database()")
         ours = {str(number) for (number,) in cursor.fetchall()}
+        cursor.execute("SET @results = @@character_set_results, character_set_results = ascii")
         cursor.execute("SHOW ENGINE INNODB STATUS")
         status = cursor.fetchone()[2].partition("LIST OF TRANSACTIONS FOR EACH SESSION")[2]
+        cursor.execute("SET character_set_results = @results")
         return len(ours.intersection(WAITING.findall(status)))
 
 
