@@ -43,7 +43,9 @@ def drained(effort: Effort) -> dict[str, float]:
     left_behind.waiting_runs(effort.stored * WAITING)
     left_behind.due_runs(effort.stored * DUE)
     left_behind.notifications(effort.stored * NOTIFICATIONS)
-    for_others = _request(budget=200) - _request(budget=0)
+    # Without a budget first: what a fresh process does for its own payment is no work for others.
+    own = _request(budget=0)
+    for_others = _request(budget=200) - own
     samples = _drain()
     ends_at = next(number for number, sample in enumerate(samples) if sample.applied == samples[-1].applied)
     statuses = [sample.status for sample in samples]

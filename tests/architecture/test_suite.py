@@ -25,6 +25,19 @@ def ended(*codes: int) -> list[Run]:
     return [Run(name=f"run {code}", code=code, counts="3 passed") for code in codes]
 
 
+def fails(folder: Path, condition: str) -> Job:
+    """Return a run of one test that fails on this condition, and of a plug-in that fails the run once it has ended."""
+    (folder / "test_one.py").write_text(
+        "from pathlib import Path\nmarker = Path(__file__).with_name('marker')\n"
+        f"def test_one():\n    assert not ({condition})"
+    )
+    (folder / "conftest.py").write_text(
+        "from pathlib import Path\ndef pytest_sessionfinish(session):\n"
+        "    if Path(__file__).with_name('ended').exists():\n        session.exitstatus = 1"
+    )
+    return Job(name=folder.name, environment=dict(os.environ), arguments=[str(folder), "-p", "no:randomly"])
+
+
 @pytest.fixture(autouse=True)
 def not_required(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with servers that may be missing, whatever this machine says."""
@@ -84,6 +97,29 @@ def test_runs_side_by_side_are_shown_one_after_the_other(capfd: pytest.CaptureFi
     said = [line for line in capfd.readouterr().out.splitlines() if line]
     assert said[0] == "== PostgreSQL, side by side with MariaDB =="
     assert said[1::2] == ["== PostgreSQL ==", "== MariaDB =="]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ci", "code"), [(True, 0), (False, 1)])
+def test_what_failed_is_run_once_more_on_ci(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: bool, code: int
+) -> None:
+    """With the name of being unsteady; elsewhere it is a failure at once."""
+    monkeypatch.setenv("CI", "true")
+    if not ci:
+        monkeypatch.delenv("CI")
+    [done] = suite._steady([fails(tmp_path, "not marker.exists() and not marker.touch()")])
+    assert (done.code, "UNSTEADY: 1 passed" in done.counts) == (code, ci)
+
+
+@pytest.mark.parametrize("condition", ["True", "marker.parent.joinpath('ended').touch()"])
+def test_what_fails_again_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, condition: str
+) -> None:
+    """And so is a run that fails although none of its tests did."""
+    monkeypatch.setenv("CI", "true")
+    [done] = suite._steady([fails(tmp_path, condition)])
+    assert (done.code, "UNSTEADY" in done.counts) == (1, False)
 
 
 @pytest.mark.parametrize(
