@@ -93,6 +93,7 @@ def redis(tmp_path: Path) -> Iterator[tuple[Part, int]]:
     server.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_by_celery")
@@ -132,6 +133,7 @@ def _beat() -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_by_celery")

@@ -100,6 +100,7 @@ def _names() -> list[str]:
     return list(Group.objects.values_list("name", flat=True))
 
 
+@pytest.mark.slow
 def test_two_workers_share_the_windows(
     shop: Celery, service: ListService, settings: Any, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_two_workers_share_the_windows(
     assert set(run.windows.values_list("state", "fence")) == {("complete", 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20 if FULL else 1))
 def test_a_killed_worker_leaves_no_gap(
     shop: Celery, service: ListService, settings: Any, tmp_path: Path, seed: int

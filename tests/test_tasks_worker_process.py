@@ -79,6 +79,7 @@ def await_names(count: int) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_worker_process_runs_the_receivers(checkout_deliver: Deliver, shop: Celery, tmp_path: Path) -> None:
     """Tasks published before and after the worker's start run once each, in a process of the pool."""
     orders = [OrderDocumentFactory() for _ in range(4)]

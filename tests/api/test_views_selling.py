@@ -214,6 +214,7 @@ def test_text_that_a_database_refuses_arrives_mended(api: APIClient, shop: Any) 
     assert shop.calls[0][1] == {"a": "x\ufffd\ufffd"}
 
 
+@pytest.mark.slow
 def test_naughty_strings_are_no_error_of_ours(api: APIClient, buyer: User, shop: Any) -> None:
     """In bodies, cursors, filters, addresses and responses; none causes a 500."""
     checkout = CheckoutFactory(user=buyer)

@@ -69,6 +69,7 @@ DRIPS = {
 }
 
 
+@pytest.mark.slow
 @every_call
 @pytest.mark.parametrize(("head", "drop"), DRIPS.values(), ids=DRIPS)
 def test_a_dripping_answer_meets_the_deadline(
@@ -84,6 +85,7 @@ def test_a_dripping_answer_meets_the_deadline(
     assert error.outcome_unknown is (call is CALLS["order"])
 
 
+@pytest.mark.slow
 def test_a_silent_service_meets_the_deadline_over_all_attempts(client_of: MakeClient) -> None:
     """Attempts share one deadline instead of having one each."""
 

@@ -170,6 +170,7 @@ def test_posthog_98651_a_tie_within_a_second_ships_the_goods() -> None:
     assert {known(*messages).status, known(*reversed(messages)).status} == {"canceled"}
 
 
+@pytest.mark.slow
 def test_celery_4296_a_broker_that_is_away_fails_what_was_committed(
     settings: Any, checkout_deliver: Deliver
 ) -> None:

@@ -61,6 +61,7 @@ def test_sync_tells_machines(checkout_sandbox: Sandbox) -> None:
     assert "1 rows" in result["steps"][0]["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_failed_sync_says_so(checkout_sandbox: Sandbox, form: tuple[str, ...]) -> None:
     """Exit code 1, and the failure in words."""
@@ -72,6 +73,7 @@ def test_failed_sync_says_so(checkout_sandbox: Sandbox, form: tuple[str, ...]) -
         assert json.loads(printed)["ok"] is False
 
 
+@pytest.mark.slow
 def test_unreachable_service_has_its_own_exit_code(checkout_sandbox: Sandbox, settings: Any) -> None:
     """Exit code 3: the settings are right, the service does not respond."""
     nobody = {"TIMEOUT": 1, "LIST_URL": "http://127.0.0.1:9"}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Final, TypeAlias
 
 from django.db import IntegrityError
 from django.utils.crypto import salted_hmac
@@ -16,10 +17,10 @@ from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
     KEY_LENGTH,
     TRANSIENT_DATABASE_ERRORS,
+    Command,
     Unavailable,
     insert_missing,
     key_of,
-    state_database,
     upsert,
     with_retries,
     write_transaction,
@@ -36,6 +37,8 @@ from checkout_integration.protocol.listing import TransactionPage, TransactionRo
 from checkout_integration.protocol.responses import MalformedResponse
 
 logger = logging.getLogger("checkout_integration.sync")
+KeyAndHash: TypeAlias = tuple[str, str]
+HASHES: Final = Command("SELECT [key], row_hash FROM {rows} WHERE [key] IN {keys}", rows=ListedRow)
 
 
 def read_at(page: TransactionPage) -> datetime | None:
@@ -82,9 +85,7 @@ def record_page(
     about = Page(project=project, cause=cause, guard=guard, now=read_at(page) or datetime.now(UTC))
     listed = _listed(project, page.rows)
     known = _known(listed) if skip_unchanged else set()
-    changed = [
-        (row, now) for row, now in zip(page.rows, listed, strict=True) if (now.key, now.row_hash) not in known
-    ]
+    changed = [(row, now) for row, now in zip(page.rows, listed, strict=True) if now not in known]
     rows, unread = _read(about, changed, page)
     outcomes = _recorded(about, rows) if rows else []
     for row, outcome in zip(rows, outcomes, strict=True):
@@ -109,11 +110,9 @@ def compare_page(project: Project, page: TransactionPage) -> list[SyncDifference
     return found + differences.unrecorded(project, steps, now)
 
 
-def _listed(project: Project, rows: Sequence[TransactionRow]) -> list[ListedRow]:
-    return [
-        ListedRow(key=key_of(project.alias, row.id), row_hash=row_hash)
-        for row, row_hash in zip(rows, _hashes_of(rows), strict=True)
-    ]
+def _listed(project: Project, rows: Sequence[TransactionRow]) -> list[KeyAndHash]:
+    keys = (key_of(project.alias, row.id) for row in rows)
+    return list(zip(keys, _hashes_of(rows), strict=True))
 
 
 def _hashes_of(rows: Sequence[TransactionRow]) -> list[str]:
@@ -122,25 +121,26 @@ def _hashes_of(rows: Sequence[TransactionRow]) -> list[str]:
     return [blake2b(row.text.encode(), key=key, digest_size=KEY_LENGTH // 2).hexdigest() for row in rows]
 
 
-def _known(listed: Sequence[ListedRow]) -> set[tuple[str, str]]:
+def _known(listed: Sequence[KeyAndHash]) -> set[KeyAndHash]:
     """Return the keys and hashes that were stored when these rows were last read."""
-    rows = ListedRow.objects.using(state_database()).filter(key__in={row.key for row in listed})
-    return set(rows.values_list("key", "row_hash")) if listed else set()
+    keys = {key for key, _ in listed}
+    return {(key, row_hash) for key, row_hash in HASHES.fetch(keys=keys)} if keys else set()
 
 
 def _read(
-    about: Page, changed: Sequence[tuple[TransactionRow, ListedRow]], page: TransactionPage
+    about: Page, changed: Sequence[tuple[TransactionRow, KeyAndHash]], page: TransactionPage
 ) -> tuple[list[ReadRow], list[str]]:
     """Return the rows to record, and the ids of those that cannot be read; these open incidents."""
     rows: list[ReadRow] = []
     unread: list[str] = []
-    for row, listed in changed:
+    for row, (key, row_hash) in changed:
         try:
             step = _step_of(page, row, about.cause)
         except MalformedResponse as error:
             _open_incident(about.project, row.id, error)
             unread.append(row.id)
         else:
+            listed = ListedRow(key=key, row_hash=row_hash)
             rows += [ReadRow(step=step, listed=listed)] if step else []
     return rows, unread
 

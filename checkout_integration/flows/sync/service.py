@@ -58,19 +58,24 @@ def client_for(project: Project, *, pace: Pace | None = None) -> Client:
 class SharedPace:
     """The pace of all workers that read a project's list: after a 429 none of them sends a request for a while.
 
-    The end of the pause is a column of the project's cursors.
+    The end of the pause is a column of the project's cursors. A worker that reads on looks at it each second.
     """
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self._looks_again_at = 0.0
 
     def wait(self) -> None:
         """Wait until the pause is over; another worker may extend it meanwhile."""
+        if time.monotonic() < self._looks_again_at:
+            return
         while (seconds := self._left()) > 0:
             time.sleep(min(seconds, LONGEST_PAUSE))
+        self._looks_again_at = time.monotonic() + SHORTEST_PAUSE
 
     def slow_down(self, seconds: float) -> None:
         """Begin a pause, or extend it."""
+        self._looks_again_at = 0.0
         until = datetime.now(UTC) + timedelta(seconds=min(max(seconds, SHORTEST_PAUSE), LONGEST_PAUSE))
         shorter = Q(paused_until=None) | Q(paused_until__lt=until)
         self._cursors().filter(shorter).update(paused_until=until)

@@ -54,6 +54,7 @@ def found() -> list[tuple[str, bool]]:
 OPEN, RESOLVED = ("review:unbound", True), ("review:unbound", False)
 
 
+@pytest.mark.slow
 def test_a_page_of_them_opens_one_incident() -> None:
     """It names the first; each of them is in review. Another page only reads it."""
     page = rows(PAGE)

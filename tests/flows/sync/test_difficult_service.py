@@ -65,6 +65,7 @@ def wait(shop: time_machine.Traveller, step: timedelta, service: DifficultServic
             assert not Grant.objects.filter(checkout=sale.checkout, state="open").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skew", [-HOUR, HOUR], ids=["late", "early"])
 @pytest.mark.parametrize("hours", ZONES)
 def test_all_is_found_and_what_was_reversed_stays_so(

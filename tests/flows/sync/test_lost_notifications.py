@@ -136,6 +136,7 @@ def forget() -> None:
             model._default_manager.all()._raw_delete(connection.alias)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [1.0, 0.3], ids=["all", "a third"])
 def test_a_day_without_notifications_ends_alike(
     settings: Any, live_server: Any, listen: Listening, lost: float

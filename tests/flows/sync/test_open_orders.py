@@ -30,6 +30,7 @@ def is_paid(checkout: Checkout) -> bool:
     return checkout.status == "paid"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, MOST_BY_ID + 1], ids=["by id", "by the list"])
 @pytest.mark.parametrize("known", [True, False], ids=["order known", "order unknown"])
 def test_a_late_payment_is_found_within_a_day(

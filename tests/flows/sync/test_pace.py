@@ -54,6 +54,7 @@ def test_a_429_pauses_every_worker(cursor: SyncCursor, after: str, least: float,
     assert least - passed <= left <= most
 
 
+@pytest.mark.slow
 def test_a_page_is_read_after_the_pause(settings: Any, cursor: SyncCursor) -> None:
     """Though the pause is longer than the call may take: the pass is complete."""
     responses = [http(429, Retry_After="2")] + [http(200, b'{"count": 0, "items": null}')] * 2

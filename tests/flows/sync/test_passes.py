@@ -138,6 +138,7 @@ def test_watermark_moves_after_a_complete_pass(checkout_sandbox: Sandbox) -> Non
     assert run.window_from == watermark - timedelta(hours=48, minutes=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["server_error", "too_many_requests"])
 def test_failed_pass_does_not_move_the_watermark(checkout_sandbox: Sandbox, settings: Any, kind: str) -> None:
     """Rows that it read stay recorded; the rest is read again."""

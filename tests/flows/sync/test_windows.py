@@ -130,6 +130,7 @@ def test_a_pass_that_is_not_resumed_reads_everything(sold: int, reason: str) -> 
     assert len(periods(flows.sync.begin_pass("default", "all", **options))) == DAYS
 
 
+@pytest.mark.slow
 def test_a_window_that_failed_is_left_for_the_next_pass(sold: int, checkout_sandbox: Sandbox) -> None:
     """The pass ends as failed with its reason; the next one reads what is left, and no more."""
     run = pass_of()
