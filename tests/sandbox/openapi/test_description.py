@@ -137,7 +137,7 @@ def test_the_sandbox_s_currencies_are_listed(profile: str) -> None:
     from checkout_integration.sandbox.merchant import currencies
 
     schemas = read_description(profile)["components"]["schemas"]
-    listed = set(schemas["CurrencyAsked"]["enum"]) - {None, ""}
+    listed = set(schemas["RequestedCurrency"]["enum"]) - {None, ""}
     assert listed == {
         code for code in map("".join, product(ascii_uppercase, repeat=3)) if currencies.is_currency(code)
     }
