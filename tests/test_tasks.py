@@ -65,6 +65,7 @@ class Rung:
         self.event.set()
 
 
+@pytest.mark.slow
 @pytest.mark.redis
 def test_worker_runs_the_receivers(
     checkout_deliver: Deliver, worker: Celery, listen: Listening, settings: Any
@@ -78,6 +79,7 @@ def test_worker_runs_the_receivers(
     assert len(heard) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.redis
 def test_worker_syncs(checkout_sandbox: Sandbox, worker: Celery, listen: Listening, settings: Any) -> None:
     """A sync by task finds a missed payment, and its receivers run after it."""

@@ -49,6 +49,7 @@ def broker_at(address: str) -> Iterator[Celery]:
         yield app
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("scheme", ["redis", "amqp"])
 @pytest.mark.usefixtures("_by_celery")

@@ -165,7 +165,7 @@ class _List(BaseHTTPRequestHandler):
 def service() -> Iterator[HTTPServer]:
     """A listening socket that the settings name as the service."""
     server = HTTPServer(("127.0.0.1", 0), _List)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     here = {"BASE_URL": f"http://127.0.0.1:{server.server_port}"}
     with override_settings(CHECKOUT_INTEGRATION=settings.CHECKOUT_INTEGRATION | here):
         yield server
@@ -184,6 +184,7 @@ def test_checking_asks_the_service_and_applies_what_it_says(
     assert LogEntry.objects.get().get_change_message() == "Check with the service now"
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_answer_is_a_message(
     admin_client: Client, in_review: Order, service: HTTPServer
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.scale import times
 SEED = 20261122
 
 
-@pytest.fixture(scope="module", params=["field", "spec"])
+@pytest.fixture(scope="module", params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """Give the sandbox of each profile, in memory."""
     with running(request.param) as service:

@@ -64,6 +64,7 @@ def trees() -> list[ast.Module]:
     return [ast.parse(path.read_text(encoding="utf-8")) for path in files]
 
 
+@pytest.mark.slow
 def test_private_names_of_django_are_listed(trees: list[ast.Module]) -> None:
     """What the product reads with an underscore and does not define itself: nothing is missing, nothing is stale."""
     own = set().union(*(names_defined(tree) for tree in trees)) - _overridden()

@@ -31,6 +31,7 @@ def is_vague(name: str) -> bool:
     return not VAGUE.isdisjoint(part.lower() for part in PART.findall(name))
 
 
+@pytest.mark.slow
 def test_no_name_has_a_vague_word() -> None:
     """Neither a variable, an attribute, a function or a class, nor a file or a folder."""
     if not (ROOT / ".git").exists():

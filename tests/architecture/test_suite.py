@@ -112,6 +112,7 @@ def test_what_failed_is_run_once_more_on_ci(
     assert (done.code, "UNSTEADY: 1 passed" in done.counts) == (code, ci)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", ["True", "marker.parent.joinpath('ended').touch()"])
 def test_what_fails_again_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, condition: str

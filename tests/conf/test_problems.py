@@ -312,6 +312,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 NAMES = st.sampled_from(sorted(PROJECT_NAMES | APP_NAMES))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, ANYTHING), st.dictionaries(NAMES, ANYTHING))
 def test_no_value_crashes_the_check(shared: Mapping[str, Any], own: Mapping[str, Any]) -> None:
     """Any value gives problems, never an exception."""

@@ -104,6 +104,7 @@ def owned(balances: tuple[int, int, int]) -> tuple[object, ...]:
     return (*balances[:2], grants)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("events", "status", "granted"),

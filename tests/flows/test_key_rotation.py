@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 OLD, NEW = "sandbox_key_before_the_switch", "sandbox_key_after_the_switch"
 
 
-@pytest.fixture(params=["field", "spec"])
+@pytest.fixture(params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def sandbox(request: pytest.FixtureRequest, settings: Any, live_server: LiveServer) -> Iterator[Sandbox]:
     """Give the service, which notifies the shop; both have the old key."""
     projects = {"default": {"PROJECT_ID": "test-project", "SECRET_KEY": OLD}}

@@ -47,6 +47,7 @@ MODES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("ORD-22", "ORD-23", "ORD-42", "ORD-43", "WHK-03")
 @pytest.mark.parametrize("bound", [True, False])
 @pytest.mark.parametrize("mode", MODES)

@@ -23,7 +23,7 @@ def spec() -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture(params=["field", "spec"])
+@pytest.fixture(params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """A sandbox of each profile in turn."""
     with running(profile=request.param) as service:

@@ -93,7 +93,7 @@ class SandboxServer:
         self.stop()
 
     def _serve(self) -> None:
-        self._server.serve_forever(poll_interval=0.05)  # by default every stop takes half a second
+        self._server.serve_forever(poll_interval=0.01)  # by default every stop takes half a second
 
     def start(self) -> None:
         """Start serving and delivering."""

@@ -39,7 +39,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 CARD = {"number": "4242 4242 4242 4242", "expiry": "12/34", "cvc": "123", "email": "ada@example.com"}
 
 
-@pytest.fixture(params=["field", "spec"])
+@pytest.fixture(params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def sandbox(request: pytest.FixtureRequest, settings: Any, live_server: LiveServer) -> Any:
     """Run the sandbox in each profile."""
     with running_sandbox(settings, live_server.url, profile=request.param) as sandbox:

@@ -73,6 +73,7 @@ def the_database_refuses() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [our_rule_fails, the_database_refuses])
 @pytest.mark.parametrize("place", sorted({0, 1, SIZE // 2, SIZE - 1}) if FULL else range(SIZE))
 def test_a_poisonous_notification_fails_alone(

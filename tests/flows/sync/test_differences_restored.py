@@ -78,6 +78,7 @@ def state_of_the_shop() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 def test_one_full_pass_after_a_restored_dump(service: ListService, record_property: Any) -> None:
     """As if the day had not been lost."""
     rows = sold()

@@ -38,6 +38,7 @@ def cursor() -> SyncCursor:
     return SyncCursor.objects.create(project="default", lane="all")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HTT-13", "LIM-03")
 @pytest.mark.parametrize(
     ("after", "least", "most"), [("2", 2, 2), ("3600", 60, 60), ("soon", 1, 10), ("", 1, 10)]

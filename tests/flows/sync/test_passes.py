@@ -91,6 +91,7 @@ def test_late_notification_repeats_nothing(
     assert [len(each) for each in heard] == [1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["field", "spec"])
 @pytest.mark.parametrize("event", ["refund", "chargeback"])
 @pytest.mark.parametrize("known", [True, False])

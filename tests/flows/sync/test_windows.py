@@ -112,6 +112,7 @@ def test_a_pass_that_was_killed_is_resumed(sold: int) -> None:
     assert Order.objects.count() == sold
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["not asked for", "too old", "another period", "complete"])
 def test_a_pass_that_is_not_resumed_reads_everything(sold: int, reason: str) -> None:
     """Where the caller does not want it, after a week, for another period, and after a complete pass."""

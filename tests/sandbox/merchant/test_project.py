@@ -222,6 +222,7 @@ def test_several_projects_are_read_from_a_file(tmp_path: Path) -> None:
     assert (process.returncode, errors, "sandbox_" in "".join(printed)) == (0, "", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

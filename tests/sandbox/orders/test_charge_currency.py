@@ -11,7 +11,7 @@ import pytest
 from tests.support.sandbox.service import PROJECT, Service, running
 
 
-@pytest.fixture(params=["field", "spec"])
+@pytest.fixture(params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def abroad(request: pytest.FixtureRequest) -> Iterator[Service]:
     """A sandbox with charges in yen, at 150 for a dollar."""
     with running(profile=request.param, charge_currency="JPY", charge_rate=Decimal(150)) as service:

@@ -93,7 +93,7 @@ def shop(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return settings
 
 
-@pytest.fixture(params=["field", "spec"])
+@pytest.fixture(params=["field", pytest.param("spec", marks=pytest.mark.slow)])
 def checkout_sandbox(request: pytest.FixtureRequest, shop: Any, live_server: Any) -> Iterator[Sandbox]:
     """Run the sandbox of the test kit after the shop is set up, in each profile."""
     with running_sandbox(shop, live_server.url, profile=request.param) as sandbox:
@@ -196,6 +196,7 @@ def test_a_sandbox_is_started_where_none_runs(shop: Any, live_server: Any, quiet
     assert "1 played, 1 left out, all as expected.\n" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("words", [["rotated_secret"], ["scenarios/rotated_secret.yaml", "--", "--json"]])
 def test_as_a_command_of_the_shop(
