@@ -6,7 +6,6 @@ Recording a step twice, or steps in another order, ends in the same state.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -101,8 +100,6 @@ def store(batch: Batch, advice: Advice = NO_ADVICE, fan_out: FanOut | None = Non
 
 
 # The shop's hooks are called for a batch before anything is locked and outside any transaction, perhaps more than once.
-
-logger = logging.getLogger("checkout_integration.ledger")
 
 
 def consult_hooks(project: Project, steps: Sequence[Step]) -> Advice:
