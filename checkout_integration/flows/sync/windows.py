@@ -215,8 +215,11 @@ class PageCounter:
 
 
 def _ignores_the_end(page: TransactionPage, window: SyncWindow) -> bool:
-    end = window.window_to
-    return end is not None and any(moment > end + END_IGNORED_AFTER for moment in _moments(page))
+    if window.window_to is None or not page.rows:
+        return False
+    # Only one time is parsed: as texts, the times of one service follow each other too.
+    created_at = max(page.rows, key=lambda row: str(row.outline.get("created_at") or "")).created_at
+    return created_at is not None and created_at > window.window_to + END_IGNORED_AFTER
 
 
 def _read_the_rest(lease: WindowLease) -> None:
