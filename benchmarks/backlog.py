@@ -16,6 +16,7 @@ from benchmarks import left_behind, payments, product
 from benchmarks.figures import Effort
 from benchmarks.messages import handle
 from benchmarks.processes import worker
+from benchmarks.vacuum import vacuumed
 from checkout_integration import flows
 from checkout_integration.models import Notification
 
@@ -46,7 +47,8 @@ def drained(effort: Effort) -> dict[str, float]:
     # Without a budget first: what a fresh process does for its own payment is no work for others.
     own = _request(budget=0)
     for_others = _request(budget=200) - own
-    samples = _drain()
+    with vacuumed():
+        samples = _drain()
     ends_at = next(number for number, sample in enumerate(samples) if sample.applied == samples[-1].applied)
     statuses = [sample.status for sample in samples]
     return {

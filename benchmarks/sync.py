@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Event, Thread
 
 from django.apps import apps
 from django.core.management.color import no_style
@@ -18,9 +16,9 @@ from benchmarks.processes import LIST, STUB, figures_of
 from benchmarks.product import NotMeasured
 from benchmarks.ratios import Figures
 from benchmarks.service import PRODUCTS, reference_of
+from benchmarks.vacuum import vacuumed
 
 TENTH = 10
-MINUTE = 60.0
 
 
 class Series:
@@ -105,41 +103,8 @@ def _copied(service: str, count: int) -> Sequence[Figures]:
 
 
 def _read(who: str, count: int, environment: Mapping[str, str]) -> Figures:
-    with _analyzing():
+    with vacuumed():
         return figures_of(["benchmarks.reader", who, str(count)], environment)
-
-
-@contextmanager
-def _analyzing() -> Iterator[None]:
-    """Let the database know its tables, now and each minute, as PostgreSQL's autovacuum would: some servers have none."""
-    ended = Event()
-    thread = Thread(target=_analyze_until, args=[ended])
-    _analyze()
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def _analyze_until(ended: Event) -> None:
-    try:
-        while not ended.wait(MINUTE):
-            _analyze()
-    finally:
-        connection.close()  # this thread's own
-
-
-def _analyze() -> None:
-    """Analyze the tables that have rows: of an empty one PostgreSQL would remember that, and scan it while it grows."""
-    if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        for name in map(connection.ops.quote_name, connection.introspection.table_names(cursor)):
-            cursor.execute(f"SELECT EXISTS (SELECT FROM {name})")
-            if cursor.fetchone() == (True,):
-                cursor.execute(f"ANALYZE {name}")
 
 
 def _expect(what: str, found: int, expected: int) -> None:
