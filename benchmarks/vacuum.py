@@ -1,4 +1,4 @@
-"""PostgreSQL's tables looked after while something is measured, as by its autovacuum, which some servers have switched off."""
+"""Tables of PostgreSQL vacuumed while something is measured, as by autovacuum, which some servers have switched off."""
 
 from __future__ import annotations
 
