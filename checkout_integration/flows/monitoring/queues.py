@@ -46,6 +46,7 @@ class StaffQueue:
         model: the model of its rows, in lower case, as in the addresses of the admin.
         filters: by which the model's list in the admin shows these rows.
         count: how many they are, counted to a limit.
+        more: whether there may be more than these, since not all rows were looked at.
 
     """
 
@@ -54,11 +55,12 @@ class StaffQueue:
     model: str
     filters: Mapping[str, str] = field(default_factory=dict)
     count: int
+    more: bool = False
 
     @property
     def shown(self) -> str:
         """The number for people: "1,000+" is so many or more."""
-        return shown_count(self.count)
+        return f"{self.count:,}+" if self.more else shown_count(self.count)
 
     @property
     def view_permission(self) -> str:
@@ -97,9 +99,16 @@ def staff_queues() -> list[StaffQueue]:
     orders, state = order_queues(), queue_state()
     counted = {name: condition for name, (_label, condition) in orders.items() if name != "not_granted"}
     counts = {name: _counted(Order.objects.filter(condition)) for name, condition in counted.items()}
-    counts["not_granted"] = _not_granted()
+    counts["not_granted"], more = _not_granted()
     of_orders = {
-        name: StaffQueue(name=name, label=label, model="order", filters={"queue": name}, count=counts[name])
+        name: StaffQueue(
+            name=name,
+            label=label,
+            model="order",
+            filters={"queue": name},
+            count=counts[name],
+            more=more and name == "not_granted",
+        )
         for name, (label, _condition) in orders.items()
     }
     return [
@@ -145,11 +154,11 @@ def _granting_runs() -> QuerySet[ReceiverRun]:
     )
 
 
-def _not_granted() -> int:
-    """Return how many orders have such a run: among the oldest unfinished runs of each state, whatever their signal."""
+def _not_granted() -> tuple[int, bool]:
+    """Return how many orders have such a run, among the oldest unfinished runs of each state; and whether there are more."""
     command = _unfinished(connections[state_database()].vendor)
-    ((count,),) = command.fetch(most=MOST_READ, signal=checkout_paid.name)
-    return min(int(count), MOST_COUNTED)
+    ((count, read),) = command.fetch(most=MOST_READ, signal=checkout_paid.name)
+    return min(int(count), MOST_COUNTED), int(read) >= MOST_READ
 
 
 @cache
@@ -164,7 +173,8 @@ def _unfinished(vendor: str) -> Command:
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
         SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' ORDER BY own.due_at, own.id LIMIT {most}
     ) of_[state]"""
-_NOT_GRANTED: Final = """SELECT COUNT(DISTINCT message.order_id) FROM ([runs]) unfinished
+_NOT_GRANTED: Final = """
+    SELECT COUNT(DISTINCT CASE WHEN granted.id > 0 THEN message.order_id END), COUNT(*) FROM ([runs]) unfinished
     JOIN {messages} message ON message.id = unfinished.message_id
-    JOIN {grants} granted ON granted.id = message.grant_id
-    WHERE message.signal = {signal} AND granted.state = 'open'"""
+    LEFT JOIN {grants} granted
+        ON granted.id = message.grant_id AND granted.state = 'open' AND message.signal = {signal}"""
