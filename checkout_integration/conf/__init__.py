@@ -18,6 +18,7 @@ from django.dispatch import receiver
 from checkout_integration.conf.problems import (
     APP_NAMES,
     SETTING,
+    SHORTEST_SECRET,
     Problem,
     health_token_problems,
     problems,
@@ -27,6 +28,7 @@ from checkout_integration.conf.project import AppSettings, Project, UnknownAlias
 
 __all__ = [
     "SETTING",
+    "SHORTEST_SECRET",
     "AppSettings",
     "Problem",
     "Project",

@@ -9,614 +9,1565 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('contenttypes', '0002_remove_content_type_name'),
+        ("contenttypes", "0002_remove_content_type_name"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Installation',
+            name="Installation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64, unique=True)),
-                ('installed_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64, unique=True)),
+                ("installed_at", models.DateTimeField()),
             ],
             options={
-                'verbose_name': 'installation',
-                'verbose_name_plural': 'health',
-                'permissions': [('view_health', 'Can see whether all is well')],
+                "verbose_name": "installation",
+                "verbose_name_plural": "health",
+                "permissions": [("view_health", "Can see whether all is well")],
             },
         ),
         migrations.CreateModel(
-            name='ListedRow',
+            name="ListedRow",
             fields=[
-                ('key', models.CharField(help_text="Hash of the project and the row's id.", max_length=32, primary_key=True, serialize=False)),
-                ('row_hash', models.CharField(help_text='Keyed hash of its bytes at the last reading.', max_length=32)),
+                (
+                    "key",
+                    models.CharField(
+                        help_text="Hash of the project and the row's id.",
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "row_hash",
+                    models.CharField(help_text="Keyed hash of its bytes at the last reading.", max_length=32),
+                ),
             ],
             options={
-                'verbose_name': 'listed row',
-                'verbose_name_plural': 'listed rows',
+                "verbose_name": "listed row",
+                "verbose_name_plural": "listed rows",
             },
         ),
         migrations.CreateModel(
-            name='Order',
+            name="Order",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(help_text='Alias of the project in the settings.', max_length=64)),
-                ('order_id', checkout_integration.models.columns.IdentifierField(help_text="The service's id.", max_length=255)),
-                ('status', models.CharField(choices=[('created', 'created'), ('processed', 'processed'), ('rejected', 'rejected'), ('canceled', 'canceled'), ('refunded', 'refunded'), ('chargeback', 'chargeback'), ('pending', 'pending')], default='created', max_length=16)),
-                ('verdict', models.CharField(choices=[('pending', 'pending'), ('verified', 'verified'), ('review', 'review'), ('accepted', 'accepted'), ('historic', 'historic')], default='pending', max_length=16)),
-                ('verdict_reason', models.CharField(blank=True, default='', max_length=64)),
-                ('live', models.BooleanField(blank=True, help_text='As the notification said; the list does not say.', null=True)),
-                ('is_production', models.BooleanField(blank=True, null=True)),
-                ('transaction', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('type', models.CharField(blank=True, default='', max_length=32)),
-                ('created_at', models.DateTimeField(blank=True, null=True)),
-                ('canceled_at', models.DateTimeField(blank=True, null=True)),
-                ('refunded_at', models.DateTimeField(blank=True, null=True)),
-                ('country', models.CharField(blank=True, default='', max_length=8)),
-                ('receipt_number', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('recurring_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('original_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('charge_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('charge_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('tax_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('tax_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('fee_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('fee_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('net_revenue_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('net_revenue_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('refund_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('refund_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('virtual_currency_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('method_type', models.CharField(blank=True, default='', max_length=64)),
-                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder, help_text='The latest known document without its personal part.')),
-                ('facts', models.JSONField(default=dict, editable=False)),
-                ('stamps', models.JSONField(default=dict, editable=False)),
-                ('conflicts', models.JSONField(default=list, editable=False)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "project",
+                    checkout_integration.models.columns.IdentifierField(
+                        help_text="Alias of the project in the settings.", max_length=64
+                    ),
+                ),
+                (
+                    "order_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        help_text="The service's id.", max_length=255
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("created", "created"),
+                            ("processed", "processed"),
+                            ("rejected", "rejected"),
+                            ("canceled", "canceled"),
+                            ("refunded", "refunded"),
+                            ("chargeback", "chargeback"),
+                            ("pending", "pending"),
+                        ],
+                        default="created",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("verified", "verified"),
+                            ("review", "review"),
+                            ("accepted", "accepted"),
+                            ("historic", "historic"),
+                        ],
+                        default="pending",
+                        max_length=16,
+                    ),
+                ),
+                ("verdict_reason", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "live",
+                    models.BooleanField(
+                        blank=True, help_text="As the notification said; the list does not say.", null=True
+                    ),
+                ),
+                ("is_production", models.BooleanField(blank=True, null=True)),
+                (
+                    "transaction",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                ("type", models.CharField(blank=True, default="", max_length=32)),
+                ("created_at", models.DateTimeField(blank=True, null=True)),
+                ("canceled_at", models.DateTimeField(blank=True, null=True)),
+                ("refunded_at", models.DateTimeField(blank=True, null=True)),
+                ("country", models.CharField(blank=True, default="", max_length=8)),
+                (
+                    "receipt_number",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                (
+                    "recurring_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                (
+                    "amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "original_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "charge_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "charge_currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "tax_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "tax_currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "fee_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "fee_currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "net_revenue_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "net_revenue_currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "refund_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "refund_currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                (
+                    "virtual_currency_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                ("method_type", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "document",
+                    checkout_integration.models.columns.DocumentField(
+                        blank=True,
+                        decoder=checkout_integration.protocol.strict_json.DocumentDecoder,
+                        default=dict,
+                        encoder=checkout_integration.protocol.strict_json.DocumentEncoder,
+                        help_text="The latest known document without its personal part.",
+                    ),
+                ),
+                ("facts", models.JSONField(default=dict, editable=False)),
+                ("stamps", models.JSONField(default=dict, editable=False)),
+                ("conflicts", models.JSONField(default=list, editable=False)),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'verbose_name': 'order',
-                'verbose_name_plural': 'orders',
-                'permissions': [('view_personal_data', 'Can see personal data of customers'), ('check_order', 'Can check an order with the service'), ('accept_payment', 'Can accept a payment that is in review or historic'), ('bind_order', 'Can bind an order to a checkout')],
+                "verbose_name": "order",
+                "verbose_name_plural": "orders",
+                "permissions": [
+                    ("view_personal_data", "Can see personal data of customers"),
+                    ("check_order", "Can check an order with the service"),
+                    ("accept_payment", "Can accept a payment that is in review or historic"),
+                    ("bind_order", "Can bind an order to a checkout"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Checkout',
+            name="Checkout",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reference', checkout_integration.models.columns.IdentifierField(default=checkout_integration.models.checkout.new_reference, editable=False, max_length=64)),
-                ('project', checkout_integration.models.columns.IdentifierField(help_text='Alias of the project in the settings.', max_length=64)),
-                ('type', models.CharField(max_length=32)),
-                ('expected_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('products', models.JSONField(blank=True, default=list)),
-                ('virtual_currency_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('platform_id', models.CharField(blank=True, default='', max_length=32)),
-                ('description', models.CharField(blank=True, default='', max_length=255)),
-                ('metadata', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
-                ('test', models.BooleanField(default=False, help_text='Takes test payments, and nothing but test payments.')),
-                ('status', models.CharField(choices=[('new', 'new'), ('unknown', 'unknown'), ('open', 'open'), ('review', 'in review'), ('paid', 'paid'), ('reversed', 'reversed'), ('cancelled', 'cancelled'), ('failed', 'failed')], default='new', max_length=16)),
-                ('identity', models.CharField(blank=True, default='', editable=False, help_text="By which the customer's checkouts are found; empty for a guest.", max_length=32)),
-                ('subject_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=64)),
-                ('order_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The service's id of the order that was created.", max_length=255)),
-                ('payment_form_url', models.TextField(blank=True, default='')),
-                ('failure', models.CharField(blank=True, default='', help_text='Why the checkout has no form.', max_length=255)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('paid_at', models.DateTimeField(blank=True, null=True)),
-                ('refreshed_at', models.DateTimeField(blank=True, editable=False, help_text='When the return page last refreshed the order from the service.', null=True)),
-                ('erased_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('subject_type', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='contenttypes.contenttype')),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='checkouts', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "reference",
+                    checkout_integration.models.columns.IdentifierField(
+                        default=checkout_integration.models.checkout.new_reference,
+                        editable=False,
+                        max_length=64,
+                    ),
+                ),
+                (
+                    "project",
+                    checkout_integration.models.columns.IdentifierField(
+                        help_text="Alias of the project in the settings.", max_length=64
+                    ),
+                ),
+                ("type", models.CharField(max_length=32)),
+                (
+                    "expected_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                ("products", models.JSONField(blank=True, default=list)),
+                (
+                    "virtual_currency_amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                ("platform_id", models.CharField(blank=True, default="", max_length=32)),
+                ("description", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "metadata",
+                    checkout_integration.models.columns.DocumentField(
+                        blank=True,
+                        decoder=checkout_integration.protocol.strict_json.DocumentDecoder,
+                        default=dict,
+                        encoder=checkout_integration.protocol.strict_json.DocumentEncoder,
+                    ),
+                ),
+                (
+                    "test",
+                    models.BooleanField(
+                        default=False, help_text="Takes test payments, and nothing but test payments."
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("new", "new"),
+                            ("unknown", "unknown"),
+                            ("open", "open"),
+                            ("review", "in review"),
+                            ("paid", "paid"),
+                            ("reversed", "reversed"),
+                            ("cancelled", "cancelled"),
+                            ("failed", "failed"),
+                        ],
+                        default="new",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "identity",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        editable=False,
+                        help_text="By which the customer's checkouts are found; empty for a guest.",
+                        max_length=32,
+                    ),
+                ),
+                (
+                    "subject_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=64
+                    ),
+                ),
+                (
+                    "order_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True,
+                        default="",
+                        help_text="The service's id of the order that was created.",
+                        max_length=255,
+                    ),
+                ),
+                ("payment_form_url", models.TextField(blank=True, default="")),
+                (
+                    "failure",
+                    models.CharField(
+                        blank=True, default="", help_text="Why the checkout has no form.", max_length=255
+                    ),
+                ),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                ("paid_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "refreshed_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="When the return page last refreshed the order from the service.",
+                        null=True,
+                    ),
+                ),
+                ("erased_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                (
+                    "subject_type",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to="contenttypes.contenttype",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="checkouts",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'checkout',
-                'verbose_name_plural': 'checkouts',
+                "verbose_name": "checkout",
+                "verbose_name_plural": "checkouts",
             },
         ),
         migrations.CreateModel(
-            name='CheckoutUser',
+            name="CheckoutUser",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('identity', models.CharField(editable=False, max_length=32)),
-                ('external_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The customer's id in this shop.", max_length=255)),
-                ('user_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The customer's id at the service.", max_length=255)),
-                ('validated', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, editable=False, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('erased_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='checkout_users', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                ("identity", models.CharField(editable=False, max_length=32)),
+                (
+                    "external_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", help_text="The customer's id in this shop.", max_length=255
+                    ),
+                ),
+                (
+                    "user_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", help_text="The customer's id at the service.", max_length=255
+                    ),
+                ),
+                (
+                    "validated",
+                    checkout_integration.models.columns.DocumentField(
+                        blank=True,
+                        decoder=checkout_integration.protocol.strict_json.DocumentDecoder,
+                        default=dict,
+                        editable=False,
+                        encoder=checkout_integration.protocol.strict_json.DocumentEncoder,
+                    ),
+                ),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                ("erased_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="checkout_users",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'customer',
-                'verbose_name_plural': 'customers',
-                'permissions': [('erase_customer', 'Can erase the personal data of customers')],
+                "verbose_name": "customer",
+                "verbose_name_plural": "customers",
+                "permissions": [("erase_customer", "Can erase the personal data of customers")],
             },
         ),
         migrations.CreateModel(
-            name='Notification',
+            name="Notification",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(editable=False, max_length=32)),
-                ('body_hash', models.CharField(editable=False, help_text='Keyed: it does not tell what an erased body may have been.', max_length=32)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('notification_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('event', models.CharField(blank=True, default='', max_length=64)),
-                ('object_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text='Id of the order or user that it is about.', max_length=255)),
-                ('reference', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="Our reference of the checkout, from the order's metadata.", max_length=255)),
-                ('live', models.BooleanField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('delivery_try', models.IntegerField(default=0)),
-                ('state', models.CharField(choices=[('stored', 'stored'), ('applied', 'applied'), ('failed', 'failed'), ('quarantined', 'quarantined'), ('test', 'test')], default='stored', max_length=16)),
-                ('due_at', models.DateTimeField(blank=True, help_text='When it is to be applied; empty where nobody is to.', null=True)),
-                ('tries', models.PositiveIntegerField(default=0, help_text='How often applying it has failed.')),
-                ('failure', models.TextField(blank=True, default='')),
-                ('secret_position', models.PositiveSmallIntegerField(default=0, help_text='Which secret of the project matched: 0 is the current one.')),
-                ('body', checkout_integration.models.columns.CompressedField(blank=True, null=True)),
-                ('receipts', models.PositiveIntegerField(default=1, help_text='How often this body came.')),
-                ('received_at', models.DateTimeField()),
-                ('last_received_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(editable=False, max_length=32)),
+                (
+                    "body_hash",
+                    models.CharField(
+                        editable=False,
+                        help_text="Keyed: it does not tell what an erased body may have been.",
+                        max_length=32,
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                (
+                    "notification_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                ("event", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "object_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True,
+                        default="",
+                        help_text="Id of the order or user that it is about.",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "reference",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True,
+                        default="",
+                        help_text="Our reference of the checkout, from the order's metadata.",
+                        max_length=255,
+                    ),
+                ),
+                ("live", models.BooleanField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(blank=True, null=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("delivery_try", models.IntegerField(default=0)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("stored", "stored"),
+                            ("applied", "applied"),
+                            ("failed", "failed"),
+                            ("quarantined", "quarantined"),
+                            ("test", "test"),
+                        ],
+                        default="stored",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "due_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When it is to be applied; empty where nobody is to.", null=True
+                    ),
+                ),
+                (
+                    "tries",
+                    models.PositiveIntegerField(default=0, help_text="How often applying it has failed."),
+                ),
+                ("failure", models.TextField(blank=True, default="")),
+                (
+                    "secret_position",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Which secret of the project matched: 0 is the current one."
+                    ),
+                ),
+                ("body", checkout_integration.models.columns.CompressedField(blank=True, null=True)),
+                ("receipts", models.PositiveIntegerField(default=1, help_text="How often this body came.")),
+                ("received_at", models.DateTimeField()),
+                ("last_received_at", models.DateTimeField()),
             ],
             options={
-                'verbose_name': 'notification',
-                'verbose_name_plural': 'notifications',
-                'permissions': [('apply_notification', 'Can apply notifications that failed or are quarantined')],
-                'indexes': [models.Index(fields=['object_id'], name='ci_notification_object'), models.Index(fields=['reference'], name='ci_notification_reference'), models.Index(fields=['notification_id'], name='ci_notification_id'), models.Index(fields=['state'], name='ci_notification_state'), models.Index(fields=['-received_at'], name='ci_notification_received'), models.Index(fields=['due_at'], name='ci_notification_due')],
-                'constraints': [models.UniqueConstraint(fields=('key', 'body_hash'), name='ci_notification_body')],
+                "verbose_name": "notification",
+                "verbose_name_plural": "notifications",
+                "permissions": [
+                    ("apply_notification", "Can apply notifications that failed or are quarantined")
+                ],
+                "indexes": [
+                    models.Index(fields=["object_id"], name="ci_notification_object"),
+                    models.Index(fields=["reference"], name="ci_notification_reference"),
+                    models.Index(fields=["notification_id"], name="ci_notification_id"),
+                    models.Index(fields=["state"], name="ci_notification_state"),
+                    models.Index(fields=["-received_at"], name="ci_notification_received"),
+                    models.Index(fields=["due_at"], name="ci_notification_due"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("key", "body_hash"), name="ci_notification_body")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='PersonalData',
+            name="PersonalData",
             fields=[
-                ('order', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='personal_data', serialize=False, to='checkout_integration.order')),
-                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
-                ('email', models.CharField(blank=True, default='', max_length=255)),
-                ('last4', models.CharField(blank=True, default='', max_length=4)),
-                ('erased_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "order",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="personal_data",
+                        serialize=False,
+                        to="checkout_integration.order",
+                    ),
+                ),
+                (
+                    "document",
+                    checkout_integration.models.columns.DocumentField(
+                        blank=True,
+                        decoder=checkout_integration.protocol.strict_json.DocumentDecoder,
+                        default=dict,
+                        encoder=checkout_integration.protocol.strict_json.DocumentEncoder,
+                    ),
+                ),
+                ("email", models.CharField(blank=True, default="", max_length=255)),
+                ("last4", models.CharField(blank=True, default="", max_length=4)),
+                ("erased_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'verbose_name': 'personal data',
-                'verbose_name_plural': 'personal data',
+                "verbose_name": "personal data",
+                "verbose_name_plural": "personal data",
             },
         ),
         migrations.AddField(
-            model_name='order',
-            name='checkout',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='orders', to='checkout_integration.checkout'),
+            model_name="order",
+            name="checkout",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="orders",
+                to="checkout_integration.checkout",
+            ),
         ),
         migrations.AddField(
-            model_name='order',
-            name='user',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='orders', to='checkout_integration.checkoutuser'),
+            model_name="order",
+            name="user",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="orders",
+                to="checkout_integration.checkoutuser",
+            ),
         ),
         migrations.CreateModel(
-            name='Incident',
+            name="Incident",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(editable=False, max_length=32)),
-                ('kind', models.CharField(max_length=64)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('detail', models.TextField(blank=True, default='')),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('resolved_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('notification', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='incidents', to='checkout_integration.notification')),
-                ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='incidents', to='checkout_integration.order')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(editable=False, max_length=32)),
+                ("kind", models.CharField(max_length=64)),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                ("detail", models.TextField(blank=True, default="")),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                ("resolved_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "resolved_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "notification",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="incidents",
+                        to="checkout_integration.notification",
+                    ),
+                ),
+                (
+                    "order",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="incidents",
+                        to="checkout_integration.order",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'incident',
-                'verbose_name_plural': 'incidents',
+                "verbose_name": "incident",
+                "verbose_name_plural": "incidents",
             },
         ),
         migrations.CreateModel(
-            name='Grant',
+            name="Grant",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(editable=False, max_length=32)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('number', models.PositiveIntegerField(default=1)),
-                ('renewal', models.BooleanField(default=False)),
-                ('state', models.CharField(choices=[('open', 'open'), ('closed', 'closed')], default='open', max_length=16)),
-                ('begun', models.JSONField(blank=True, default=list, help_text='Receivers of checkout_paid that were started, where their runs do not tell.')),
-                ('completed', models.JSONField(blank=True, default=list, help_text='Receivers of checkout_paid that completed, as staff say, or where their runs do not tell.')),
-                ('opened_at', models.DateTimeField(auto_now_add=True)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('checkout', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='checkout_integration.checkout')),
-                ('order', models.ForeignKey(help_text='The order that pays for it, or paid last.', on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='checkout_integration.order')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(editable=False, max_length=32)),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                ("number", models.PositiveIntegerField(default=1)),
+                ("renewal", models.BooleanField(default=False)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "open"), ("closed", "closed")], default="open", max_length=16
+                    ),
+                ),
+                (
+                    "begun",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="Receivers of checkout_paid that were started, where their runs do not tell.",
+                    ),
+                ),
+                (
+                    "completed",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="Receivers of checkout_paid that completed, as staff say, or where their runs do not tell.",
+                    ),
+                ),
+                ("opened_at", models.DateTimeField(auto_now_add=True)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "checkout",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="grants",
+                        to="checkout_integration.checkout",
+                    ),
+                ),
+                (
+                    "order",
+                    models.ForeignKey(
+                        help_text="The order that pays for it, or paid last.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="grants",
+                        to="checkout_integration.order",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'grant',
-                'verbose_name_plural': 'grants',
-            },
-        ),
-        migrations.AddField(
-            model_name='checkout',
-            name='paid_order',
-            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='paid_checkouts', to='checkout_integration.order'),
-        ),
-        migrations.CreateModel(
-            name='OrderItem',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField()),
-                ('item_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('sku', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('name', models.TextField(blank=True, default='')),
-                ('code', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text='Activation code of a game key.', max_length=255)),
-                ('platform', models.CharField(blank=True, default='', max_length=64)),
-                ('order', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='items', to='checkout_integration.order')),
-            ],
-            options={
-                'verbose_name': 'order item',
-                'verbose_name_plural': 'order items',
-                'ordering': ['order', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='OutboxMessage',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('idempotency_key', models.CharField(editable=False, max_length=32)),
-                ('signal', models.CharField(max_length=32)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('arguments', models.JSONField(default=dict, help_text='Plain arguments of the signal, but common ones; ids and words only.')),
-                ('state', models.CharField(choices=[('new', 'new'), ('fanned_out', 'handed to receivers'), ('no_receivers', 'no receivers')], default='new', max_length=16)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('checkout', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox_messages', to='checkout_integration.checkout')),
-                ('grant', models.ForeignKey(blank=True, db_index=False, help_text='What checkout_paid opened, or checkout_reversed closed.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='outbox_messages', to='checkout_integration.grant')),
-                ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox_messages', to='checkout_integration.order')),
-            ],
-            options={
-                'verbose_name': 'signal',
-                'verbose_name_plural': 'signals',
-            },
-        ),
-        migrations.CreateModel(
-            name='ReceiverRun',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('receiver', checkout_integration.models.columns.IdentifierField(max_length=255)),
-                ('line', models.BigIntegerField(blank=True, editable=False, null=True)),
-                ('exclusive', models.BigIntegerField(blank=True, editable=False, null=True, unique=True)),
-                ('state', models.CharField(choices=[('due', 'due'), ('waiting', 'waiting'), ('running', 'running'), ('done', 'done'), ('superseded', 'superseded'), ('failed', 'failed')], default='due', max_length=16)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('fence', models.CharField(blank=True, default='', editable=False, max_length=32)),
-                ('due_at', models.DateTimeField(help_text='When it may run; of a run that runs, since when.')),
-                ('error', models.CharField(blank=True, default='', help_text='Class of the last exception.', max_length=255)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('message', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='checkout_integration.outboxmessage')),
-            ],
-            options={
-                'verbose_name': 'receiver run',
-                'verbose_name_plural': 'receiver runs',
-            },
-        ),
-        migrations.CreateModel(
-            name='FailedAttempt',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('attempt', models.PositiveSmallIntegerField()),
-                ('failed_at', models.DateTimeField(auto_now_add=True)),
-                ('error', models.CharField(help_text='Class of the exception.', max_length=255)),
-                ('traceback', models.TextField(help_text='Classes and lines of code, without values and messages.')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='failed_attempts', to='checkout_integration.receiverrun')),
-            ],
-            options={
-                'verbose_name': 'failed attempt',
-                'verbose_name_plural': 'failed attempts',
-            },
-        ),
-        migrations.CreateModel(
-            name='Refund',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(editable=False, max_length=32)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('document_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The reversal document's own id, if it has one.", max_length=255)),
-                ('transaction', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('status', models.CharField(default='refunded', max_length=16)),
-                ('refunded_at', models.DateTimeField(blank=True, null=True)),
-                ('amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
-                ('currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
-                ('reason', models.TextField(blank=True, default='')),
-                ('code', models.CharField(blank=True, default='', max_length=255)),
-                ('receipt_number', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
-                ('observed_at', models.DateTimeField(blank=True, null=True)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='refunds', to='checkout_integration.order')),
-            ],
-            options={
-                'verbose_name': 'refund',
-                'verbose_name_plural': 'refunds',
-            },
-        ),
-        migrations.CreateModel(
-            name='SyncCursor',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('lane', models.CharField(max_length=16)),
-                ('watermark', models.DateTimeField(blank=True, null=True)),
-                ('fence', models.PositiveBigIntegerField(default=0)),
-                ('busy_until', models.DateTimeField(blank=True, help_text='Until when a pass has the lane, unless it moves this on.', null=True)),
-                ('paused_until', models.DateTimeField(blank=True, help_text='Until when no worker reads the list: the service responded with 429.', null=True)),
-            ],
-            options={
-                'verbose_name': 'sync cursor',
-                'verbose_name_plural': 'sync cursors',
-                'constraints': [models.UniqueConstraint(fields=('project', 'lane'), name='ci_sync_cursor_identity')],
-            },
-        ),
-        migrations.CreateModel(
-            name='SyncRun',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('lane', models.CharField(max_length=16)),
-                ('state', models.CharField(choices=[('running', 'running'), ('complete', 'complete'), ('failed', 'failed'), ('unreachable', 'service unreachable'), ('abandoned', 'abandoned')], default='running', max_length=16)),
-                ('started_at', models.DateTimeField()),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('window_from', models.DateTimeField(blank=True, null=True)),
-                ('window_to', models.DateTimeField(blank=True, null=True)),
-                ('pages', models.PositiveIntegerField(default=0)),
-                ('rows', models.PositiveIntegerField(default=0)),
-                ('changed', models.PositiveIntegerField(default=0, help_text='Orders whose status or verdict changed.')),
-                ('failure', models.CharField(blank=True, default='', max_length=255)),
-                ('rows_since', models.DateTimeField(blank=True, help_text="The service's time of the first page, of this pass or of the one that it resumed.", null=True)),
-                ('fence', models.PositiveBigIntegerField(default=0, help_text="The lane's fence at the start; with another one the pass may not write any more.")),
-                ('totals', models.JSONField(blank=True, default=list, editable=False, help_text='Count and sum per currency and status, here and there, after a complete pass over everything.')),
-            ],
-            options={
-                'verbose_name': 'sync run',
-                'verbose_name_plural': 'sync runs',
-                'indexes': [models.Index(fields=['project', 'lane', '-started_at'], name='ci_sync_run_started')],
-            },
-        ),
-        migrations.CreateModel(
-            name='SyncDifference',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('kind', models.CharField(choices=[('missing_here', 'missing_here'), ('missing_there', 'missing_there'), ('status', 'status'), ('amount', 'amount'), ('unknown', 'unknown')], max_length=16)),
-                ('order_id', checkout_integration.models.columns.IdentifierField(help_text="The service's id of the order, or of a reversal without an order.", max_length=255)),
-                ('here', models.CharField(blank=True, default='', help_text='The order as this shop had it; empty if it had none.', max_length=128)),
-                ('there', models.CharField(blank=True, default='', help_text='The order as the list has it; empty if it has none.', max_length=128)),
-                ('state', models.CharField(choices=[('healed', 'healed'), ('waiting', 'waiting')], default='waiting', max_length=16)),
-                ('waiting_key', models.CharField(editable=False, help_text='Hash of what differs, as long as it waits: it is not listed again.', max_length=32, null=True)),
-                ('found_at', models.DateTimeField()),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='differences', to='checkout_integration.syncrun')),
-            ],
-            options={
-                'verbose_name': 'sync difference',
-                'verbose_name_plural': 'sync differences',
-            },
-        ),
-        migrations.CreateModel(
-            name='SyncWindow',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('waiting', 'waiting'), ('complete', 'complete'), ('failed', 'failed'), ('unreachable', 'service unreachable')], default='waiting', max_length=16)),
-                ('window_from', models.DateTimeField(blank=True, null=True)),
-                ('window_to', models.DateTimeField(blank=True, null=True)),
-                ('busy_until', models.DateTimeField(blank=True, help_text='Until when a worker has the window, unless it moves this on.', null=True)),
-                ('fence', models.PositiveBigIntegerField(default=0, help_text='Raised by each worker that begins; the writes of those before it are refused.')),
-                ('failure', models.CharField(blank=True, default='', max_length=255)),
-                ('totals', models.JSONField(blank=True, default=list, editable=False, help_text='Its part of the totals of the pass.')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='windows', to='checkout_integration.syncrun')),
-            ],
-            options={
-                'verbose_name': 'sync window',
-                'verbose_name_plural': 'sync windows',
-            },
-        ),
-        migrations.CreateModel(
-            name='Transition',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('from_status', models.CharField(blank=True, default='', max_length=16)),
-                ('to_status', models.CharField(max_length=16)),
-                ('source', models.CharField(help_text='notification, list, creation or staff', max_length=16)),
-                ('reason', models.CharField(blank=True, default='', max_length=255)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('notification', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='transitions', to='checkout_integration.notification')),
-                ('order', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='transitions', to='checkout_integration.order')),
-                ('staff', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('sync_run', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='transitions', to='checkout_integration.syncrun')),
-            ],
-            options={
-                'verbose_name': 'transition',
-                'verbose_name_plural': 'transitions',
-                'ordering': ['order', 'pk'],
+                "verbose_name": "grant",
+                "verbose_name_plural": "grants",
             },
         ),
         migrations.AddField(
-            model_name='outboxmessage',
-            name='transition',
-            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='outbox_messages', to='checkout_integration.transition'),
+            model_name="checkout",
+            name="paid_order",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="paid_checkouts",
+                to="checkout_integration.order",
+            ),
         ),
         migrations.CreateModel(
-            name='ValidationDecision',
+            name="OrderItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('request_hash', models.CharField(editable=False, max_length=64, unique=True)),
-                ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
-                ('external_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('approved', models.BooleanField()),
-                ('code', models.CharField(blank=True, default='', max_length=64)),
-                ('reason', models.CharField(blank=True, default='', max_length=255)),
-                ('decided_by', models.CharField(choices=[('shop', "the shop's validators"), ('failure', 'refused: a validator failed'), ('timeout', 'the budget ran out')], default='shop', max_length=16)),
-                ('failure', models.CharField(blank=True, default='', help_text='Where a validator failed: error, file and line.', max_length=255)),
-                ('latency', models.FloatField(help_text="Seconds from the request's arrival to the decision.")),
-                ('late', models.BooleanField(default=False, help_text='Whether it took longer than VALIDATE_BUDGET.')),
-                ('decided_at', models.DateTimeField()),
-                ('notification', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='decisions', to='checkout_integration.notification')),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='decisions', to='checkout_integration.checkoutuser')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveSmallIntegerField()),
+                (
+                    "item_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                (
+                    "sku",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                ("name", models.TextField(blank=True, default="")),
+                (
+                    "code",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", help_text="Activation code of a game key.", max_length=255
+                    ),
+                ),
+                ("platform", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "order",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="items",
+                        to="checkout_integration.order",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'validation decision',
-                'verbose_name_plural': 'validation decisions',
+                "verbose_name": "order item",
+                "verbose_name_plural": "order items",
+                "ordering": ["order", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="OutboxMessage",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("idempotency_key", models.CharField(editable=False, max_length=32)),
+                ("signal", models.CharField(max_length=32)),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                (
+                    "arguments",
+                    models.JSONField(
+                        default=dict,
+                        help_text="Plain arguments of the signal, but common ones; ids and words only.",
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("new", "new"),
+                            ("fanned_out", "handed to receivers"),
+                            ("no_receivers", "no receivers"),
+                        ],
+                        default="new",
+                        max_length=16,
+                    ),
+                ),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "checkout",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="outbox_messages",
+                        to="checkout_integration.checkout",
+                    ),
+                ),
+                (
+                    "grant",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        help_text="What checkout_paid opened, or checkout_reversed closed.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="outbox_messages",
+                        to="checkout_integration.grant",
+                    ),
+                ),
+                (
+                    "order",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="outbox_messages",
+                        to="checkout_integration.order",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "signal",
+                "verbose_name_plural": "signals",
+            },
+        ),
+        migrations.CreateModel(
+            name="ReceiverRun",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("receiver", checkout_integration.models.columns.IdentifierField(max_length=255)),
+                ("line", models.BigIntegerField(blank=True, editable=False, null=True)),
+                ("exclusive", models.BigIntegerField(blank=True, editable=False, null=True, unique=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("due", "due"),
+                            ("waiting", "waiting"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("superseded", "superseded"),
+                            ("failed", "failed"),
+                        ],
+                        default="due",
+                        max_length=16,
+                    ),
+                ),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("fence", models.CharField(blank=True, default="", editable=False, max_length=32)),
+                (
+                    "due_at",
+                    models.DateTimeField(help_text="When it may run; of a run that runs, since when."),
+                ),
+                (
+                    "error",
+                    models.CharField(
+                        blank=True, default="", help_text="Class of the last exception.", max_length=255
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "message",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="runs",
+                        to="checkout_integration.outboxmessage",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "receiver run",
+                "verbose_name_plural": "receiver runs",
+            },
+        ),
+        migrations.CreateModel(
+            name="FailedAttempt",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("attempt", models.PositiveSmallIntegerField()),
+                ("failed_at", models.DateTimeField(auto_now_add=True)),
+                ("error", models.CharField(help_text="Class of the exception.", max_length=255)),
+                (
+                    "traceback",
+                    models.TextField(help_text="Classes and lines of code, without values and messages."),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="failed_attempts",
+                        to="checkout_integration.receiverrun",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "failed attempt",
+                "verbose_name_plural": "failed attempts",
+            },
+        ),
+        migrations.CreateModel(
+            name="Refund",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(editable=False, max_length=32)),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                (
+                    "document_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True,
+                        default="",
+                        help_text="The reversal document's own id, if it has one.",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "transaction",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                ("status", models.CharField(default="refunded", max_length=16)),
+                ("refunded_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "amount",
+                    checkout_integration.models.columns.MoneyField(
+                        blank=True, decimal_places=4, max_digits=19, null=True
+                    ),
+                ),
+                (
+                    "currency",
+                    checkout_integration.models.columns.CurrencyField(blank=True, default="", max_length=8),
+                ),
+                ("reason", models.TextField(blank=True, default="")),
+                ("code", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "receipt_number",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                (
+                    "document",
+                    checkout_integration.models.columns.DocumentField(
+                        blank=True,
+                        decoder=checkout_integration.protocol.strict_json.DocumentDecoder,
+                        default=dict,
+                        encoder=checkout_integration.protocol.strict_json.DocumentEncoder,
+                    ),
+                ),
+                ("observed_at", models.DateTimeField(blank=True, null=True)),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "order",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="refunds",
+                        to="checkout_integration.order",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "refund",
+                "verbose_name_plural": "refunds",
+            },
+        ),
+        migrations.CreateModel(
+            name="SyncCursor",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                ("lane", models.CharField(max_length=16)),
+                ("watermark", models.DateTimeField(blank=True, null=True)),
+                ("fence", models.PositiveBigIntegerField(default=0)),
+                (
+                    "busy_until",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Until when a pass has the lane, unless it moves this on.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "paused_until",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Until when no worker reads the list: the service responded with 429.",
+                        null=True,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "sync cursor",
+                "verbose_name_plural": "sync cursors",
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "lane"), name="ci_sync_cursor_identity")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="SyncRun",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                ("lane", models.CharField(max_length=16)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("running", "running"),
+                            ("complete", "complete"),
+                            ("failed", "failed"),
+                            ("unreachable", "service unreachable"),
+                            ("abandoned", "abandoned"),
+                        ],
+                        default="running",
+                        max_length=16,
+                    ),
+                ),
+                ("started_at", models.DateTimeField()),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                ("window_from", models.DateTimeField(blank=True, null=True)),
+                ("window_to", models.DateTimeField(blank=True, null=True)),
+                ("pages", models.PositiveIntegerField(default=0)),
+                ("rows", models.PositiveIntegerField(default=0)),
+                (
+                    "changed",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Orders whose status or verdict changed."
+                    ),
+                ),
+                ("failure", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "rows_since",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="The service's time of the first page, of this pass or of the one that it resumed.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "fence",
+                    models.PositiveBigIntegerField(
+                        default=0,
+                        help_text="The lane's fence at the start; with another one the pass may not write any more.",
+                    ),
+                ),
+                (
+                    "totals",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="Count and sum per currency and status, here and there, after a complete pass over everything.",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "sync run",
+                "verbose_name_plural": "sync runs",
+                "indexes": [
+                    models.Index(fields=["project", "lane", "-started_at"], name="ci_sync_run_started")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="SyncDifference",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("missing_here", "missing_here"),
+                            ("missing_there", "missing_there"),
+                            ("status", "status"),
+                            ("amount", "amount"),
+                            ("unknown", "unknown"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "order_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        help_text="The service's id of the order, or of a reversal without an order.",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "here",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The order as this shop had it; empty if it had none.",
+                        max_length=128,
+                    ),
+                ),
+                (
+                    "there",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The order as the list has it; empty if it has none.",
+                        max_length=128,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("healed", "healed"), ("waiting", "waiting")],
+                        default="waiting",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "waiting_key",
+                    models.CharField(
+                        editable=False,
+                        help_text="Hash of what differs, as long as it waits: it is not listed again.",
+                        max_length=32,
+                        null=True,
+                    ),
+                ),
+                ("found_at", models.DateTimeField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="differences",
+                        to="checkout_integration.syncrun",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "sync difference",
+                "verbose_name_plural": "sync differences",
+            },
+        ),
+        migrations.CreateModel(
+            name="SyncWindow",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "waiting"),
+                            ("complete", "complete"),
+                            ("failed", "failed"),
+                            ("unreachable", "service unreachable"),
+                        ],
+                        default="waiting",
+                        max_length=16,
+                    ),
+                ),
+                ("window_from", models.DateTimeField(blank=True, null=True)),
+                ("window_to", models.DateTimeField(blank=True, null=True)),
+                (
+                    "busy_until",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Until when a worker has the window, unless it moves this on.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "fence",
+                    models.PositiveBigIntegerField(
+                        default=0,
+                        help_text="Raised by each worker that begins; the writes of those before it are refused.",
+                    ),
+                ),
+                ("failure", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "totals",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="Its part of the totals of the pass.",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="windows",
+                        to="checkout_integration.syncrun",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "sync window",
+                "verbose_name_plural": "sync windows",
+            },
+        ),
+        migrations.CreateModel(
+            name="Transition",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("from_status", models.CharField(blank=True, default="", max_length=16)),
+                ("to_status", models.CharField(max_length=16)),
+                (
+                    "source",
+                    models.CharField(help_text="notification, list, creation or staff", max_length=16),
+                ),
+                ("reason", models.CharField(blank=True, default="", max_length=255)),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "notification",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="transitions",
+                        to="checkout_integration.notification",
+                    ),
+                ),
+                (
+                    "order",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="transitions",
+                        to="checkout_integration.order",
+                    ),
+                ),
+                (
+                    "staff",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "sync_run",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="transitions",
+                        to="checkout_integration.syncrun",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "transition",
+                "verbose_name_plural": "transitions",
+                "ordering": ["order", "pk"],
+            },
+        ),
+        migrations.AddField(
+            model_name="outboxmessage",
+            name="transition",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="outbox_messages",
+                to="checkout_integration.transition",
+            ),
+        ),
+        migrations.CreateModel(
+            name="ValidationDecision",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("request_hash", models.CharField(editable=False, max_length=64, unique=True)),
+                ("project", checkout_integration.models.columns.IdentifierField(max_length=64)),
+                (
+                    "external_id",
+                    checkout_integration.models.columns.IdentifierField(
+                        blank=True, default="", max_length=255
+                    ),
+                ),
+                ("approved", models.BooleanField()),
+                ("code", models.CharField(blank=True, default="", max_length=64)),
+                ("reason", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "decided_by",
+                    models.CharField(
+                        choices=[
+                            ("shop", "the shop's validators"),
+                            ("failure", "refused: a validator failed"),
+                            ("timeout", "the budget ran out"),
+                        ],
+                        default="shop",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "failure",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Where a validator failed: error, file and line.",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "latency",
+                    models.FloatField(help_text="Seconds from the request's arrival to the decision."),
+                ),
+                (
+                    "late",
+                    models.BooleanField(
+                        default=False, help_text="Whether it took longer than VALIDATE_BUDGET."
+                    ),
+                ),
+                ("decided_at", models.DateTimeField()),
+                (
+                    "notification",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="decisions",
+                        to="checkout_integration.notification",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="decisions",
+                        to="checkout_integration.checkoutuser",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "validation decision",
+                "verbose_name_plural": "validation decisions",
             },
         ),
         migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(fields=['external_id'], name='ci_user_external_id', opclasses=['varchar_pattern_ops']),
+            model_name="checkoutuser",
+            index=models.Index(
+                fields=["external_id"], name="ci_user_external_id", opclasses=["varchar_pattern_ops"]
+            ),
         ),
         migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(fields=['user_id'], name='ci_user_user_id'),
+            model_name="checkoutuser",
+            index=models.Index(fields=["user_id"], name="ci_user_user_id"),
         ),
         migrations.AddConstraint(
-            model_name='checkoutuser',
-            constraint=models.UniqueConstraint(fields=('project', 'identity'), name='ci_user_identity'),
+            model_name="checkoutuser",
+            constraint=models.UniqueConstraint(fields=("project", "identity"), name="ci_user_identity"),
         ),
         migrations.AddIndex(
-            model_name='personaldata',
-            index=models.Index(fields=['email'], name='ci_personal_email', opclasses=['varchar_pattern_ops']),
+            model_name="personaldata",
+            index=models.Index(fields=["email"], name="ci_personal_email", opclasses=["varchar_pattern_ops"]),
         ),
         migrations.AddIndex(
-            model_name='personaldata',
-            index=models.Index(fields=['last4'], name='ci_personal_last4'),
+            model_name="personaldata",
+            index=models.Index(fields=["last4"], name="ci_personal_last4"),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['transaction'], name='ci_order_transaction', opclasses=['varchar_pattern_ops']),
+            model_name="order",
+            index=models.Index(
+                fields=["transaction"], name="ci_order_transaction", opclasses=["varchar_pattern_ops"]
+            ),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['status', '-created_at'], name='ci_order_status'),
+            model_name="order",
+            index=models.Index(fields=["status", "-created_at"], name="ci_order_status"),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['verdict', '-created_at'], name='ci_order_verdict'),
+            model_name="order",
+            index=models.Index(fields=["verdict", "-created_at"], name="ci_order_verdict"),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['-created_at'], name='ci_order_created'),
+            model_name="order",
+            index=models.Index(fields=["-created_at"], name="ci_order_created"),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['receipt_number'], name='ci_order_receipt', opclasses=['varchar_pattern_ops']),
+            model_name="order",
+            index=models.Index(
+                fields=["receipt_number"], name="ci_order_receipt", opclasses=["varchar_pattern_ops"]
+            ),
         ),
         migrations.AddConstraint(
-            model_name='order',
-            constraint=models.UniqueConstraint(fields=('order_id', 'project'), name='ci_order_identity', opclasses=['varchar_pattern_ops', 'varchar_ops']),
+            model_name="order",
+            constraint=models.UniqueConstraint(
+                fields=("order_id", "project"),
+                name="ci_order_identity",
+                opclasses=["varchar_pattern_ops", "varchar_ops"],
+            ),
         ),
         migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['kind', '-recorded_at'], name='ci_incident_kind'),
+            model_name="incident",
+            index=models.Index(fields=["kind", "-recorded_at"], name="ci_incident_kind"),
         ),
         migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['-recorded_at'], name='ci_incident_recorded'),
+            model_name="incident",
+            index=models.Index(fields=["-recorded_at"], name="ci_incident_recorded"),
         ),
         migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['resolved_at', 'project'], name='ci_incident_open'),
+            model_name="incident",
+            index=models.Index(fields=["resolved_at", "project"], name="ci_incident_open"),
         ),
         migrations.AddConstraint(
-            model_name='incident',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_incident_key'),
+            model_name="incident",
+            constraint=models.UniqueConstraint(fields=("key",), name="ci_incident_key"),
         ),
         migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_grant_key'),
+            model_name="grant",
+            constraint=models.UniqueConstraint(fields=("key",), name="ci_grant_key"),
         ),
         migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['order_id'], name='ci_checkout_order'),
+            model_name="checkout",
+            index=models.Index(fields=["order_id"], name="ci_checkout_order"),
         ),
         migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['status', 'recorded_at'], name='ci_checkout_status'),
+            model_name="checkout",
+            index=models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
         ),
         migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['subject_type', 'subject_id'], name='ci_checkout_subject'),
+            model_name="checkout",
+            index=models.Index(fields=["subject_type", "subject_id"], name="ci_checkout_subject"),
         ),
         migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['identity'], name='ci_checkout_identity'),
+            model_name="checkout",
+            index=models.Index(fields=["identity"], name="ci_checkout_identity"),
         ),
         migrations.AddConstraint(
-            model_name='checkout',
-            constraint=models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),
+            model_name="checkout",
+            constraint=models.UniqueConstraint(
+                fields=("reference",), name="ci_checkout_reference", opclasses=["varchar_pattern_ops"]
+            ),
         ),
         migrations.AddIndex(
-            model_name='orderitem',
-            index=models.Index(fields=['code'], name='ci_item_code', opclasses=['varchar_pattern_ops']),
+            model_name="orderitem",
+            index=models.Index(fields=["code"], name="ci_item_code", opclasses=["varchar_pattern_ops"]),
         ),
         migrations.AddConstraint(
-            model_name='orderitem',
-            constraint=models.UniqueConstraint(fields=('order', 'position'), name='ci_item_position'),
+            model_name="orderitem",
+            constraint=models.UniqueConstraint(fields=("order", "position"), name="ci_item_position"),
         ),
         migrations.AddIndex(
-            model_name='receiverrun',
-            index=models.Index(fields=['state', 'due_at', 'id'], name='ci_receiver_run_due'),
+            model_name="receiverrun",
+            index=models.Index(fields=["state", "due_at", "id"], name="ci_receiver_run_due"),
         ),
         migrations.AddIndex(
-            model_name='receiverrun',
-            index=models.Index(fields=['line', 'state'], name='ci_receiver_run_line'),
+            model_name="receiverrun",
+            index=models.Index(fields=["line", "state"], name="ci_receiver_run_line"),
         ),
         migrations.AddConstraint(
-            model_name='receiverrun',
-            constraint=models.UniqueConstraint(fields=('message', 'receiver'), name='ci_receiver_run_identity'),
+            model_name="receiverrun",
+            constraint=models.UniqueConstraint(
+                fields=("message", "receiver"), name="ci_receiver_run_identity"
+            ),
         ),
         migrations.AddIndex(
-            model_name='refund',
-            index=models.Index(fields=['transaction'], name='ci_refund_transaction'),
+            model_name="refund",
+            index=models.Index(fields=["transaction"], name="ci_refund_transaction"),
         ),
         migrations.AddConstraint(
-            model_name='refund',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_refund_key'),
+            model_name="refund",
+            constraint=models.UniqueConstraint(fields=("key",), name="ci_refund_key"),
         ),
         migrations.AddIndex(
-            model_name='syncdifference',
-            index=models.Index(fields=['run', 'state'], name='ci_sync_difference_run'),
+            model_name="syncdifference",
+            index=models.Index(fields=["run", "state"], name="ci_sync_difference_run"),
         ),
         migrations.AddIndex(
-            model_name='syncdifference',
-            index=models.Index(fields=['project', 'order_id'], name='ci_sync_difference_order'),
+            model_name="syncdifference",
+            index=models.Index(fields=["project", "order_id"], name="ci_sync_difference_order"),
         ),
         migrations.AddConstraint(
-            model_name='syncdifference',
-            constraint=models.UniqueConstraint(fields=('waiting_key',), name='ci_sync_difference_waiting'),
+            model_name="syncdifference",
+            constraint=models.UniqueConstraint(fields=("waiting_key",), name="ci_sync_difference_waiting"),
         ),
         migrations.AddIndex(
-            model_name='transition',
-            index=models.Index(condition=models.Q(('sync_run__isnull', False)), fields=['sync_run'], name='ci_transition_sync'),
+            model_name="transition",
+            index=models.Index(
+                condition=models.Q(("sync_run__isnull", False)),
+                fields=["sync_run"],
+                name="ci_transition_sync",
+            ),
         ),
         migrations.AddIndex(
-            model_name='transition',
-            index=models.Index(condition=models.Q(('staff__isnull', False)), fields=['staff'], name='ci_transition_staff'),
+            model_name="transition",
+            index=models.Index(
+                condition=models.Q(("staff__isnull", False)), fields=["staff"], name="ci_transition_staff"
+            ),
         ),
         migrations.AddIndex(
-            model_name='outboxmessage',
-            index=models.Index(fields=['state', 'id'], name='ci_outbox_message_state'),
+            model_name="outboxmessage",
+            index=models.Index(fields=["state", "id"], name="ci_outbox_message_state"),
         ),
         migrations.AddConstraint(
-            model_name='outboxmessage',
-            constraint=models.UniqueConstraint(fields=('idempotency_key',), name='ci_outbox_message_key'),
+            model_name="outboxmessage",
+            constraint=models.UniqueConstraint(fields=("idempotency_key",), name="ci_outbox_message_key"),
         ),
         migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['-decided_at'], name='ci_validation_decided'),
+            model_name="validationdecision",
+            index=models.Index(fields=["-decided_at"], name="ci_validation_decided"),
         ),
         migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['late', '-decided_at'], name='ci_validation_late'),
+            model_name="validationdecision",
+            index=models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
         ),
         migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['external_id'], name='ci_validation_external_id'),
+            model_name="validationdecision",
+            index=models.Index(fields=["external_id"], name="ci_validation_external_id"),
         ),
     ]

@@ -97,6 +97,15 @@ def test_a_token_may_be_a_callable(client: Client, settings: Any) -> None:
     assert [client.get(ADDRESS, headers=BEARER).status_code for _ in range(2)] == [401, 200]
 
 
+@pytest.mark.parametrize(("returned", "sent"), [("", ""), ("short", "short"), (None, "None"), (None, "")])
+def test_a_callable_that_returns_no_token_lets_nobody_in(
+    client: Client, settings: Any, returned: Any, sent: str
+) -> None:
+    """An environment without the variable does not open the door."""
+    configure(settings, lambda: returned)
+    assert client.get(ADDRESS, headers={"Authorization": f"Bearer {sent}"}).status_code == 401
+
+
 def test_a_vault_that_is_away_refuses_and_is_logged(
     client: Client, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

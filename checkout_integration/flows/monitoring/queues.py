@@ -173,8 +173,10 @@ def _unfinished(vendor: str) -> Command:
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
         SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' ORDER BY own.due_at, own.id LIMIT {most}
     ) of_[state]"""
-_NOT_GRANTED: Final = """
-    SELECT COUNT(DISTINCT CASE WHEN granted.id > 0 THEN message.order_id END), COUNT(*) FROM ([runs]) unfinished
-    JOIN {messages} message ON message.id = unfinished.message_id
-    LEFT JOIN {grants} granted
-        ON granted.id = message.grant_id AND granted.state = 'open' AND message.signal = {signal}"""
+# A subquery for each run: with a join, PostgreSQL would read all messages where it expects many runs.
+_NOT_GRANTED: Final = """SELECT COUNT(DISTINCT waiting.order_id), COUNT(*) FROM (
+        SELECT (
+            SELECT message.order_id FROM {messages} message JOIN {grants} granted ON granted.id = message.grant_id
+            WHERE message.id = unfinished.message_id AND message.signal = {signal} AND granted.state = 'open'
+        ) AS order_id FROM ([runs]) unfinished
+    ) waiting"""
