@@ -59,7 +59,7 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
         arrived_at=arrived_at,
     )
     answer = receive(configured, delivered)
-    if answer.is_refusal:
+    if not answer.stored and 400 <= answer.status < 500:  # a decision about a customer is stored
         return _refuse(answer, project, packed=packed)
     response = respond(answer, packed=packed)
     if answer.notification is not None and isinstance(response, DispatchingResponse):

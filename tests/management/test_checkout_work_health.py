@@ -41,8 +41,8 @@ def test_a_failure_is_1() -> None:
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("failing", 0), ("warning", 1)])
-def test_a_warning_is_1_where_it_is_asked_for(fail_on: str, code: int) -> None:
-    """By --fail-on."""
+def test_a_warning_is_1_by_an_option(fail_on: str, code: int) -> None:
+    """That is --fail-on."""
     rows.make_incident(None)
     assert run("checkout_work", "--health", "--fail-on", fail_on)[0] == code
 

@@ -21,11 +21,6 @@ class WebhookResponse:
     stored: bool = False
     notification: NotificationRow | None = None
 
-    @property
-    def is_refusal(self) -> bool:
-        """Whether the sender is at fault and nothing was stored; a customer who may not pay is no refusal."""
-        return not self.stored and 400 <= self.status < 500
-
 
 ACKNOWLEDGED = WebhookResponse(stored=True)
 UNSIGNED = WebhookResponse(401, INVALID_SIGNATURE_CODE, "The signature does not match.")
