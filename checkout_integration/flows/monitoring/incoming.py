@@ -179,8 +179,8 @@ def _not_applied(
         text = _("Every notification could be applied.")
         return Finding(name="not_applied", project=alias, text=text, figures=figures)
     text = _(
-        "Notifications that could not be applied: %(failed)s failed and are retried, %(quarantined)s are quarantined and "
-        "wait for staff. The admin's notifications say why."
+        "Notifications that could not be applied: %(failed)s (retried by themselves). In quarantine, until staff decide: "
+        "%(quarantined)s. The admin's notifications say why."
     ) % {
         "failed": shown_count(failed, MOST_WAITING),
         "quarantined": shown_count(quarantined, MOST_WAITING),

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.flows import operations
 from checkout_integration.flows.operations import Finding
+from checkout_integration.models import Notification
 from checkout_integration.testing.delivery import Deliver
 from tests.support.flows.notified import came, came_each_week, installed
 
@@ -111,6 +112,9 @@ def test_each_project_has_a_rhythm_of_its_own(now: datetime, settings: Any) -> N
     assert found("notifications").severity == "ok"
     silent = found("notifications", "eu")
     assert (silent.severity, silent.figures["last_at"]) == ("warning", last.isoformat())
+    Notification.objects.filter(project="default").delete()
+    came(last)
+    assert found("notifications").severity == "ok"
 
 
 def test_refused_requests_are_counted_without_a_statement(now: datetime, client: Client) -> None:
