@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,7 +16,13 @@ from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
 from checkout_integration.flows.database import keeps_old_snapshots, state_database
-from checkout_integration.flows.operations import queue_state
+from checkout_integration.flows.monitoring import (
+    LONGEST_LEFT,
+    LONGEST_UNSYNCED,
+    WHO_SYNCS,
+    WHO_WORKS,
+    queue_state,
+)
 from checkout_integration.flows.sync import unsynced_for
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
@@ -26,7 +31,7 @@ from checkout_integration.signals import SIGNALS, checkout_paid, checkout_revers
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that cannot be used as they are written: E001 to E008, E011, E014."""
+    """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015."""
     found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
     return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
 
@@ -211,29 +216,16 @@ def check_sync(
     ]
 
 
-LONGEST_UNSYNCED = timedelta(hours=1)
-"""How long the list may be unread before a check reports that nobody reads it."""
-WHO_SYNCS = {
-    "request": "run manage.py checkout_sync --lane due from cron, every five minutes.",
-    "celery": "start beat with checkout_integration.schedule.beat_schedule().",
-    "worker": "start manage.py checkout_work, without --no-sync.",
-}
-LONGEST_LEFT = 300
-"""Seconds that work may be due before a check reports that no worker runs."""
-WHO_WORKS = {
-    "request": 'with the next notification web processes do it; set RUNNER to "celery" or "worker", or run '
-    "manage.py checkout_work --once from cron.",
-    "celery": "start a Celery worker, and beat with checkout_integration.schedule.beat_schedule().",
-    "worker": "start manage.py checkout_work.",
-}
-
-
 def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """With ``check --deploy``: report a sandbox secret (E010), and settings for development (W003 to W005)."""
+    """With ``check --deploy``: report secrets that cannot be used (E005, E015) or are the sandbox's (E010).
+
+    Warn of settings for development: W003 to W005.
+    """
     if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
         return []
     app = conf.app_settings()
-    messages: list[CheckMessage] = []
+    found = conf.health_token_problems(app)
+    messages: list[CheckMessage] = [Error(each.message, hint=each.hint, id=each.id) for each in found]
     for project in app.projects.values():
         place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
         messages.extend(_check_secrets(project, place))

@@ -1,9 +1,10 @@
-"""URLs of the app: the webhook for notifications, and the page that customers return to."""
+"""URLs of the app: the webhook for notifications, the page that customers return to, and the health for monitors."""
 
 from __future__ import annotations
 
 from django.urls import path, re_path
 
+from checkout_integration.views.health import health
 from checkout_integration.views.returning import return_page, status
 from checkout_integration.views.webhook import webhook
 
@@ -15,6 +16,8 @@ urlpatterns = [
     path("webhook", webhook),
     path("webhook/<str:project>/", webhook, name="webhook-project"),
     re_path(r"^webhook/(?P<project>[^/]+)$", webhook),
+    path("health/", health, name="health"),
+    path("health/<str:project>/", health, name="health-project"),
     path("return/<str:signed>/", return_page, name="return"),
     path("status/<str:signed>/", status, name="status"),
 ]

@@ -323,3 +323,22 @@ def test_a_list_that_nobody_reads_is_named(check: Check, runner: str, starts: st
     assert "3 hours" in message.msg and starts in (message.hint or "")
     SyncRun.objects.create(project="default", lane="recent", state="complete", started_at=timezone.now())
     assert check(raw, databases=["default"]) == []
+
+
+def _short() -> str:
+    return "canary"
+
+
+def _away() -> str:
+    raise ConnectionError("canary")
+
+
+@pytest.mark.parametrize("source", [_short, _away])
+def test_a_callable_token_is_called_before_deployment(check: Check, source: Callable[[], str]) -> None:
+    """By ``check --deploy`` only, since a vault may not be reachable where the others run."""
+    raw = {**GOOD, "HEALTH_TOKEN": source}
+    assert check(raw) == []
+    (message,) = check(raw, deploy=True)
+    assert message.id == "checkout_integration.E015"
+    assert "HEALTH_TOKEN" in message.msg and "HEALTH_TOKEN" in (message.hint or "")
+    assert "canary" not in str(message)

@@ -5,9 +5,11 @@ Importing this package registers the screens with ``django.contrib.admin.site``;
 * ``site``: the read-only base: lists, pages, buttons, labels, and values as HTML.
 * ``screens``: one file a table.
 * ``order``: the list of orders and the page of one.
+* ``reports``: pages about many rows: health.
 """
 
 from checkout_integration.admin.order import OrderAdmin
+from checkout_integration.admin.reports import HealthAdmin
 from checkout_integration.admin.screens import (
     CheckoutAdmin,
     CustomerAdmin,
@@ -23,6 +25,7 @@ from checkout_integration.admin.screens import (
 __all__ = [
     "CheckoutAdmin",
     "CustomerAdmin",
+    "HealthAdmin",
     "IncidentAdmin",
     "NotificationAdmin",
     "OrderAdmin",

@@ -15,16 +15,26 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 
-from checkout_integration.conf.problems import APP_NAMES, SETTING, Problem, problems, secret_problems
+from checkout_integration.conf.problems import (
+    APP_NAMES,
+    SETTING,
+    SHORTEST_SECRET,
+    Problem,
+    health_token_problems,
+    problems,
+    secret_problems,
+)
 from checkout_integration.conf.project import AppSettings, Project, UnknownAlias
 
 __all__ = [
     "SETTING",
+    "SHORTEST_SECRET",
     "AppSettings",
     "Problem",
     "Project",
     "UnknownAlias",
     "app_settings",
+    "health_token_problems",
     "problems",
     "project_aliases",
     "secret_problems",

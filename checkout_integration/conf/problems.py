@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-from checkout_integration.conf.project import Project
+from checkout_integration.conf.project import AppSettings, Project
 from checkout_integration.conf.rules import RULES
 from checkout_integration.protocol.address import https_problem
 
@@ -27,7 +27,12 @@ class Problem:
     hint: str
 
 
-APP_NAMES = frozenset({"PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"})
+APP_NAMES = frozenset(
+    {
+        *("PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"),
+        "HEALTH_TOKEN",
+    }
+)
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}
 OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
 """Names that only a project can set. All other names of a project can also be set next to PROJECTS, for all projects."""
@@ -35,6 +40,8 @@ REQUIRED_URLS = ("BASE_URL", "CHECKOUT_URL")
 EXTENDED_URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL")
 """Addresses to which a path is appended."""
 URLS = (*EXTENDED_URLS, "CLIENT_SCRIPT_URL")
+TOKEN = re.compile(r"[!-~]+", re.ASCII)
+"""The rule for a token in a header: printable, without blanks."""
 ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
 """The rule for an alias: it is a part of the webhook's address, and a column has 64 characters for it."""
 
@@ -51,6 +58,7 @@ def problems(raw: object) -> Iterator[Problem]:
     shared = {name: value for name, value in raw.items() if name != "PROJECTS"}
     yield from _unknown(shared, APP_NAMES | (PROJECT_NAMES - OWN_NAMES), SETTING)
     yield from _rule_problems(shared, SETTING)
+    yield from _health_token(shared.get("HEALTH_TOKEN", ""), raw["PROJECTS"])
     for alias, own in raw["PROJECTS"].items():
         place = f'{SETTING}["PROJECTS"][{alias!r}]'
         if not isinstance(alias, str) or not ALIAS.fullmatch(alias):
@@ -174,6 +182,47 @@ def secret_problems(project: Project) -> Iterator[Problem]:
             message=f"A secret of {place} could not be read: {type(error).__name__}.",
             hint="Make the callables in SECRET_KEY and PREVIOUS_SECRET_KEYS return text where this runs, too.",
         )
+
+
+def _health_token(source: object, projects: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of HEALTH_TOKEN, without showing it. A callable is checked by `health_token_problems`."""
+    if callable(source) or source == "":
+        return
+    if not _is_token(source):
+        yield _bad_token()
+    elif any(source in _texts(own) for own in projects.values()):
+        yield Problem(
+            id="checkout_integration.E015",
+            message=f"HEALTH_TOKEN of {SETTING} is also a project's secret key.",
+            hint="Give monitors a token of their own: with a project's key they could sign payments.",
+        )
+
+
+def health_token_problems(app: AppSettings) -> Iterator[Problem]:
+    """Yield the problems of HEALTH_TOKEN as it is now. A callable is called."""
+    try:
+        secret = app.health_secret
+        if secret is not None and not _is_token(secret.reveal()):
+            yield _bad_token()
+    except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
+        yield Problem(
+            id="checkout_integration.E015",
+            message=f"HEALTH_TOKEN of {SETTING} could not be read: {type(error).__name__}.",
+            hint="Make the callable in HEALTH_TOKEN return text where this runs, too.",
+        )
+
+
+def _is_token(source: object) -> bool:
+    is_text = isinstance(source, str) and len(source) >= SHORTEST_SECRET
+    return is_text and bool(TOKEN.fullmatch(str(source)))
+
+
+def _bad_token() -> Problem:
+    return Problem(
+        id="checkout_integration.E015",
+        message=f"HEALTH_TOKEN of {SETTING} is shorter than {SHORTEST_SECRET} characters, or a header cannot carry it.",
+        hint="Set HEALTH_TOKEN to 16 or more printable ASCII characters without blanks, or to a callable that returns them.",
+    )
 
 
 def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:

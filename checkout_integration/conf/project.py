@@ -99,6 +99,7 @@ class AppSettings:
 
     ``request_budget``: seconds that a web process spends on others' work after a response, where it works at all.
     ``receiver_deadline``: seconds after which a running receiver is overdue.
+    ``health_token``: by which a monitor may read the health.
     """
 
     projects: Mapping[str, Project]
@@ -106,6 +107,12 @@ class AppSettings:
     request_budget: float = 0.2
     receiver_deadline: float = 300.0
     log_exception_messages: bool = False
+    health_token: SecretSource = field(default="", repr=False)
+
+    @property
+    def health_secret(self) -> Secret | None:
+        """HEALTH_TOKEN; None if there is none. A callable is called each time, so that a rotation needs no restart."""
+        return _current(self.health_token) if self.health_token else None
 
     def project(self, alias: str = "default") -> Project:
         """Return the project of an alias. Raises `UnknownAlias`, which is a ``KeyError``, for an unknown one."""

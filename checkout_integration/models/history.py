@@ -110,6 +110,8 @@ class Incident(Row):
         indexes = [
             models.Index(fields=["kind", "-recorded_at"], name="ci_incident_kind"),
             models.Index(fields=["-recorded_at"], name="ci_incident_recorded"),
+            # Open ones have no time in it, and are few.
+            models.Index(fields=["resolved_at", "project"], name="ci_incident_open"),
         ]
 
     def __str__(self) -> str:

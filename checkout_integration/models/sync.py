@@ -237,7 +237,9 @@ class Installation(Row):
 
     class Meta:
         verbose_name = _("installation")
-        verbose_name_plural = _("installations")
+        # Its list in the admin is the page about the health of every project.
+        verbose_name_plural = _("health")
+        permissions = [("view_health", _("Can see whether all is well"))]
 
     def __str__(self) -> str:
         return self.project

@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from checkout_integration import dispatch
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.monitoring import count_refused
 from checkout_integration.flows.webhook import (
     CUT_SHORT,
     LARGEST_BODY,
@@ -43,13 +44,13 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     packed = accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", ""))
     configured = app_settings().projects.get(project)
     if configured is None:
-        return respond(UNKNOWN_PROJECT, packed=packed)
+        return _refuse(UNKNOWN_PROJECT, "", packed=packed)
     try:
         body = _body(request)
     except Exception:  # noqa: BLE001  # the client left, or sent no chunks: each server has its own errors
         body = CUT_SHORT
     if isinstance(body, WebhookResponse):
-        return respond(body, packed=packed)
+        return _refuse(body, project, packed=packed)
     delivered = WebhookRequest(
         body=body,
         # Not ``headers``, which parses all of them, for a forgery too.
@@ -58,11 +59,18 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
         arrived_at=arrived_at,
     )
     answer = receive(configured, delivered)
+    if not answer.stored and 400 <= answer.status < 500:  # a decision about a customer is stored
+        return _refuse(answer, project, packed=packed)
     response = respond(answer, packed=packed)
     if answer.notification is not None and isinstance(response, DispatchingResponse):
         response.notification = answer.notification
         response.applied = dispatch.apply_now(answer.notification)
     return response
+
+
+def _refuse(answer: WebhookResponse, project: str, *, packed: bool) -> HttpResponse:
+    count_refused(project)
+    return respond(answer, packed=packed)
 
 
 class _Source(Protocol):

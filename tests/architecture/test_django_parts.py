@@ -35,6 +35,7 @@ UNDOCUMENTED_MODULES: Final = {
     "django.contrib.admin.options": "BaseModelAdmin, which ModelAdmin and TabularInline share",
     "django.contrib.admin.utils": "unquote, flatten_fieldsets and label_for_field, as the admin's own views use them",
     "django.contrib.admin.views.main": "ChangeList, which get_changelist is documented to return",
+    "django.core.cache.backends.db": "BaseDatabaseCache: a cache in which nothing is counted, since that takes statements",
     "django.db.backends.base.base": "BaseDatabaseWrapper: the type of connections",
     "django.db.backends.utils": "CursorWrapper: the type of cursors",
     "django.db.models.fields.related_descriptors": "RelatedManager: the type of reverse relations",
@@ -47,7 +48,8 @@ DOCUMENTED_MODULES: Final = frozenset(
     """
     django django.apps django.conf django.contrib django.contrib.admin django.contrib.admin.models django.contrib.auth
     django.contrib.auth.decorators django.contrib.auth.models django.contrib.contenttypes.fields
-    django.contrib.contenttypes.models django.core django.core.checks django.core.exceptions django.core.management.base
+    django.contrib.contenttypes.models django.core django.core.cache
+    django.core.checks django.core.exceptions django.core.management.base
     django.core.paginator django.core.signals django.db django.db.models django.db.models.deletion django.dispatch
     django.forms django.http django.http.response django.shortcuts django.template django.template.response django.test
     django.urls django.utils django.utils.dateparse django.utils.decorators django.utils.html django.utils.module_loading

@@ -17,6 +17,7 @@ PROGRAMS: Final = {"agreement", "reference", "specification", "stress", "support
 OF_THE_ROOT: Final = {"__main__.py", "settings.py", "typed_settings.py"}
 ELSEWHERE: Final = {
     "admin/order": "admin",
+    "admin/reports": "admin",
     "admin/screens": "admin",
     "admin/site": "admin",
     "management/commands": "management",

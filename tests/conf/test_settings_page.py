@@ -38,9 +38,18 @@ def test_defaults_are_those_of_the_code() -> None:
 def test_the_example_has_every_setting_and_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with a value that it may have."""
     monkeypatch.setenv("CHECKOUT_SECRET_KEY", "current_key_of_my_shop")
+    monkeypatch.setenv("CHECKOUT_HEALTH_TOKEN", "a-token-of-our-monitors")
     monkeypatch.setenv("CHECKOUT_OLD_SECRET_KEY", "previous_key_of_my_shop")
     written: dict[str, Any] = {}
     exec(block("docs/settings.md", "# settings.py, every setting"), written)
     settings = written["CHECKOUT_INTEGRATION"]
     assert list(problems(settings)) == []
     assert set(settings) | set(settings["PROJECTS"]["default"]) == APP_NAMES | PROJECT_NAMES
+
+
+def test_the_token_of_the_page_about_health_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nothing wrong."""
+    monkeypatch.setenv("CHECKOUT_HEALTH_TOKEN", "a-token-of-our-monitors")
+    settings: dict[str, Any] = {"PROJECTS": {"default": {}}}
+    exec(block("docs/health.md", "# settings.py, the token of monitors"), {"CHECKOUT_INTEGRATION": settings})
+    assert {problem.id for problem in problems(settings)} == {"checkout_integration.E002"}

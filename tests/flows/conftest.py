@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connections
 
 from checkout_integration.flows.database import installation
+from checkout_integration.flows.monitoring import refusals
 from checkout_integration.flows.operations import draining
 from tests.support.flows.shop import Listening, ShopHooks
 
@@ -45,6 +47,15 @@ def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def _not_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget when this process has found that nothing was left behind."""
     monkeypatch.setattr(draining.ThisProcess, "looks_again_at", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget refused requests, and failures of the cache that counts them."""
+    monkeypatch.setattr(refusals.ThisProcess, "resting_until", 0.0)
+    cache.clear()
+    yield
+    cache.clear()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.flows.operations import backlog as queue_status
+from checkout_integration.flows.monitoring import backlog as queue_status
 from checkout_integration.flows.outbox import fan_out
 from checkout_integration.models import Notification, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success

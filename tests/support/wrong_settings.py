@@ -69,5 +69,14 @@ WRONG: list[tuple[object, str, str, str]] = [
         "HOOKS",
         "Set HOOKS to the dotted path of a subclass",
     ),
+    ({**GOOD, "HEALTH_TOKEN": "short"}, "E015", "HEALTH_TOKEN", "Set HEALTH_TOKEN to 16 or more"),
+    (
+        {**GOOD, "HEALTH_TOKEN": "with blanks canary 0123"},
+        "E015",
+        "HEALTH_TOKEN",
+        "Set HEALTH_TOKEN to 16 or more",
+    ),
+    ({**GOOD, "HEALTH_TOKEN": None}, "E015", "HEALTH_TOKEN", "Set HEALTH_TOKEN to 16 or more"),
+    ({**GOOD, "HEALTH_TOKEN": CANARY}, "E015", "HEALTH_TOKEN", "Give monitors a token of their own"),
     ({**GOOD, "PROJECTS": {"a/b": OWN}}, "E011", "'a/b'", "Make the alias of letters"),
 ]

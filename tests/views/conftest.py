@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.flows.conftest import _not_installed, database_away, hooks, listen
+from tests.flows.conftest import _not_installed, _nothing_refused, database_away, hooks, listen
 
-__all__ = ["_not_installed", "database_away", "hooks", "listen"]
+__all__ = ["_not_installed", "_nothing_refused", "database_away", "hooks", "listen"]

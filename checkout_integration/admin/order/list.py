@@ -33,6 +33,7 @@ from checkout_integration.admin.site import (
     reason_label,
     short,
 )
+from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import CheckoutUser, Order, ReceiverRun
 
@@ -69,6 +70,7 @@ class OrderAdmin(ButtonAdmin):
     list_filter = (
         label_filter("status", _("status"), ORDER_STATUSES),
         label_filter("verdict", _("verdict"), VERDICTS),
+        choice_filter("queue", _("waiting for somebody"), order_queues),
         choice_filter("receivers", _("receivers"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,

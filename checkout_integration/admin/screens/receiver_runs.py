@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -17,10 +18,12 @@ from checkout_integration.admin.site import (
     RUN_STATES,
     Button,
     ButtonAdmin,
+    Choices,
     ReadOnlyInline,
     Refused,
     StateLabel,
     Value,
+    choice_filter,
     folded_traceback,
     label_filter,
     label_of,
@@ -45,6 +48,12 @@ def run_state(run: ReceiverRun) -> StateLabel:
     if run.state == ReceiverRun.State.RUNNING and run.due_at <= deadline:
         return OVERDUE
     return label_of(RUN_STATES, run.state)
+
+
+def _retried() -> Choices:
+    """Return the runs that failed and wait for their next attempt; by index, however many are due now."""
+    later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
+    return {"yes": (_("failed, retried later"), later)}
 
 
 RUN_AGAIN = Button(
@@ -98,6 +107,7 @@ class ReceiverRunAdmin(ButtonAdmin):
     list_display = ("receiver", "signal", "state", "attempts", "error", "order", "due_or_finished")
     list_filter = (
         label_filter("state", gettext_lazy("state"), RUN_STATES),
+        choice_filter("retried", gettext_lazy("retried"), _retried),
         ("due_at", admin.DateFieldListFilter),
     )
     list_select_related = ("message__order",)

@@ -1,8 +1,9 @@
 """The operations of staff, commands and monitors.
 
-`draining`: apply and run until nothing is due; `backlog`: the size and age of due work. `payments`: accept, restore, resolve
+`draining`: apply and run until nothing is due. `payments`: accept, restore, resolve
 an incident; `binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as granted. Applying failed
-or quarantined notifications is exported here, and implemented in `flows.inbox`.
+or quarantined notifications is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
+implemented in `flows.monitoring`.
 """
 
 from checkout_integration.flows.inbox import (
@@ -14,7 +15,17 @@ from checkout_integration.flows.inbox import (
     waiting_notifications,
 )
 from checkout_integration.flows.ledger import ChangePreview
-from checkout_integration.flows.operations.backlog import QueueState, queue_state
+from checkout_integration.flows.monitoring import (
+    Finding,
+    Health,
+    ProjectMode,
+    QueueState,
+    Severity,
+    StaffQueue,
+    health,
+    queue_state,
+    staff_queues,
+)
 from checkout_integration.flows.operations.binding import CheckoutDescription, bind_order
 from checkout_integration.flows.operations.draining import (
     DueSummary,
@@ -38,12 +49,18 @@ __all__ = [
     "ChangePreview",
     "CheckoutDescription",
     "DueSummary",
+    "Finding",
+    "Health",
     "NotApplicable",
+    "ProjectMode",
     "QueueState",
+    "Severity",
+    "StaffQueue",
     "accept_payment",
     "apply_notification",
     "arun_due",
     "bind_order",
+    "health",
     "is_anything_left",
     "mark_granted",
     "preview_acceptance",
@@ -54,5 +71,6 @@ __all__ = [
     "retry_run",
     "run_due",
     "run_own",
+    "staff_queues",
     "waiting_notifications",
 ]

@@ -6,7 +6,14 @@ moves. Its rows (`list_rows`) are recorded by the ledger. `refreshing` reads one
 """
 
 from checkout_integration.flows.sync.differences import DriftReport, drift_report
-from checkout_integration.flows.sync.lanes import LANES, UnknownLane, lanes_due, unsynced_for
+from checkout_integration.flows.sync.lanes import (
+    LANES,
+    LaneStatus,
+    UnknownLane,
+    lane_statuses,
+    lanes_due,
+    unsynced_for,
+)
 from checkout_integration.flows.sync.passes import (
     begin_pass,
     end_pass,
@@ -27,6 +34,7 @@ from checkout_integration.flows.sync.watermark import LaneTaken
 __all__ = [
     "LANES",
     "DriftReport",
+    "LaneStatus",
     "LaneTaken",
     "UnknownLane",
     "arefresh_checkout",
@@ -34,6 +42,7 @@ __all__ = [
     "begin_pass",
     "drift_report",
     "end_pass",
+    "lane_statuses",
     "lanes_due",
     "read_window",
     "refresh_checkout",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
+from django.db.models import QuerySet
+
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import state_database
 from checkout_integration.models import Installation, SyncCursor, SyncRun
@@ -23,6 +25,8 @@ LOOKED_AT: Final = tuple(
 """At which ages lane ``open`` reads an order that is not paid: a payment after so long is rare, but it happens."""
 RETRIED_AFTER: Final = timedelta(minutes=15)
 """How long after its beginning a pass that did not end is begun again; the lane ``recent`` comes earlier anyway."""
+NEWEST_PASSES: Final = 300
+"""So many passes are looked at for a complete one: those of a day, where each one of the lane ``recent`` fails."""
 SLACK: Final = 0.9
 """A lane is due after so much of its interval: a schedule that comes a second early must not wait for its next turn."""
 
@@ -113,8 +117,7 @@ def lanes_due(project: str = "default") -> list[str]:
 
 def _is_due(project: str, lane: Lane, now: datetime) -> bool:
     # By our own clock: the watermark has the service's, which may be an hour ahead.
-    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane.name, window_to=None)
-    runs = runs if lane.follows_watermark else runs.filter(window_from=None)
+    runs = _whole_passes(project, lane)
     if runs.filter(started_at__gt=now - min(lane.every, RETRIED_AFTER) * SLACK).exists():
         return False
     complete = runs.filter(state=SyncRun.State.COMPLETE, started_at__gt=now - lane.every * SLACK)
@@ -137,3 +140,55 @@ def unsynced_for(*projects: str) -> timedelta:
         last = runs.order_by("-started_at").values_list("started_at", flat=True).first()
         longest = max(longest, now - max(since, last or since))
     return longest
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneStatus:
+    """When a lane of a project was last read to its end, by this shop's own clock.
+
+    Attributes:
+        lane: its name.
+        complete_at: the beginning of its last complete pass; None if there is none among the newest 300.
+        unread_for: since then; without a complete pass since the installation.
+        overdue: whether that is more than twice its interval, and an hour at least.
+        state: the state of its newest pass; "" if there is none.
+
+    """
+
+    lane: str
+    complete_at: datetime | None
+    unread_for: timedelta
+    overdue: bool
+    state: str
+
+
+def lane_statuses(project: str = "default") -> list[LaneStatus]:
+    """Return the status of each lane of a project; none before anything of the project was stored."""
+    installed = Installation.objects.using(state_database()).filter(project=project)
+    since = installed.values_list("installed_at", flat=True).first()
+    now = datetime.now(UTC)
+    return [_status(project, lane, since, now) for lane in LANES.values()] if since else []
+
+
+def _status(project: str, lane: Lane, since: datetime, now: datetime) -> LaneStatus:
+    newest = list(_whole_passes(project, lane).order_by("-started_at").values_list("state", "started_at")[:1])
+    if newest and newest[0][0] != SyncRun.State.COMPLETE:
+        passes = _whole_passes(project, lane).order_by("-started_at").values_list("state", "started_at")
+        newest = list(passes[:NEWEST_PASSES])
+    complete_at = next((began for state, began in newest if state == SyncRun.State.COMPLETE), None)
+    # Where none of so many is complete, the last complete one is older than the oldest of them.
+    known = complete_at or (newest[-1][1] if len(newest) == NEWEST_PASSES else since)
+    unread_for = now - max(since, known)
+    return LaneStatus(
+        lane=lane.name,
+        complete_at=complete_at,
+        unread_for=unread_for,
+        overdue=unread_for > max(2 * lane.every, HOUR),
+        state=newest[0][0] if newest else "",
+    )
+
+
+def _whole_passes(project: str, lane: Lane) -> QuerySet[SyncRun]:
+    """Return the passes of a lane that read all of it, not only a period that somebody chose."""
+    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane.name, window_to=None)
+    return runs if lane.follows_watermark else runs.filter(window_from=None)

@@ -12,35 +12,38 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections, connections
 
 from checkout_integration import flows
+from checkout_integration.conf import UnknownAlias
 from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Unavailable, state_database
-from checkout_integration.flows.operations import DueSummary
+from checkout_integration.flows.operations import DueSummary, Finding, Severity
 from checkout_integration.flows.outbox import Worker
 from checkout_integration.management.garbage import garbage_left
-from checkout_integration.management.options import between
+from checkout_integration.management.options import between, filled
 from checkout_integration.management.syncing import syncing
 
 SLOTS = 4
 MOST_SLOTS = 1000
 HOUR = 3600
 YEAR = 366 * 24 * HOUR
+FAIL_ON: Final = (Severity.FAILING, Severity.WARNING)
 
 
 class Command(BaseCommand):
     """Any number of these may run at the same time.
 
-    Exit code 0; with --status 1 when something is older than --max-age, or a receiver is overdue.
+    Exit code 0; with --status 1 when something is older than --max-age, or a receiver is overdue; with --health 1 when
+    something is failing, or with --fail-on warning when not all is well.
     """
 
     help = (
         "Applies notifications, runs the receivers that are due and reads the transaction list, until it is stopped. With "
         "--once it does what is due and stops, and reads no list. With --status it does nothing and prints how far behind "
-        "the work is, whoever does it."
+        "the work is, whoever does it. With --health it does nothing and prints whether all is well, and what to do."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -73,10 +76,22 @@ class Command(BaseCommand):
             help="with --status: greatest age in seconds of what is due (300)",
         )
 
+        parser.add_argument("--health", action="store_true", help="print whether all is well, and what to do")
+        parser.add_argument("--project", type=filled, help="with --health: the alias of one project")
+        parser.add_argument(
+            "--fail-on",
+            choices=[severity.value for severity in FAIL_ON],
+            default=Severity.FAILING.value,
+            help="with --health: from which severity on the exit code is 1",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Do due work; a termination signal ends it after the running receivers."""
         if options["status"]:
             self._status(options["max_age"], as_json=options["json"])
+            return
+        if options["health"]:
+            self._health(options["project"], Severity(options["fail_on"]), as_json=options["json"])
             return
         worker, started = Worker(_slots(options["slots"], once=options["once"])), time.monotonic()
         stopped = threading.Event()
@@ -135,9 +150,40 @@ class Command(BaseCommand):
         if not ok:
             sys.exit(1)
 
+    def _health(self, project: str | None, fail_on: Severity, *, as_json: bool) -> None:
+        started = time.monotonic()
+        try:
+            health = flows.operations.health(project)
+        except UnknownAlias as error:
+            raise CommandError(str(error), returncode=2) from None
+        ok = health.severity.rank < fail_on.rank
+        if as_json:
+            seconds = round(time.monotonic() - started, 3)
+            steps = [_step_of(finding, fail_on, seconds) for finding in health.findings]
+            self.stdout.write(json.dumps({"ok": ok, "severity": health.severity.value, "steps": steps}))
+        else:
+            for finding in health.findings:
+                place = f" ({finding.project})" if finding.project else ""
+                self.stdout.write(f"{finding.severity}: {finding.name}{place}: {finding.text}")
+        if not ok:
+            sys.exit(1)
+
     def _print_step(self, name: str, ok: bool, seconds: float, detail: str, **more: object) -> None:
         step = {"name": name, "ok": ok, "seconds": round(seconds, 3), "detail": detail, **more}
         self.stdout.write(json.dumps({"ok": ok, "steps": [step]}))
+
+
+def _step_of(finding: Finding, fail_on: Severity, seconds: float) -> dict[str, object]:
+    """Return a finding as a step; all of them were found in the same seconds."""
+    return {
+        "name": finding.name,
+        "ok": finding.severity.rank < fail_on.rank,
+        "seconds": seconds,
+        "detail": finding.text,
+        "project": finding.project,
+        "severity": finding.severity.value,
+        "figures": dict(finding.figures),
+    }
 
 
 def _slots(option: int | None, *, once: bool) -> int:

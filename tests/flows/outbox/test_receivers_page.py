@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Grant, Order, ReceiverRun, SyncRun
+from checkout_integration.models import Checkout, Grant, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
@@ -78,32 +78,6 @@ def test_each_pair_undoes_what_it_has_done(
     shop.broken = broken
     sell_and_refund(checkout_deliver)
     assert sorted(shop.done) == done
-
-
-@pytest.mark.parametrize(
-    ("state", "minutes", "stopped"),
-    [("complete", 5, False), ("complete", 90, True), ("unreachable", 5, True)],
-)
-def test_the_monitor_of_the_page_sees_that_the_sync_has_stopped(
-    state: str, minutes: int, stopped: bool
-) -> None:
-    """A pass that did not reach the end of the list does not count."""
-    page = ModuleType("shop.monitor")
-    exec(block("docs/receivers.md", "# shop/monitor.py"), vars(page))
-    began = datetime.now(UTC) - timedelta(minutes=minutes)
-    SyncRun.objects.create(project="default", lane="recent", state=state, started_at=began)
-    assert page.sync_has_stopped() is stopped
-    assert page.sync_has_stopped("eu")
-
-
-def test_the_monitor_of_the_page_counts_what_was_given_up(checkout_deliver: Deliver) -> None:
-    """A notification without an order's id is quarantined."""
-    page = ModuleType("shop.monitor")
-    exec(block("docs/receivers.md", "# shop/monitor.py"), vars(page))
-    assert page.what_needs_a_person() == 0
-    document: Any = {**order_document_for(CheckoutFactory()), "id": None}
-    assert checkout_deliver(notification("payment.success", document)).status_code == 200
-    assert page.what_needs_a_person() == 1
 
 
 def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bound(

@@ -35,6 +35,8 @@ class QueueState:
     """Receiver runs that could run now."""
     waiting: int
     """Receiver runs that failed and wait for their next attempt, or wait for a run before them."""
+    failing: int
+    """Of those that wait, the ones that failed and are retried later."""
     running: int
     """Receiver runs that run now."""
     overdue: int
@@ -43,6 +45,12 @@ class QueueState:
     """Receiver runs that were given up after ten attempts; staff can run them again."""
     oldest_seconds: float
     """For how long the oldest work that could be applied or run has been due, in seconds; 0 if there is none."""
+    oldest_stored_seconds: float
+    """The same for notifications only."""
+    oldest_new_seconds: float
+    """The same for outbox messages that are not fanned out."""
+    oldest_due_seconds: float
+    """The same for receiver runs."""
 
 
 def queue_state() -> QueueState:
@@ -54,17 +62,22 @@ def queue_state() -> QueueState:
     busy = [0, *(run.line for run in alive if run.line is not None)]
     (found,) = _queue(connections[state_database()].vendor).fetch(now=now, most=MOST_COUNTED, busy=busy)
     stored, new, due, later, waiting, failed, *oldest = found
-    since = [run.due_at for run in running if run.pk in dead]
-    since += [instant_of(moment) for moment in oldest if moment is not None]
+    ages = [(now - instant_of(moment)).total_seconds() if moment is not None else 0.0 for moment in oldest]
+    ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in running if run.pk in dead)])
+    oldest_stored, oldest_new, oldest_due = (round(max(0.0, age), 3) for age in ages)
     return QueueState(
         stored=stored,
         new=new,
         due=due + len(dead),
         waiting=waiting + later,
+        failing=later,
         running=len(alive),
         overdue=sum(run.due_at <= deadline for run in alive),
         failed=failed,
-        oldest_seconds=round(max([0.0, *((now - moment).total_seconds() for moment in since)]), 3),
+        oldest_seconds=max(oldest_stored, oldest_new, oldest_due),
+        oldest_stored_seconds=oldest_stored,
+        oldest_new_seconds=oldest_new,
+        oldest_due_seconds=oldest_due,
     )
 
 

@@ -1,0 +1,95 @@
+"""Findings about the transaction list and about incidents, for each project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.database import state_database
+from checkout_integration.flows.monitoring.backlog import MOST_COUNTED
+from checkout_integration.flows.monitoring.finding import Finding, Severity, seconds_of, span
+from checkout_integration.flows.monitoring.steps import shown_count
+from checkout_integration.flows.sync import LaneStatus, lane_statuses
+from checkout_integration.models import Incident
+
+LONGEST_UNSYNCED: Final = timedelta(hours=1)
+"""How long the list may be unread before it is certain that nobody reads it."""
+BLIND_AFTER: Final = timedelta(days=1)
+"""After so long without the lane ``recent``, a payment whose notification was lost is missing for too long."""
+WHO_SYNCS: Final = {
+    "request": "run manage.py checkout_sync --lane due from cron, every five minutes.",
+    "celery": "start beat with checkout_integration.schedule.beat_schedule().",
+    "worker": "start manage.py checkout_work, without --no-sync.",
+}
+
+
+def lane_findings(project: Project) -> Iterator[Finding]:
+    """Yield a finding for each lane, named ``sync_`` and the lane."""
+    yield from (_lane(project, status) for status in lane_statuses(project.alias))
+
+
+def _lane(project: Project, status: LaneStatus) -> Finding:
+    figures = {
+        "complete_at": status.complete_at.isoformat() if status.complete_at else None,
+        "unread_seconds": seconds_of(status.unread_for),
+        "overdue": int(status.overdue),
+        "newest_state": status.state or None,
+    }
+    lane = {"lane": status.lane, "span": span(status.unread_for.total_seconds())}
+    if not status.overdue:
+        if status.complete_at:
+            text = _("Lane %(lane)s of the transaction list was read to its end %(span)s ago.") % lane
+        else:
+            text = _("Lane %(lane)s of the transaction list was not read yet; it is not overdue.") % lane
+        return Finding(name=f"sync_{status.lane}", project=project.alias, text=text, figures=figures)
+    is_blind = status.lane == "recent" and status.unread_for > BLIND_AFTER
+    runner = app_settings().runner
+    text = (
+        _(
+            "Lane %(lane)s of the transaction list was not read to its end for %(span)s: payments and refunds whose "
+            "notification was lost are not found."
+        )
+        % lane
+    )
+    if status.state and status.state != "complete":
+        what = _("Its newest pass is %(state)s; the admin's sync runs say why.") % {"state": status.state}
+    else:
+        what = _("RUNNER is %(runner)s: %(advice)s") % {
+            "runner": f'"{runner}"',
+            "advice": WHO_SYNCS[runner],
+        }
+    return Finding(
+        name=f"sync_{status.lane}",
+        project=project.alias,
+        severity=Severity.FAILING if is_blind else Severity.WARNING,
+        text=f"{text} {what}",
+        figures=figures,
+    )
+
+
+def incident_finding(project: Project) -> Finding:
+    """Return how many incidents are open."""
+    count = open_incidents(project.alias)
+    figures = {"open": count}
+    if not count:
+        return Finding(
+            name="incidents", project=project.alias, text=_("No incident is open."), figures=figures
+        )
+    return Finding(
+        name="incidents",
+        project=project.alias,
+        severity=Severity.WARNING,
+        text=_("Open incidents: %(n)s. The admin's incidents say what each one asks of you.")
+        % {"n": shown_count(count)},
+        figures=figures,
+    )
+
+
+def open_incidents(*projects: str) -> int:
+    """Return how many incidents of these projects are open, counted to a limit."""
+    found = Incident.objects.using(state_database()).filter(resolved_at=None, project__in=projects)
+    return found.order_by()[:MOST_COUNTED].count()

@@ -1,0 +1,153 @@
+"""The page about health, and the health on the app's page of the admin's index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from checkout_integration.flows import operations
+from tests.support.admin import rows
+from tests.support.flows.notified import came, installed
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/checkout_integration/installation/"
+INDEX = "/admin/checkout_integration/"
+PAGES = [PAGE, INDEX]
+
+
+def html_of(client: Client, address: str) -> str:
+    """The page as text."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_page_needs_its_permission(client: Client) -> None:
+    """No other opens it, nor shows it on the index."""
+    client.force_login(rows.make_staff("view_order", "view_installation"))
+    assert client.get(PAGE).status_code == 403
+    assert "ci-health" not in html_of(client, INDEX)
+    client.force_login(rows.make_staff("view_health", name="operator"))
+    assert "Work of all projects" in html_of(client, PAGE)
+    assert "ci-health" in html_of(client, INDEX)
+
+
+def test_it_is_an_entry_of_the_index(client: Client) -> None:
+    """One click from the front page of the admin."""
+    client.force_login(rows.make_staff("view_health"))
+    assert f'<a href="{PAGE}">Health</a>' in html_of(client, "/admin/")
+
+
+def test_it_is_only_read(admin_client: Client) -> None:
+    """It has no other address, and takes no POST."""
+    installed(datetime.now(UTC))
+    assert admin_client.post(PAGE, {"action": "delete_selected"}).status_code == 405
+    for address in (f"{PAGE}add/", f"{PAGE}1/change/", f"{PAGE}1/delete/"):
+        assert admin_client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize(("test", "badge"), [(True, "TEST"), (False, "LIVE")])
+def test_each_project_says_whether_it_is_live(
+    admin_client: Client, settings: Any, address: str, test: bool, badge: str
+) -> None:
+    """By whether its checkouts take test payments."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ACCEPT_TEST_PAYMENTS": test}
+    found = re.search(
+        r'Project default <span class="ci-badge [\w-]+">(\w+)</span>', html_of(admin_client, address)
+    )
+    assert found and found[1] == badge
+
+
+def test_the_index_says_what_is_not_well_and_the_page_says_all(admin_client: Client) -> None:
+    """The index is short; both say what to do."""
+    rows.make_incident(None)
+    sentence, well = "Open incidents: 1.", "No receiver fails."
+    assert sentence in html_of(admin_client, INDEX) and sentence in html_of(admin_client, PAGE)
+    assert well not in html_of(admin_client, INDEX) and well in html_of(admin_client, PAGE)
+
+
+def _ungranted(now: datetime) -> None:
+    """A paid order whose receiver waits for its next attempt."""
+    order = rows.make_order()
+    run = rows.make_run(order, state="due", due_at=now + timedelta(minutes=5), finished_at=None)
+    grant = order.grants.create(key=order.order_id, project="default")
+    type(run.message).objects.filter(pk=run.message_id).update(grant=grant)
+
+
+MAKERS: dict[str, Callable[[datetime], object]] = {
+    "not_granted": _ungranted,
+    "review": lambda now: rows.make_order(verdict="review"),
+    "pending": lambda now: rows.make_order(status="pending", created_at=now - timedelta(days=2)),
+    "created": lambda now: rows.make_order(status="created", created_at=now - timedelta(days=2)),
+    "chargebacks": lambda now: rows.make_order(status="chargeback", refunded_at=now),
+    "failed": lambda now: came(now, state="failed"),
+    "quarantined": lambda now: came(now, state="quarantined"),
+    "receivers_given_up": lambda now: rows.make_run(rows.make_order(), state="failed"),
+    "receivers_failing": lambda now: rows.make_run(
+        rows.make_order(), signal="payment_success", state="due", due_at=now + timedelta(minutes=5)
+    ),
+    "incidents": lambda now: rows.make_incident(None),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_queue_links_to_the_list_of_what_it_counts(admin_client: Client, name: str) -> None:
+    """The list shows as many rows, out of all."""
+    for make in MAKERS.values():
+        make(datetime.now(UTC))
+    MAKERS[name](datetime.now(UTC))
+    (queue,) = [each for each in operations.staff_queues() if each.name == name]
+    link = re.search(
+        rf'<a href="([^"]+)"><span[^>]*>{queue.count}</span> {queue.label}</a>', html_of(admin_client, PAGE)
+    )
+    assert link
+    listed = admin_client.get(link[1].replace("&amp;", "&"))
+    assert (listed.status_code, listed.context["cl"].result_count) == (200, queue.count)
+
+
+def test_every_queue_is_covered_here() -> None:
+    """A queue that is added later is tested too."""
+    assert {queue.name for queue in operations.staff_queues()} == set(MAKERS)
+
+
+def test_a_viewer_sees_the_queues_of_their_own_lists(client: Client) -> None:
+    """The numbers of the others are no business of theirs."""
+    client.force_login(rows.make_staff("view_health", "view_incident"))
+    html = html_of(client, PAGE)
+    assert "open incidents" in html
+    assert "in review" not in html
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_the_page_costs_the_same_for_any_number_of_rows(admin_client: Client, address: str) -> None:
+    """No statement for a row."""
+
+    def statements() -> int:
+        html_of(admin_client, address)
+        with CaptureQueriesContext(connection) as seen:
+            html_of(admin_client, address)
+        return len(seen)
+
+    installed(datetime.now(UTC))
+    few = statements()
+    for _ in range(3):
+        for make in MAKERS.values():
+            make(datetime.now(UTC))
+    # One statement more asks when the newest run was given up.
+    assert statements() <= few + 1 <= 36
+
+
+def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client) -> None:
+    """A strict content policy allows all of it, but for Django's own parts."""
+    (content,) = re.findall(
+        r'<div id="content-main" class="ci-page">.*?\n</div>', html_of(admin_client, PAGE), re.DOTALL
+    )
+    assert [each for each in ("<script", "<style", " style=", " onclick=") if each in content] == []
