@@ -63,7 +63,7 @@ class ButtonAdmin(ReadOnlyAdmin):
             messages.warning(request, _("This cannot be done now: the state has changed."))
             return HttpResponseRedirect(back)
         form_class = button.form or (ReasonForm if button.needs_reason else ConfirmForm)
-        form = form_class(request.POST if request.method == "POST" else None)
+        form = form_class(request.POST if request.method == "POST" else None, row=row)
         if form.is_valid():
             self._act(button, request, row, form.cleaned_data)
             return HttpResponseRedirect(back)
@@ -87,8 +87,10 @@ class ButtonAdmin(ReadOnlyAdmin):
         except Refused as refused:
             messages.error(request, str(refused))
             return
-        if not button.writes_own_log:
-            # In the order's own log, where there is an order, so that its timeline shows the act.
-            self.log_change(request, getattr(row, "order", None) or row, f"{button.label} {reason}".strip())
+        text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
+        # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
+        # additions: it has what the flow has added to the order's history.
+        log = self.log_addition if button.writes_own_log else self.log_change
+        log(request, getattr(row, "order", None) or row, text)
         messages.success(request, str(message))
         dispatch.dispatch_due()
