@@ -1,19 +1,30 @@
-"""The buttons of an order: accept its payment, check it with the service."""
+"""The buttons of an order: accept or restore its payment, check it with the service, write a note."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from django import forms
 from django.contrib.auth.models import AbstractBaseUser
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
+from checkout_integration.admin.order.money import payment_table
 from checkout_integration.admin.site import (
+    ORDER_STATUSES,
+    VERDICTS,
     Button,
+    ConfirmForm,
     Refused,
+    label_of,
+    order_label,
+    reason_label,
 )
 from checkout_integration.flows.ledger import ACCEPTABLE, state_of
 from checkout_integration.models import Order
+from checkout_integration.models.history import LONGEST_REASON
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -29,19 +40,77 @@ def _accept(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     return _("The payment is accepted; its goods are being granted.")
 
 
+def _restore(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    try:
+        change = flows.operations.restore_payment(order, staff=staff, reason=reason)
+    except ValueError:
+        raise Refused(
+            _("Nothing changed: only a payment that was refunded or charged back can be restored.")
+        ) from None
+    before, after = (
+        label_of(ORDER_STATUSES, status).text for status in (change.status_before, change.status_after)
+    )
+    return _("The payment is restored: %(before)s → %(after)s. Its goods are being granted again.") % {
+        "before": before,
+        "after": after,
+    }
+
+
+def check_order(order: Order) -> StrOrPromise:
+    """Refresh an order from the service; return what changed. Raises ``CheckoutError`` when the service does not answer."""
+    before = _shown(Order.objects.get(pk=order.pk))
+    if not flows.refresh_order(order):
+        return _("The service has no such order. Nothing changed.")
+    after = _shown(Order.objects.get(pk=order.pk))
+    if before == after:
+        return _("Order refreshed from the service. Nothing changed.")
+    steps = ", ".join(
+        f"{old} → {new}" for old, new in zip(before.values(), after.values(), strict=True) if old != new
+    )
+    return _("Order refreshed from the service: %(steps)s.") % {"steps": steps or _("other fields changed")}
+
+
+def _shown(order: Order) -> dict[str, str]:
+    """Return the parts of an order's state that a message names when they change."""
+    reason = reason_label(order.verdict_reason)
+    verdict = label_of(VERDICTS, order.verdict).text
+    return {
+        "status": str(order_label(state_of(order)).text),
+        "verdict": f"{verdict} ({reason})" if reason else str(verdict),
+    }
+
+
 def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     try:
-        refreshed = flows.refresh_order(order)
+        return check_order(order)
     except flows.CheckoutError as error:
         raise Refused(_("The service could not be reached: %(why)s") % {"why": error}) from None
-    return _("Order refreshed from the service.") if refreshed else _("The service has no such order.")
+
+
+class NoteForm(ConfirmForm):
+    """A form with the text of a note."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Note"),
+        max_length=LONGEST_REASON,
+        help_text=gettext_lazy(
+            "It is stored in the order's history, with your name. Do not write names, addresses or other personal data of "
+            "the customer: everybody who may see the order reads it."
+        ),
+        widget=forms.Textarea(attrs={"rows": 4, "cols": 60, "autofocus": True}),
+    )
+
+
+def _add_note(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:
+    flows.operations.add_note(order, staff=staff, text=values["text"])
+    return _("The note is in the timeline. Nothing else changed.")
 
 
 ACCEPT: Final = Button(
     name="accept",
-    label=_("Accept this payment"),
+    label=gettext_lazy("Accept this payment"),
     permission="accept_payment",
-    question=_(
+    question=gettext_lazy(
         "The payment is not for exactly what was sold, or is from before the installation. If you accept it, the goods are "
         "granted as if it were verified."
     ),
@@ -49,12 +118,42 @@ ACCEPT: Final = Button(
     writes_own_log=True,
     offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,
     act=_accept,
+    preview=lambda order: [payment_table(order)],
+)
+RESTORE: Final = Button(
+    name="restore",
+    label=gettext_lazy("Restore this payment"),
+    permission="restore_payment",
+    question=gettext_lazy(
+        "Restore a payment whose money has come back, for example because you won the dispute. This overrules what the "
+        "service has sent until now. The order is paid again, and its goods are granted again."
+    ),
+    needs_reason=True,
+    danger=True,
+    writes_own_log=True,
+    offered=lambda order: state_of(order).fully_reversed,
+    act=_restore,
+    preview=lambda order: [payment_table(order)],
 )
 CHECK: Final = Button(
     name="check",
-    label=_("Check with the service now"),
+    label=gettext_lazy("Check with the service now"),
     permission="check_order",
-    question=_("The order is fetched from the service, and its current state is applied as usual."),
+    question=gettext_lazy(
+        "The order is fetched from the service, and its current state is applied as usual."
+    ),
+    asks=False,
     offered=lambda order: True,
     act=_check,
+)
+NOTE: Final = Button(
+    name="note",
+    label=gettext_lazy("Write a note"),
+    permission="add_note",
+    question=gettext_lazy("The note is shown in the order's timeline. It changes nothing else."),
+    form=NoteForm,
+    writes_own_log=True,
+    offered=lambda order: True,
+    act=_add_note,
+    logged=lambda values: "",
 )

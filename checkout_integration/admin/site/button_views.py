@@ -29,7 +29,12 @@ class ButtonAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the screen's addresses, and one for each button."""
-        return [*map(self._button_url, self.buttons), *super().get_urls()]
+        addresses = super().get_urls()
+        for address in addresses:
+            # An action of the list may call the service too.
+            if address.name == self._address_name("changelist"):
+                address.callback = outside_transactions(address.callback)
+        return [*map(self._button_url, self.buttons), *addresses]
 
     def _button_url(self, button: Button) -> URLPattern:
         # The view may call the service: never inside a transaction of the request.

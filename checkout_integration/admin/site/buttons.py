@@ -61,7 +61,7 @@ class Button:
         needs_reason: whether staff must give a reason, which is stored.
         form: a form with more fields; ``act`` then gets all its values in place of the reason.
         asks: whether the page of the row leads to the confirmation first; without that, one click acts, by POST.
-        danger: whether the button takes or gives money or goods, or cannot be undone: it then looks different.
+        danger: whether it overrules the service, or cannot be undone: it then looks different.
         offered: whether the row's state allows it.
         writes_own_log: whether the flow stores the account and the reason in the order's history, so that its timeline need
             not show the entry of Django's log.

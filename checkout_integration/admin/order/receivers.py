@@ -1,0 +1,141 @@
+"""The buttons of an order about its receivers: run them now, or mark their goods as granted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration import flows
+from checkout_integration.admin.order.money import payment_table
+from checkout_integration.admin.site import (
+    RUN_STATES,
+    Button,
+    ConfirmForm,
+    ReasonForm,
+    Refused,
+    label_of,
+    visible,
+)
+from checkout_integration.models import Order, ReceiverRun
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+def run_text(run: ReceiverRun) -> str:
+    """Return a run as a choice: its receiver, signal and state, with its attempts and last error."""
+    state = label_of(RUN_STATES, run.state).text
+    parts = [f"{visible(run.receiver)} ({run.message.signal}): {state}"]
+    if run.attempts:
+        parts.append(_("attempts: %(n)d") % {"n": run.attempts})
+    if run.error:
+        parts.append(_("last error: %(error)s") % {"error": visible(run.error)})
+    return ", ".join(parts)
+
+
+def retry_runs(runs: Iterable[ReceiverRun], staff: AbstractBaseUser) -> str:
+    """Make runs due now; return in words what changed, or that nothing did."""
+    due = [visible(run.receiver) for run in runs if flows.operations.retry_run(run, staff=staff)]
+    if not due:
+        return ""
+    return _("These receivers run again now: %(receivers)s.") % {"receivers": ", ".join(due)}
+
+
+class _ManyRuns(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, obj: ReceiverRun) -> str:
+        return run_text(obj)
+
+
+class _OneRun(forms.ModelChoiceField):
+    def label_from_instance(self, obj: ReceiverRun) -> str:
+        return run_text(obj)
+
+
+class RunForm(ConfirmForm):
+    """A form with the receivers that have not completed; all of them are chosen at first."""
+
+    runs = _ManyRuns(
+        ReceiverRun.objects.none(), label=gettext_lazy("Receivers"), widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the runs of the order."""
+        super().__init__(*args, **kwargs)
+        self.fields["runs"].queryset = runs = _with_message(flows.operations.retryable_runs([self.row]))
+        self.fields["runs"].initial = list(runs)
+
+
+class MarkForm(ReasonForm):
+    """A form with the receivers whose goods staff can grant by hand, and a reason."""
+
+    run = _OneRun(
+        ReceiverRun.objects.none(),
+        label=gettext_lazy("Receiver"),
+        widget=forms.RadioSelect,
+        empty_label=None,
+    )
+    field_order = ("run", "reason")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the runs of the order; the first is chosen, since mostly there is one."""
+        super().__init__(*args, **kwargs)
+        self.fields["run"].queryset = runs = _with_message(flows.operations.markable_runs(self.row))
+        self.fields["run"].initial = runs.first()
+
+
+def _with_message(runs: QuerySet[ReceiverRun]) -> QuerySet[ReceiverRun]:
+    return runs.select_related("message")
+
+
+def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:
+    changed = retry_runs(values["runs"], staff)
+    if not changed:
+        raise Refused(_("Nothing changed: these receivers are already due, running or done."))
+    return changed
+
+
+def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:
+    run: ReceiverRun = values["run"]
+    if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
+        raise Refused(_("Nothing changed: the receiver is running or done, or the payment was reversed."))
+    return _("%(receiver)s is marked as done: its goods were granted by hand.") % {
+        "receiver": visible(run.receiver)
+    }
+
+
+RUN: Final = Button(
+    name="run",
+    label=gettext_lazy("Run receivers now"),
+    # The screen of runs is read-only, so Django's own permission to change a run means this and nothing else.
+    permission="change_receiverrun",
+    question=gettext_lazy(
+        "These receivers have not completed. They run now: one that waits for its next attempt keeps its count, one that was "
+        "given up gets ten new attempts. Writes of failed attempts to this database were rolled back; other effects, such as "
+        "an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
+    ),
+    form=RunForm,
+    offered=lambda order: flows.operations.retryable_runs([order]).exists(),
+    act=_run,
+    logged=lambda values: ", ".join(visible(run.receiver) for run in values["runs"]),
+)
+MARK_GRANTED: Final = Button(
+    name="mark-granted",
+    label=gettext_lazy("Mark as granted by hand"),
+    permission="mark_granted",
+    question=gettext_lazy(
+        "You have granted the goods of this receiver by hand. It counts as done and does not run any more. If the payment is "
+        "refunded or charged back, the goods are revoked as usual."
+    ),
+    form=MarkForm,
+    writes_own_log=True,
+    offered=lambda order: flows.operations.markable_runs(order).exists(),
+    act=_mark,
+    preview=lambda order: [payment_table(order)],
+    logged=lambda values: f"{visible(values['run'].receiver)} {values['reason']}",
+)
