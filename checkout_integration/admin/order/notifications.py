@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from django import forms
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,6 +18,7 @@ from checkout_integration.admin.site import (
     Refused,
     Table,
     label_of,
+    one_of,
     visible,
 )
 from checkout_integration.models import Notification, Order
@@ -30,31 +30,21 @@ NEWEST: Final = 10
 """Notifications that the page previews and offers."""
 
 
-class _OneNotification(forms.ModelChoiceField):
-    def label_from_instance(self, obj: Notification) -> str:
-        return f"{visible(str(obj))}: {label_of(NOTIFICATION_STATES, obj.state).text}"
-
-
 class NotificationForm(ConfirmForm):
     """A form with the newest notifications of the order."""
-
-    notification = _OneNotification(
-        Notification.objects.none(),
-        label=gettext_lazy("Notification"),
-        widget=forms.RadioSelect,
-        empty_label=None,
-    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the notifications that can be applied."""
         super().__init__(*args, **kwargs)
-        newest = [each.pk for each in _newest(self.row)]
-        offered = flows.operations.notifications_of(self.row).filter(pk__in=newest)
-        self.fields["notification"].queryset = offered.defer("body")
+        self.fields["notification"] = one_of(_newest(self.row), _text, _("Notification"))
 
 
-def _newest(order: Order) -> Sequence[Notification]:
-    return flows.operations.notifications_of(order)[:NEWEST]
+def _text(row: Notification) -> str:
+    return f"{visible(str(row))}: {label_of(NOTIFICATION_STATES, row.state).text}"
+
+
+def _newest(order: Order) -> list[Notification]:
+    return list(flows.operations.notifications_of(order).defer("body")[:NEWEST])
 
 
 def _apply(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:

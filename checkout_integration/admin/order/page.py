@@ -98,6 +98,7 @@ def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
     account = order.checkout.user if order.checkout else None
+    linked = order.user.account if order.user else None
     return field_group(
         _("In this shop"),
         [
@@ -105,6 +106,7 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
             (_("checkout"), viewer.link(Checkout, order.checkout_id, order.checkout)),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), short(account) if account else ""),
+            (_("account of the customer"), short(linked) if linked else ""),
             (_("payment form"), _form_link(order.checkout, viewer)),
             (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),
             (_("first seen"), moment(order.recorded_at)),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from django import forms
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,6 +18,8 @@ from checkout_integration.admin.site import (
     ReasonForm,
     Refused,
     label_of,
+    one_of,
+    some_of,
     visible,
 )
 from checkout_integration.models import Order, ReceiverRun
@@ -47,50 +47,24 @@ def retry_runs(runs: Iterable[ReceiverRun], staff: AbstractBaseUser) -> str:
     return _("These receivers run again now: %(receivers)s.") % {"receivers": ", ".join(due)}
 
 
-class _ManyRuns(forms.ModelMultipleChoiceField):
-    def label_from_instance(self, obj: ReceiverRun) -> str:
-        return run_text(obj)
-
-
-class _OneRun(forms.ModelChoiceField):
-    def label_from_instance(self, obj: ReceiverRun) -> str:
-        return run_text(obj)
-
-
 class RunForm(ConfirmForm):
-    """A form with the receivers that have not completed; all of them are chosen at first."""
-
-    runs = _ManyRuns(
-        ReceiverRun.objects.none(), label=gettext_lazy("Receivers"), widget=forms.CheckboxSelectMultiple
-    )
+    """A form with the receivers that have not completed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the runs of the order."""
         super().__init__(*args, **kwargs)
-        self.fields["runs"].queryset = runs = _with_message(flows.operations.retryable_runs([self.row]))
-        self.fields["runs"].initial = list(runs)
+        runs = flows.operations.retryable_runs([self.row]).select_related("message")
+        self.fields["runs"] = some_of(list(runs), run_text, _("Receivers"))
 
 
 class MarkForm(ReasonForm):
     """A form with the receivers whose goods staff can grant by hand, and a reason."""
 
-    run = _OneRun(
-        ReceiverRun.objects.none(),
-        label=gettext_lazy("Receiver"),
-        widget=forms.RadioSelect,
-        empty_label=None,
-    )
-    field_order = ("run", "reason")
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the runs of the order; the first is chosen, since mostly there is one."""
+        """Offer the runs of the order."""
         super().__init__(*args, **kwargs)
-        self.fields["run"].queryset = runs = _with_message(flows.operations.markable_runs(self.row))
-        self.fields["run"].initial = runs.first()
-
-
-def _with_message(runs: QuerySet[ReceiverRun]) -> QuerySet[ReceiverRun]:
-    return runs.select_related("message")
+        runs = flows.operations.markable_runs(self.row).select_related("message")
+        self.fields = {"run": one_of(list(runs), run_text, _("Receiver")), **self.fields}
 
 
 def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:

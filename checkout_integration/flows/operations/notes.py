@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import models
 
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, state_database, with_retries, write_transaction
@@ -38,7 +37,7 @@ def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
         )
 
 
-def link_account(customer: CheckoutUser, account: models.Model) -> bool:
+def link_account(customer: CheckoutUser, account: AbstractBaseUser) -> bool:
     """Link a customer to an account of the shop, in place of the one before.
 
     Orders and checkouts stay as they are: an account owns what it has bought through a checkout of its own. Return False
