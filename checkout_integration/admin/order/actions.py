@@ -46,6 +46,8 @@ class Act:
 
     Attributes:
         code: its name in the form of the list.
+        label: its name as staff read it.
+        question: the text of the confirmation page.
         detail: the heading of the column that says what would be done.
         of_orders: what would be done with each of these orders, by its key; those without anything to do are left out.
         act: does it with one order; returns what changed, "" if nothing did, or raises `Refused` to stop.
@@ -128,10 +130,6 @@ def _confirm(
     return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 
 
-def _check(order: Order, staff: AbstractBaseUser) -> StrOrPromise:
-    return CHECK.act(order, staff, "")
-
-
 def _failing_runs(orders: Sequence[Order]) -> QuerySet[ReceiverRun]:
     """Return the runs that have failed, and were given up or wait for their next attempt."""
     runs = flows.operations.retryable_runs(orders).exclude(state=ReceiverRun.State.SUPERSEDED)
@@ -158,7 +156,7 @@ CHECK_SELECTED: Final = Act(
     ),
     detail=gettext_lazy("project"),
     of_orders=lambda orders: {order.pk: visible(order.project) for order in orders},
-    act=_check,
+    act=lambda order, staff: CHECK.act(order, staff, ""),
 )
 RUN_SELECTED: Final = Act(
     code="run_selected",

@@ -56,35 +56,26 @@ def _restore(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise
     }
 
 
-def check_order(order: Order) -> StrOrPromise:
-    """Refresh an order from the service; return what changed. Raises ``CheckoutError`` when the service does not answer."""
-    before = _shown(Order.objects.get(pk=order.pk))
-    if not flows.refresh_order(order):
-        return _("The service has no such order. Nothing changed.")
-    after = _shown(Order.objects.get(pk=order.pk))
-    if before == after:
-        return _("Order refreshed from the service. Nothing changed.")
-    steps = ", ".join(
-        f"{old} → {new}" for old, new in zip(before.values(), after.values(), strict=True) if old != new
-    )
-    return _("Order refreshed from the service: %(steps)s.") % {"steps": steps or _("other fields changed")}
-
-
-def _shown(order: Order) -> dict[str, str]:
-    """Return the parts of an order's state that a message names when they change."""
-    reason = reason_label(order.verdict_reason)
-    verdict = label_of(VERDICTS, order.verdict).text
-    return {
-        "status": str(order_label(state_of(order)).text),
-        "verdict": f"{verdict} ({reason})" if reason else str(verdict),
-    }
-
-
 def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+    before = Order.objects.get(pk=order.pk)
     try:
-        return check_order(order)
+        found = flows.refresh_order(order)
     except flows.CheckoutError as error:
         raise Refused(_("The service could not be reached: %(why)s") % {"why": error}) from None
+    if not found:
+        return _("The service has no such order. Nothing changed.")
+    after = Order.objects.get(pk=order.pk)
+    if before.changed_at == after.changed_at:
+        return _("Order refreshed from the service. Nothing changed.")
+    pairs = zip(_shown(before), _shown(after), strict=True)
+    steps = [f"{old} → {new}" for old, new in pairs if old != new] or [_("status and verdict are the same")]
+    return _("Order refreshed from the service: %(steps)s.") % {"steps": ", ".join(steps)}
+
+
+def _shown(order: Order) -> tuple[str, str]:
+    """Return an order's status and verdict in words."""
+    verdict, reason = label_of(VERDICTS, order.verdict).text, reason_label(order.verdict_reason)
+    return str(order_label(state_of(order)).text), f"{verdict} ({reason})" if reason else str(verdict)
 
 
 class NoteForm(ConfirmForm):
