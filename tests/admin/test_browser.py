@@ -54,6 +54,11 @@ def enter(context: BrowserContext, live_server: Any, user: User) -> None:
 def desk(page: Page, live_server: Any, admin_user: User, order: Order) -> Page:
     """The page of the order in a browser."""
     enter(page.context, live_server, admin_user)
+    # The admin's colours change slowly, and axe would read one in between.
+    page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => document.head.insertAdjacentHTML("
+        "'beforeend', '<style>* { transition: none !important }</style>'))"
+    )
     page.goto(f"{live_server.url}{page_address('order', order)}")
     return page
 

@@ -131,8 +131,8 @@ def test_what_was_refunded_is_shown_beside_what_was_received(
 )
 def test_a_partial_refund_says_of_how_much(admin_client: Client, currency: str, words: str) -> None:
     """Of the price or of the charge, whichever is in the currency of the refund; else it stands alone."""
-    part = {"refund_amount": "2", "refund_currency": currency}
-    html = page_of(admin_client, rows.make_order(status="refunded", **part))
+    order = rows.make_order(status="refunded", refund_amount="2", refund_currency=currency)
+    html = page_of(admin_client, order)
     assert f"refunded: {words}" in html and f"before the refund of {words}" in html
 
 

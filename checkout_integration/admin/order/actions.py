@@ -89,11 +89,15 @@ def _carry_out(act: Act, admin: ButtonAdmin, request: HttpRequest, orders: Seque
             changed = act.act(order, request.user)
         except Refused as refused:
             rest = _("%(done)d of %(all)d orders were done.") % {"done": done, "all": len(orders)}
-            messages.error(request, f"{visible(order.order_id)}: {refused} {rest}")
+            messages.error(request, f"{_about(order, str(refused))} {rest}")
             break
         admin.log_change(request, order, str(act.label))
-        messages.success(request, f"{visible(order.order_id)}: {changed or _('Nothing changed.')}")
+        messages.success(request, _about(order, changed or _("Nothing changed.")))
     dispatch.dispatch_due()
+
+
+def _about(order: Order, text: StrOrPromise) -> str:
+    return _("Order %(order)s: %(text)s") % {"order": visible(order.order_id), "text": text}
 
 
 def _confirm(

@@ -57,18 +57,21 @@ def _restore(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise
 
 
 def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
-    before = Order.objects.get(pk=order.pk)
+    orders = Order.objects.select_related("personal_data").filter(pk=order.pk)
+    before = orders.get()
     try:
         found = flows.refresh_order(order)
     except flows.CheckoutError as error:
         raise Refused(_("The service could not be reached: %(why)s") % {"why": error}) from None
     if not found:
         return _("The service has no such order. Nothing changed.")
-    after = Order.objects.get(pk=order.pk)
-    if before.changed_at == after.changed_at:
-        return _("Order refreshed from the service. Nothing changed.")
+    after = orders.get()
     pairs = zip(_shown(before), _shown(after), strict=True)
-    steps = [f"{old} → {new}" for old, new in pairs if old != new] or [_("status and verdict are the same")]
+    steps = [f"{old} → {new}" for old, new in pairs if old != new]
+    # Not by its time of change: a later reading of the same state is a change too.
+    if not steps and before.whole_document == after.whole_document:
+        return _("Order refreshed from the service. Nothing changed.")
+    steps = steps or [_("other fields changed, not its status")]
     return _("Order refreshed from the service: %(steps)s.") % {"steps": ", ".join(steps)}
 
 

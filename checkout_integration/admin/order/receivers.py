@@ -78,7 +78,7 @@ def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> S
     run: ReceiverRun = values["run"]
     if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the receiver is running or done, or the payment was reversed."))
-    return _("%(receiver)s is marked as done: its goods were granted by hand.") % {
+    return _("Marked as granted by hand: %(receiver)s. It counts as done.") % {
         "receiver": visible(run.receiver)
     }
 
