@@ -118,17 +118,18 @@ def _confirm(
         ]
         for order in orders
     ]
+    heading = _("Selected orders: %(n)d") % {"n": len(orders)}
     hidden = [("action", act.code), ("confirmed", "yes")]
     context = {
         **admin.admin_site.each_context(request),
         "opts": admin.opts,
-        "title": act.label,
-        "heading": act.label,
+        "title": heading,
+        "heading": heading,
         "media": admin.media,
         "button": {"label": act.label, "question": act.question},
         "form": ConfirmForm(),
         "back": request.get_full_path(),
-        "tables": [Table(_("Orders: %(n)d") % {"n": len(orders)}, columns, rows)],
+        "tables": [Table(_("Orders"), columns, rows)],
         "hidden": hidden + [(ACTION_CHECKBOX_NAME, order.pk) for order in orders],
     }
     return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)

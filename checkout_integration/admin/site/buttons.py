@@ -49,6 +49,11 @@ class Table:
     rows: Sequence[Sequence[Value]]
     empty: StrOrPromise = ""
 
+    @property
+    def labelled_rows(self) -> list[list[tuple[StrOrPromise, Value]]]:
+        """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
+        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Button:
