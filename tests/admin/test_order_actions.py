@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
+from django.db import connections
 from django.test import Client
 
 from checkout_integration.admin.order.actions import MOST_AT_ONCE
@@ -64,6 +65,21 @@ def test_orders_are_checked_with_the_service(client: Client, in_review: Order, s
     with time_machine.travel(datetime.now(UTC) + timedelta(minutes=1)):
         again = choose(client, "check_selected", in_review, confirmed="yes")
     assert "Order order-1: Order refreshed from the service. Nothing changed." in again
+
+
+def test_the_service_is_called_outside_transactions(
+    admin_client: Client, in_review: Order, service: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ATOMIC_REQUESTS too: no lock is there while the service responds."""
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    of_request, seen = connections["default"], []
+    handler: Any = service.RequestHandlerClass
+    respond = handler.do_GET
+    monkeypatch.setattr(
+        handler, "do_GET", lambda request: (seen.append(of_request.in_atomic_block), respond(request))
+    )
+    choose(admin_client, "check_selected", in_review, confirmed="yes")
+    assert seen == [False]
 
 
 def test_a_service_that_is_away_stops_the_action(

@@ -214,6 +214,17 @@ def test_what_was_applied_changes_nothing_when_it_is_applied_again(
     assert (len(heard), Transition.objects.count()) == (1, 1)
 
 
+def test_what_was_applied_stays_applied_whatever_comes_of_it(client: Client) -> None:
+    """A body that breaks a rule today: the message says why, and nothing is written."""
+    order = rows.make_order()
+    row = rows.make_notification(order.order_id)
+    as_staff(client, "apply_notification")
+    html = press(client, order, "apply", notification=row.pk)
+    assert "Nothing changed: it could not be applied. quarantined: the notification has no id" in html
+    row.refresh_from_db()
+    assert (row.state, row.failure, LogEntry.objects.count()) == ("applied", "", 0)
+
+
 def test_a_reversed_payment_is_restored_with_a_reason(
     client: Client, checkout_deliver: Deliver, listen: Listening
 ) -> None:
