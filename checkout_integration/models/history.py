@@ -87,6 +87,12 @@ class Transition(Row):
                 fields=["staff"], name="ci_transition_staff", condition=models.Q(staff__isnull=False)
             ),
         ]
+        # Acts of staff whose row in an order's history is one of these.
+        permissions = [
+            ("restore_payment", _("Can restore a payment that was refunded or charged back")),
+            ("mark_granted", _("Can mark the goods of an order as granted by hand")),
+            ("add_note", _("Can write a note on an order")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.from_status or '–'} → {self.to_status}"

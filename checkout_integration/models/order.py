@@ -197,9 +197,6 @@ class Order(Row):
             ("check_order", _("Can check an order with the service")),
             ("accept_payment", _("Can accept a payment that is in review or historic")),
             ("bind_order", _("Can bind an order to a checkout")),
-            ("restore_payment", _("Can restore a payment that was refunded or charged back")),
-            ("mark_granted", _("Can mark the goods of an order as granted by hand")),
-            ("add_note", _("Can write a note on an order")),
         ]
 
     def __str__(self) -> str:
