@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 from django.db import models
@@ -21,9 +21,24 @@ if TYPE_CHECKING:
     from checkout_integration.models.columns import Column
     from checkout_integration.models.order import OrderQuerySet
 
+LONGEST_REASON: Final = 1_000
+"""Characters of a reason or a note of staff."""
+
 
 class Transition(Row):
-    """One change of an order's displayed status: from, to, cause and time."""
+    """One change of an order's displayed status, or one act of staff: from, to, cause and time.
+
+    An act that leaves the status as it is, such as a note, has the same status twice.
+    """
+
+    class Act(models.TextChoices):
+        """What staff did."""
+
+        ACCEPT = "accept", _("payment accepted")
+        BIND = "bind", _("order bound to a checkout")
+        RESTORE = "restore", _("payment restored")
+        MARK_GRANTED = "mark_granted", _("marked as granted by hand")
+        NOTE = "note", _("note")
 
     order: Column[Order] = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transitions")
     from_status: Column[str] = models.CharField(max_length=16, blank=True, default="")
@@ -55,7 +70,8 @@ class Transition(Row):
         related_name="+",
         db_index=False,
     )
-    reason: Column[str] = models.CharField(max_length=255, blank=True, default="")
+    act: Column[str] = models.CharField(max_length=16, choices=Act.choices, blank=True, default="")
+    reason: Column[str] = models.CharField(max_length=LONGEST_REASON, blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
     class Meta:
@@ -70,6 +86,12 @@ class Transition(Row):
             models.Index(
                 fields=["staff"], name="ci_transition_staff", condition=models.Q(staff__isnull=False)
             ),
+        ]
+        # Acts of staff whose row in an order's history is one of these.
+        permissions = [
+            ("restore_payment", _("Can restore a payment that was refunded or charged back")),
+            ("mark_granted", _("Can mark the goods of an order as granted by hand")),
+            ("add_note", _("Can write a note on an order")),
         ]
 
     def __str__(self) -> str:

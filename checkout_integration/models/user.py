@@ -68,7 +68,10 @@ class CheckoutUser(Row):
             searched("external_id", "ci_user_external_id"),
             models.Index(fields=["user_id"], name="ci_user_user_id"),
         ]
-        permissions = [("erase_customer", _("Can erase the personal data of customers"))]
+        permissions = [
+            ("erase_customer", _("Can erase the personal data of customers")),
+            ("link_account", _("Can link a customer to an account of the shop")),
+        ]
 
     def __str__(self) -> str:
         return self.external_id or self.user_id or (gettext("erased customer") if self.erased_at else "")

@@ -44,7 +44,7 @@ def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) ->
     client.force_login(staff)
     confirmation = client.get(page_address("order", order).replace("/change/", "/bind/")).content.decode()
     assert "What was paid" in confirmation
-    assert "<td>9.99" in confirmation
+    assert ">9.99" in confirmation
     page = bind(client, order, reference=checkout.reference, type="simple", reason="the receipt")
     assert f"bound to checkout {checkout.reference}. Verdict: verified." in page
     order.refresh_from_db()

@@ -125,6 +125,17 @@ def test_what_was_refunded_is_shown_beside_what_was_received(
     assert f'<dd class="ci-value">9.20{SPACE}EUR</dd>' in html
 
 
+@pytest.mark.parametrize(
+    ("currency", "words"),
+    [("USD", f"2.00 of 9.99{SPACE}USD"), ("EUR", f"2.00 of 9.20{SPACE}EUR"), ("GBP", f"2.00{SPACE}GBP")],
+)
+def test_a_partial_refund_says_of_how_much(admin_client: Client, currency: str, words: str) -> None:
+    """Of the price or of the charge, whichever is in the currency of the refund; else it stands alone."""
+    order = rows.make_order(status="refunded", refund_amount="2", refund_currency=currency)
+    html = page_of(admin_client, order)
+    assert f"refunded: {words}" in html and f"before the refund of {words}" in html
+
+
 def test_a_chargeback_after_a_part_was_refunded_has_no_sum_of_its_own(
     admin_client: Client, checkout_deliver: Deliver
 ) -> None:
@@ -163,7 +174,7 @@ def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
     html = page_of(admin_client, order)
     assert "partly refunded" in html
     assert "goods may be granted" in html
-    assert f"8.10{SPACE}EUR before the refund of 2.00{SPACE}USD" in html
+    assert f"8.10{SPACE}EUR before the refund of 2.00 of 9.99{SPACE}USD" in html
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.site import (
-    Button,
-    ReasonForm,
-    Refused,
-    Table,
-    money,
-    visible,
-)
+from checkout_integration.admin.order.money import payment_table
+from checkout_integration.admin.site import Button, ReasonForm, Refused
 from checkout_integration.models import Checkout, Order
 from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES
 from checkout_integration.protocol.vocabulary import OrderType
@@ -102,17 +96,6 @@ def _target(order: Order, values: Mapping[str, Any]) -> Checkout | flows.operati
     return checkout
 
 
-def _order_table(order: Order) -> list[Table]:
-    columns = [_("order"), _("type"), _("amount"), _("customer")]
-    row = [
-        visible(order.order_id),
-        visible(order.type),
-        money(order.amount, order.currency),
-        visible(str(order.user or "")),
-    ]
-    return [Table(_("What was paid"), columns, [row])]
-
-
 BIND: Final = Button(
     name="bind",
     label=gettext_lazy("Bind to a checkout"),
@@ -122,7 +105,8 @@ BIND: Final = Button(
         "granted; if not, it is in review, and you can accept it."
     ),
     form=BindForm,
+    writes_own_log=True,
     offered=lambda order: order.checkout_id is None,
     act=_bind,
-    preview=_order_table,
+    preview=lambda order: [payment_table(order)],
 )

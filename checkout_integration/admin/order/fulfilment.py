@@ -100,10 +100,11 @@ def _why_no_receiver(order: Order, messages: Sequence[OutboxMessage]) -> str:
 
 def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
     """Return the newest failures of an order's receivers, for staff who may see the shop's code."""
-    title, failed = _("Failures of receivers"), [run.pk for run in runs if run.error]
+    title = _("Failures of receivers")
     if not viewer.may("view_failedattempt"):
         return Table(title, [], [])
-    newest = FailedAttempt.objects.filter(run__in=failed).select_related("run").order_by("-pk")
+    # Of all runs: one that has completed since, or was made due again, keeps its history.
+    newest = FailedAttempt.objects.filter(run__in=[run.pk for run in runs]).select_related("run")
     rows: list[list[Value]] = [
         [
             moment(failure.failed_at),
@@ -111,6 +112,6 @@ def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
             str(failure.attempt),
             folded_traceback(failure.traceback),
         ]
-        for failure in newest[:NEWEST_FAILURES]
+        for failure in newest.order_by("-pk")[:NEWEST_FAILURES]
     ]
     return Table(title, [_("when"), _("receiver"), _("attempt"), _("where")], rows)

@@ -12,11 +12,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.order.actions import check_selected, run_selected
 from checkout_integration.admin.order.binding import BIND
-from checkout_integration.admin.order.buttons import ACCEPT, CHECK
+from checkout_integration.admin.order.buttons import ACCEPT, CHECK, NOTE, RESTORE
+from checkout_integration.admin.order.notifications import APPLY_AGAIN
 from checkout_integration.admin.order.page import order_page
+from checkout_integration.admin.order.receivers import MARK_GRANTED, RUN
 from checkout_integration.admin.order.search import find_orders
-from checkout_integration.admin.screens import ERASE
+from checkout_integration.admin.screens import ERASE, LINK
 from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
@@ -90,9 +93,18 @@ class OrderAdmin(ButtonAdmin):
     )
     headings = {"user": _("customer"), "created": _("created")}
     labels = {"status": ORDER_STATUSES}
-    page_related = ("checkout", "checkout__user", "user", "personal_data")
+    page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
-    buttons = (BIND, ACCEPT, CHECK, ERASE)
+    buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, RESTORE, ERASE)
+    actions = (check_selected, run_selected)
+
+    def has_check_permission(self, request: HttpRequest) -> bool:
+        """Return whether the viewer may check orders with the service: the permission of the list's action."""
+        return self.viewer(request).may(CHECK.permission)
+
+    def has_run_permission(self, request: HttpRequest) -> bool:
+        """Return whether the viewer may run receivers again: the permission of the list's action."""
+        return self.viewer(request).may(RUN.permission)
 
     def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
         """Add the content of the order's page."""

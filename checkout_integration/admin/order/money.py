@@ -24,6 +24,7 @@ from checkout_integration.admin.site import (
     reason_sentence,
     visible,
 )
+from checkout_integration.display import amount_text
 from checkout_integration.models import Checkout, Order, Refund
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
 from checkout_integration.policy.status import DOUBLE_LOSS, PAID_AND_CANCELED
@@ -56,7 +57,7 @@ def paid_summary(order: Order, state: OrderState) -> SummaryBox:
     if order.tax_amount is not None:
         details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
     if order.refund_amount is not None:
-        details.append(_("refunded: %(sum)s") % {"sum": money(order.refund_amount, order.refund_currency)})
+        details.append(_("refunded: %(sum)s") % {"sum": _refunded(order)})
     return SummaryBox(question, price if charged == NOTHING else charged, details)
 
 
@@ -100,9 +101,34 @@ def _before_loss(order: Order, state: OrderState, net: str) -> str:
     """Return the sum before the reversal, which is not subtracted: it may be in another currency."""
     if state.status not in BEFORE:
         return net
-    lost = money(order.refund_amount, order.refund_currency)
+    lost = _refunded(order)
     unknown = lost == NOTHING or DOUBLE_LOSS in state.contradictions  # the sum may then be that of the refund
     return BEFORE[state.status] % {"net": net, "sum": _("an unknown amount") if unknown else lost}
+
+
+def _refunded(order: Order) -> str:
+    """Return the refunded sum; one of a part says of how much, where both are in the same currency: "5.00 of 14.99 USD"."""
+    paid = {order.currency: order.amount, order.charge_currency: order.charge_amount}
+    whole, part = paid.get(order.refund_currency), order.refund_amount
+    if whole is None or part is None or not 0 < part < whole:
+        return money(part, order.refund_currency)
+    return _("%(part)s of %(whole)s") % {
+        "part": amount_text(part, order.refund_currency),
+        "whole": money(whole, order.refund_currency),
+    }
+
+
+def payment_table(order: Order) -> Table:
+    """Return what the customer paid, for a confirmation page: whom and how much an act is about."""
+    columns = [_("order"), _("type"), _("amount"), _("status"), _("customer")]
+    row = [
+        visible(order.order_id),
+        visible(order.type),
+        money(order.amount, order.currency),
+        badge(label_of(ORDER_STATUSES, order.status)),
+        visible(str(order.user or "")),
+    ]
+    return Table(_("What was paid"), columns, [row])
 
 
 def _meaning(order: Order, state: OrderState) -> StrOrPromise:

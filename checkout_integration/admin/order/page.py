@@ -19,8 +19,11 @@ from checkout_integration.admin.order.timeline import NEWEST, timeline_of
 from checkout_integration.admin.site import (
     NOTHING,
     VERDICTS,
+    Value,
     Viewer,
     badge,
+    copyable,
+    hidden,
     is_test,
     label_of,
     mode_label,
@@ -30,6 +33,7 @@ from checkout_integration.admin.site import (
     short,
     visible,
 )
+from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
 from checkout_integration.models import Checkout, CheckoutUser, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.state import OrderState
@@ -94,6 +98,7 @@ def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
     account = order.checkout.user if order.checkout else None
+    linked = order.user.account if order.user else None
     return field_group(
         _("In this shop"),
         [
@@ -101,11 +106,21 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
             (_("checkout"), viewer.link(Checkout, order.checkout_id, order.checkout)),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), short(account) if account else ""),
+            (_("account of the customer"), short(linked) if linked else ""),
+            (_("payment form"), _form_link(order.checkout, viewer)),
             (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),
             (_("first seen"), moment(order.recorded_at)),
             (_("last change"), moment(order.changed_at)),
         ],
     )
+
+
+def _form_link(checkout: Checkout | None, viewer: Viewer) -> Value:
+    """Return the address of the form, to copy, while the customer can pay; its token is personal."""
+    address = form_link(checkout) if checkout else ""
+    if not address:
+        return ""
+    return copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()
 
 
 def _document(order: Order, viewer: Viewer) -> Raw:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -95,22 +95,29 @@ def _delivery_details(notification: Notification) -> Iterator[Value]:
 def _transitions(order: Order, viewer: Viewer) -> Iterator[Moment]:
     transitions = Transition.objects.filter(order=order).select_related("notification", "sync_run", "staff")
     for transition in transitions.defer("notification__body").order_by("-pk")[:NEWEST]:
-        before = label_of(ORDER_STATUSES, transition.from_status)
         after = label_of(ORDER_STATUSES, transition.to_status)
-        text = f"{before.text} → {after.text}" if transition.from_status else f"{after.text}"
-        if transition.from_status == transition.to_status:
-            text = _("payment accepted")
         yield Moment(
             at=transition.recorded_at,
             rank=1,
             source=_("staff") if transition.staff else _("status"),
             actor=str(transition.staff) if transition.staff else _cause(transition),
-            text=text,
-            badge=badge(after),
+            text=_what_changed(transition),
+            badge="" if transition.act == Transition.Act.NOTE else badge(after),
             details=[
                 detail for detail in (_origin(transition, viewer), visible(transition.reason)) if detail
             ],
         )
+
+
+def _what_changed(transition: Transition) -> str:
+    """Return the change of status, the act of staff, or both."""
+    before = label_of(ORDER_STATUSES, transition.from_status).text
+    after = label_of(ORDER_STATUSES, transition.to_status).text
+    act = transition.get_act_display()
+    if transition.from_status == transition.to_status:
+        return act or _("decision of staff")
+    step = f"{before} → {after}" if transition.from_status else str(after)
+    return f"{act}: {step}" if act else step
 
 
 def _cause(transition: Transition) -> str:
@@ -170,8 +177,11 @@ def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:
 
 
 def _staff_acts(order: Order) -> Iterator[Moment]:
+    # Additions are acts with a row of their own in the order's history, which is shown above.
     entries = LogEntry.objects.filter(
-        content_type=ContentType.objects.get_for_model(Order), object_id=str(order.pk)
+        content_type=ContentType.objects.get_for_model(Order),
+        object_id=str(order.pk),
+        action_flag=CHANGE,
     )
     for entry in entries.select_related("user").order_by("-action_time", "-pk")[:NEWEST]:
         yield Moment(

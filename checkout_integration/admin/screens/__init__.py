@@ -1,8 +1,10 @@
 """One file a table: its list, and the page of a row."""
 
+from checkout_integration.admin.screens.apply_notifications import preview_tables
 from checkout_integration.admin.screens.checkouts import CheckoutAdmin
 from checkout_integration.admin.screens.customers import ERASE, CustomerAdmin
 from checkout_integration.admin.screens.incidents import IncidentAdmin
+from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.notifications import NotificationAdmin, delay_of
 from checkout_integration.admin.screens.outbox_messages import OutboxMessageAdmin
 from checkout_integration.admin.screens.receiver_runs import ReceiverRunAdmin
@@ -12,6 +14,7 @@ from checkout_integration.admin.screens.validation_decisions import ValidationDe
 
 __all__ = [
     "ERASE",
+    "LINK",
     "CheckoutAdmin",
     "CustomerAdmin",
     "IncidentAdmin",
@@ -22,4 +25,5 @@ __all__ = [
     "SyncRunAdmin",
     "ValidationDecisionAdmin",
     "delay_of",
+    "preview_tables",
 ]

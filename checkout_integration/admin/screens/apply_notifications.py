@@ -55,12 +55,13 @@ def preview_tables(rows: Sequence[Notification]) -> list[Table]:
 def _preview(row: Notification) -> list[list[Any]]:
     name = visible(str(row))
     try:
-        application = flows.operations.preview_notification(row)
+        application = flows.operations.preview_notification(row, again=True)
     except flows.operations.NotApplicable as error:
         return [[name, str(error), *[NOTHING] * 5]]
     state = str(label_of(NOTIFICATION_STATES, application.state).text)
     if not application.changes:
-        return [[name, f"{state}: {application.reason}" if application.reason else state, *[NOTHING] * 5]]
+        text = application.reason or (_("nothing changes") if application.applied else "")
+        return [[name, f"{state}: {text}" if text else state, *[NOTHING] * 5]]
     return [
         [
             name,

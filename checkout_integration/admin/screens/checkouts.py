@@ -15,12 +15,13 @@ from checkout_integration.admin.site import (
     ReadOnlyAdmin,
     StateLabel,
     Value,
+    copyable,
     flag_filter,
     label_filter,
-    link,
     money,
     visible,
 )
+from checkout_integration.display import form_link
 from checkout_integration.models import Checkout
 
 
@@ -104,8 +105,9 @@ class CheckoutAdmin(ReadOnlyAdmin):
         return _("The customer can pay in this form.")
 
     def payment_form_url(self, row: Checkout) -> Value:
-        """Return a link to the form, in whose address a token may be; a sandbox on this machine has one without TLS."""
-        return link(row.payment_form_url, loopback=True) if row.is_payable and row.payment_form_url else ""
+        """Return the address of the form, to copy, in which a token may be; "" when there is nothing left to pay."""
+        address = form_link(row)
+        return copyable(address, _("Address of the payment form")) if address else ""
 
     def products_sold(self, row: Checkout) -> str:
         """Return the products, for whose price the service may be responsible."""

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import flows
+from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.orders_inline import OrdersInline
 from checkout_integration.admin.site import Button, ButtonAdmin, ProjectFilter, Refused, Value, Viewer
 from checkout_integration.models import CheckoutUser, Order
@@ -54,6 +55,7 @@ ERASE: Final = Button(
         "and the bodies of notifications. Amounts, statuses and times stay. Notifications that arrive later are stored "
         "without the customer's data. This cannot be undone."
     ),
+    danger=True,
     offered=_is_erasable,
     act=_erase,
 )
@@ -81,7 +83,7 @@ class CustomerAdmin(ButtonAdmin):
         "recorded_at": gettext_lazy("first seen"),
     }
     personal_fields = PERSONAL
-    buttons = (ERASE,)
+    buttons = (LINK, ERASE)
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""

@@ -29,7 +29,6 @@ from checkout_integration.admin.site import (
     label_of,
 )
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.operations import RETRYABLE_STATES
 from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 def _run_again(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     if not flows.operations.retry_run(run, staff=staff):
-        raise Refused(_("It is already due, running or done."))
-    return _("The receiver is due again.")
+        raise Refused(_("Nothing changed: it is already due, running or done."))
+    return _("The receiver is due now.")
 
 
 def run_state(run: ReceiverRun) -> StateLabel:
@@ -62,11 +61,11 @@ RUN_AGAIN = Button(
     # The screen is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
     question=gettext_lazy(
-        "This receiver has not completed for this signal. It becomes due now, with ten new attempts. Writes of failed "
-        "attempts to this database were rolled back; other effects, such as an e-mail, may happen twice. If the payment was "
-        "refunded or charged back, nothing is granted."
+        "This receiver has not completed for this signal. It becomes due now: if it waits for its next attempt, it keeps its "
+        "count; if it was given up, it gets ten new attempts. Writes of failed attempts to this database were rolled back; "
+        "other effects, such as an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
     ),
-    offered=lambda run: run.state in RETRYABLE_STATES,
+    offered=flows.operations.is_retryable,
     act=_run_again,
 )
 

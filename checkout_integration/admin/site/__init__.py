@@ -2,6 +2,7 @@
 
 from checkout_integration.admin.site.button_views import ButtonAdmin
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, Table
+from checkout_integration.admin.site.choices import one_of, some_of
 from checkout_integration.admin.site.filters import (
     Choices,
     ProjectFilter,
@@ -40,6 +41,7 @@ from checkout_integration.admin.site.values import (
     NOTHING,
     Value,
     badge,
+    copyable,
     folded_traceback,
     hidden,
     link,
@@ -82,6 +84,7 @@ __all__ = [
     "Viewer",
     "badge",
     "choice_filter",
+    "copyable",
     "empty_filter",
     "flag_filter",
     "folded_traceback",
@@ -95,6 +98,7 @@ __all__ = [
     "mode_label",
     "moment",
     "money",
+    "one_of",
     "order_label",
     "pretty",
     "pretty_body",
@@ -102,6 +106,7 @@ __all__ = [
     "reason_sentence",
     "short",
     "shown_value",
+    "some_of",
     "visible",
     "within",
 ]

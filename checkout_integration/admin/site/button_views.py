@@ -29,7 +29,12 @@ class ButtonAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the screen's addresses, and one for each button."""
-        return [*map(self._button_url, self.buttons), *super().get_urls()]
+        addresses = super().get_urls()
+        for address in addresses:
+            # An action of the list may call the service too.
+            if address.name == self._address_name("changelist"):
+                address.callback = outside_transactions(address.callback)
+        return [*map(self._button_url, self.buttons), *addresses]
 
     def _button_url(self, button: Button) -> URLPattern:
         # The view may call the service: never inside a transaction of the request.
@@ -63,7 +68,7 @@ class ButtonAdmin(ReadOnlyAdmin):
             messages.warning(request, _("This cannot be done now: the state has changed."))
             return HttpResponseRedirect(back)
         form_class = button.form or (ReasonForm if button.needs_reason else ConfirmForm)
-        form = form_class(request.POST if request.method == "POST" else None)
+        form = form_class(request.POST if request.method == "POST" else None, row=row)
         if form.is_valid():
             self._act(button, request, row, form.cleaned_data)
             return HttpResponseRedirect(back)
@@ -87,8 +92,10 @@ class ButtonAdmin(ReadOnlyAdmin):
         except Refused as refused:
             messages.error(request, str(refused))
             return
-        if not button.writes_own_log:
-            # In the order's own log, where there is an order, so that its timeline shows the act.
-            self.log_change(request, getattr(row, "order", None) or row, f"{button.label} {reason}".strip())
+        text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
+        # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
+        # additions: it has what the flow has added to the order's history.
+        log = self.log_addition if button.writes_own_log else self.log_change
+        log(request, getattr(row, "order", None) or row, text)
         messages.success(request, str(message))
         dispatch.dispatch_due()

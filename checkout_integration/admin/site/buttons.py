@@ -21,7 +21,12 @@ class Refused(Exception):
 
 
 class ConfirmForm(forms.Form):
-    """A form without fields: to press the button again is the confirmation."""
+    """A form without fields: to press the button again is the confirmation. A subclass may offer choices of its ``row``."""
+
+    def __init__(self, *args: Any, row: Any = None, **kwargs: Any) -> None:
+        """Remember the row that the button is about."""
+        super().__init__(*args, **kwargs)
+        self.row = row
 
 
 class ReasonForm(ConfirmForm):
@@ -44,6 +49,11 @@ class Table:
     rows: Sequence[Sequence[Value]]
     empty: StrOrPromise = ""
 
+    @property
+    def labelled_rows(self) -> list[list[tuple[StrOrPromise, Value]]]:
+        """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
+        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Button:
@@ -55,8 +65,12 @@ class Button:
         question: the text of the confirmation page.
         needs_reason: whether staff must give a reason, which is stored.
         form: a form with more fields; ``act`` then gets all its values in place of the reason.
+        asks: whether the page of the row leads to the confirmation first; without that, one click acts, by POST.
+        danger: whether it overrules the service, or cannot be undone: it then looks different.
         offered: whether the row's state allows it.
-        writes_own_log: whether the flow stores the account and the reason, so that the audit log need not.
+        writes_own_log: whether the flow stores the account and the reason in the order's history, so that its timeline need
+            not show the entry of Django's log.
+        logged: the text of Django's log beside the label, from the form's values; the reason where it is None.
         act: the action; returns the message to show, or raises `Refused`.
         preview: tables of the changes, shown on the confirmation page; it writes nothing.
 
@@ -67,8 +81,11 @@ class Button:
     permission: str
     question: StrOrPromise
     needs_reason: bool = False
-    form: type[ReasonForm] | None = None
+    form: type[ConfirmForm] | None = None
+    asks: bool = True
+    danger: bool = False
     writes_own_log: bool = False
     offered: Callable[[Any], bool]
     act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise]
     preview: Callable[[Any], Sequence[Table]] | None = None
+    logged: Callable[[Any], str] | None = None

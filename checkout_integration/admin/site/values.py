@@ -96,6 +96,18 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
     )
 
 
+def copyable(text: str, label: StrOrPromise) -> SafeString:
+    """Return a text in a field that only can be read, with a button that copies it where scripts run."""
+    return format_html(
+        '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
+        '<button type="button" class="button" data-ci-copy="{}" hidden>{}</button> <span role="status"></span></span>',
+        visible(text),
+        label,
+        _("Copied."),
+        _("Copy"),
+    )
+
+
 def lines(parts: Sequence[str]) -> SafeString:
     """Return several values, each on its own line."""
     return format_html_join(SafeString("<br>"), "{}", ((part,) for part in parts))

@@ -1,8 +1,8 @@
 """The inbox: store notifications, apply them in batches, and record the outcomes.
 
 `storing` makes the row of a request. `applying` claims a batch, reads it (`reading`), passes it to the ledger and records the
-outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies failed or quarantined ones, and
-previews this.
+outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies failed, quarantined or applied
+ones, and previews this.
 """
 
 from checkout_integration.flows.inbox.applying import ApplySummary, apply_due
@@ -11,6 +11,7 @@ from checkout_integration.flows.inbox.by_staff import (
     Application,
     NotApplicable,
     apply_notification,
+    notifications_of,
     preview_notification,
     waiting_notifications,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "apply_notification",
     "apply_orders_of",
     "apply_stored",
+    "notifications_of",
     "preview_notification",
     "read_notification",
     "row_of",

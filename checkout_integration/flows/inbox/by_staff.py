@@ -1,4 +1,4 @@
-"""The application of failed or quarantined notifications by staff, with a preview. See docs/ways-back.md."""
+"""The application of stored notifications by staff, with a preview. See docs/ways-back.md."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ from checkout_integration.flows.ledger import (
     changes_of,
     consult_hooks,
 )
-from checkout_integration.models import Notification
+from checkout_integration.models import Notification, Order
 from checkout_integration.policy.log_safety import error_location
 
 logger = logging.getLogger("checkout_integration.applying")
 
 State = Notification.State
 WAITING = (State.STORED, State.FAILED, State.QUARANTINED)
-"""States of notifications that staff can apply."""
+"""States of notifications that are not applied yet."""
+REPEATABLE = (*WAITING, State.APPLIED)
+"""States of notifications that staff can apply, once more too."""
 
 
 class NotApplicable(ValueError):
@@ -81,10 +83,16 @@ def waiting_notifications() -> QuerySet[Notification]:
     return rows.filter(state__in=WAITING, body__isnull=False).order_by("received_at", "pk")
 
 
-def preview_notification(notification: Notification) -> Application:
+def notifications_of(order: Order) -> QuerySet[Notification]:
+    """Return the notifications of an order that can be applied, or applied again, newest first."""
+    rows = Notification.objects.using(state_database()).about_orders(order.project, [order.order_id])
+    return rows.filter(state__in=REPEATABLE, body__isnull=False).order_by("-received_at", "-pk")
+
+
+def preview_notification(notification: Notification, *, again: bool = False) -> Application:
     """Return the result that `apply_notification` would have now, without writing anything.
 
-    The shop's ``Hooks.resolve_checkout`` may be called, as in `apply_notification`.
+    The shop's ``Hooks.resolve_checkout`` may be called, as in `apply_notification`. ``again``: also of an applied one.
 
     Raises:
         NotApplicable: it is applied already, or its body was erased.
@@ -95,7 +103,7 @@ def preview_notification(notification: Notification) -> Application:
         advice = _advice(notification)
         with transaction.atomic(using=state_database()):
             read_committed()
-            reading = _read(notification, None)
+            reading = _read(notification, None, again=again)
             batch = _compute(reading, advice)
             return _application(reading, changes_of(batch) if batch else ())
 
@@ -103,10 +111,13 @@ def preview_notification(notification: Notification) -> Application:
     return _or_failure(notification, preview)
 
 
-def apply_notification(notification: Notification, *, staff: AbstractBaseUser | None = None) -> Application:
+def apply_notification(
+    notification: Notification, *, staff: AbstractBaseUser | None = None, again: bool = False
+) -> Application:
     """Apply a notification that is stored, failed or quarantined, judged by the clock as it is now.
 
-    This resolves its incidents. If our code fails on it again, it stays failed, with the place of the error.
+    This resolves its incidents. If our code fails on it again, it stays failed, with the place of the error. ``again``: apply
+    an applied one too, as after an update of this app. Mostly nothing changes; it stays applied whatever comes of it.
 
     Raises:
         NotApplicable: it is applied already, or its body was erased.
@@ -116,7 +127,9 @@ def apply_notification(notification: Notification, *, staff: AbstractBaseUser | 
     def apply() -> Application:
         advice = _advice(notification)
         with write_transaction():
-            reading = _read(notification, staff)
+            reading = _read(notification, staff, again=again)
+            if reading.row.state == State.APPLIED and reading.state != State.APPLIED:
+                return _application(reading, ())
             _complete(reading)
             changes: tuple[ChangePreview, ...] = ()
             outcome = None
@@ -146,9 +159,10 @@ def _advice(notification: Notification) -> Advice:
     return consult_hooks(app_settings().project(row.project), [step]) if step else NO_ADVICE
 
 
-def _read(notification: Notification, staff: AbstractBaseUser | None) -> Reading:
+def _read(notification: Notification, staff: AbstractBaseUser | None, *, again: bool) -> Reading:
     """Read the locked row. Raises any error of our own code."""
-    rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=WAITING)
+    states = REPEATABLE if again else WAITING
+    rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=states)
     row = locked(rows).first()
     if row is None:
         raise NotApplicable("It is applied already.")

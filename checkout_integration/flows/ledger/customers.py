@@ -198,6 +198,15 @@ def _account_of(order: LockedOrder, identity: str, advice: Advice) -> Any:
     return advice.accounts.get(identity)
 
 
+def link_to_account(customer: CheckoutUser, account_id: Any) -> bool:
+    """Set a customer's account, as staff decide; return False where the customer was erased meanwhile.
+
+    RACE: one statement, so an erasure comes either first, and nothing is linked, or later, and ends the link.
+    """
+    known = CheckoutUser.objects.using(state_database()).filter(pk=customer.pk, erased_at=None)
+    return bool(known.update(account_id=account_id))
+
+
 def account_by_hook(project: Project, user: User) -> Any:
     """Return the key of the account that `Hooks.find_user` names: a link, whose failure must not stop a payment."""
     try:

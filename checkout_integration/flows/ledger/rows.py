@@ -27,6 +27,7 @@ from checkout_integration.models import (
     Transition,
 )
 from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
@@ -240,7 +241,8 @@ def transition_of(change: OrderChange) -> Transition | None:
         notification=cause.notification,
         sync_run=cause.sync_run,
         staff_id=cause.staff.pk if cause.staff else None,
-        reason=cause.reason[:255],
+        act=cause.act,
+        reason=cause.reason[:LONGEST_REASON],
     )
 
 

@@ -16,12 +16,13 @@ from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """The cause of a change of state: stored with each transition."""
+    """The cause of a change of state: stored with each transition. ``act``: what staff did (`Transition.Act`)."""
 
     source: Source
     notification: Notification | None = None
     sync_run: SyncRun | None = None
     staff: AbstractBaseUser | None = None
+    act: str = ""
     reason: str = ""
 
     @property

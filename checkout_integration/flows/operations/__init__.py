@@ -1,9 +1,9 @@
 """The operations of staff, commands and monitors.
 
-`draining`: apply and run until nothing is due. `payments`: accept, restore, resolve
-an incident; `binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as granted. Applying failed
-or quarantined notifications is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
-implemented in `flows.monitoring`.
+`draining`: apply and run until nothing is due. `payments`: accept, restore, resolve an incident; `binding`: bind a payment to a
+checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order, the account of a customer. Applying
+notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are implemented
+in `flows.monitoring`.
 """
 
 from checkout_integration.flows.inbox import (
@@ -11,6 +11,7 @@ from checkout_integration.flows.inbox import (
     Application,
     NotApplicable,
     apply_notification,
+    notifications_of,
     preview_notification,
     waiting_notifications,
 )
@@ -34,16 +35,22 @@ from checkout_integration.flows.operations.draining import (
     run_due,
     run_own,
 )
+from checkout_integration.flows.operations.notes import add_note, link_account
 from checkout_integration.flows.operations.payments import (
     accept_payment,
     preview_acceptance,
     resolve_incident,
     restore_payment,
 )
-from checkout_integration.flows.operations.receivers import RETRYABLE_STATES, mark_granted, retry_run
+from checkout_integration.flows.operations.receivers import (
+    is_retryable,
+    mark_granted,
+    markable_runs,
+    retry_run,
+    retryable_runs,
+)
 
 __all__ = [
-    "RETRYABLE_STATES",
     "WAITING",
     "Application",
     "ChangePreview",
@@ -57,18 +64,24 @@ __all__ = [
     "Severity",
     "StaffQueue",
     "accept_payment",
+    "add_note",
     "apply_notification",
     "arun_due",
     "bind_order",
     "health",
     "is_anything_left",
+    "is_retryable",
+    "link_account",
     "mark_granted",
+    "markable_runs",
+    "notifications_of",
     "preview_acceptance",
     "preview_notification",
     "queue_state",
     "resolve_incident",
     "restore_payment",
     "retry_run",
+    "retryable_runs",
     "run_due",
     "run_own",
     "staff_queues",

@@ -19,7 +19,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger import Cause, ChangePreview, OrderChange, changes_of
 from checkout_integration.flows.operations.payments import resolve_groups
-from checkout_integration.models import Checkout, Incident, Order
+from checkout_integration.models import Checkout, Incident, Order, Transition
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.vocabulary import OrderType
 
@@ -86,7 +86,7 @@ def _bind(
     staff: AbstractBaseUser | None,
     reason: str,
 ) -> ChangePreview:
-    cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+    cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.BIND, reason=reason)
     with write_transaction():
         target = to if isinstance(to, Checkout) else partial(_described_checkout, project, to)
         batch = ledger.bound(order, project, target, cause)

@@ -20,6 +20,7 @@ from checkout_integration.flows.ledger import GROUPED, Cause, ChangePreview, cha
 from checkout_integration.models import (
     Incident,
     Order,
+    Transition,
 )
 from checkout_integration.policy.drift import REVERSAL_UNDONE
 from checkout_integration.policy.observation import Source
@@ -48,15 +49,15 @@ def preview_acceptance(order: Order) -> ChangePreview:
     return with_retries(preview)
 
 
-def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> None:
-    """Restore a reversed payment, for example after a dispute was won: its goods are granted again.
+def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> ChangePreview:
+    """Restore a reversed payment, for example after a dispute was won, and return what changed: goods are granted again.
 
     The decision overrules all that is known now, and resolves the incident ``reversal_undone``. A later reversal closes no
     grant by itself: staff are asked to review it.
     Raises ``ValueError`` when the payment was not reversed.
     """
     project = app_settings().project(order.project)
-    with_retries(lambda: _restore(order, project, staff, reason))
+    return with_retries(lambda: _restore(order, project, staff, reason))
 
 
 def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
@@ -66,7 +67,7 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
 
 def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
     with write_transaction():
-        cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
+        cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.ACCEPT, reason=reason)
         batch = ledger.accepted(order, project, cause)  # and has locked the order
         (change,) = changes_of(batch)
         ledger.store(batch)
@@ -75,11 +76,14 @@ def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reas
         return change
 
 
-def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> None:
+def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> ChangePreview:
     with write_transaction():
-        cause = Cause(source=Source.STAFF, staff=staff, reason=reason)
-        ledger.store(ledger.restored(order, project, cause))
+        cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.RESTORE, reason=reason)
+        batch = ledger.restored(order, project, cause)
+        (change,) = changes_of(batch)
+        ledger.store(batch)
         _resolve(Q(order=order.pk, kind=REVERSAL_UNDONE), staff)
+        return change
 
 
 def resolve_groups(project: Project, staff: AbstractBaseUser | None) -> None:

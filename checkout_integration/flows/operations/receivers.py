@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
+from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from checkout_integration.flows.database import (
     locked,
@@ -13,29 +16,52 @@ from checkout_integration.flows.database import (
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.outbox import complete_by_staff, finish, make_due_again
+from checkout_integration.flows.outbox import complete_by_staff, finish, make_due_again, make_due_now
 from checkout_integration.models import (
+    Grant,
+    Order,
     ReceiverRun,
     Transition,
 )
+from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
 from checkout_integration.signals import checkout_paid
 
 logger = logging.getLogger("checkout_integration.support")
 
-RETRYABLE_STATES = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
+ENDED = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
 """States of a run that ended without success, which staff may run again."""
 MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.WAITING, ReceiverRun.State.FAILED)
 """States of a run whose goods staff may grant by hand."""
 
 
-def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
-    """Make a run that ended without success due again, with ten new attempts.
+def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
+    """Return the runs of these orders that `retry_run` can make due now, oldest first."""
+    later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
+    runs = ReceiverRun.objects.using(state_database()).filter(message__order__in=orders)
+    return runs.filter(later | Q(state__in=ENDED)).order_by("pk")
 
-    Return False when it is due, running, or done: a second run would grant twice. The account is logged by its primary key.
+
+def markable_runs(order: Order) -> QuerySet[ReceiverRun]:
+    """Return the runs of an order that `mark_granted` can mark, oldest first."""
+    runs = ReceiverRun.objects.using(state_database()).filter(message__order=order, state__in=MARKABLE)
+    opened = runs.filter(message__signal=checkout_paid.name, message__grant__state=Grant.State.OPEN)
+    return opened.order_by("pk")
+
+
+def is_retryable(run: ReceiverRun) -> bool:
+    """Return whether `retry_run` can make a run due now."""
+    return run.state in ENDED or (run.state == ReceiverRun.State.DUE and run.due_at > datetime.now(UTC))
+
+
+def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
+    """Make a run due now: one that ended without success, with ten new attempts, or one that waits for its next attempt.
+
+    Failed attempts stay in its history. Return False when it is due already, waits for an earlier run, is running, or done:
+    a second run would grant twice. The account is logged by its primary key.
     """
-    ended = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=RETRYABLE_STATES)
-    made_due = bool(make_due_again(ended))
+    own = ReceiverRun.objects.using(state_database()).filter(pk=run.pk)
+    made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
     if made_due:
         logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk)
     return made_due
@@ -68,6 +94,7 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
             to_status=grant.order.status,
             source=Source.STAFF.value,
             staff_id=staff.pk,
-            reason=reason[:255],
+            act=Transition.Act.MARK_GRANTED,
+            reason=reason[:LONGEST_REASON],
         )
     return True

@@ -26,6 +26,7 @@ from checkout_integration.flows.outbox.replay import (
     retry_failed_runs,
 )
 from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
+from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
 from checkout_integration.flows.outbox.running import RunSummary, run_claimed, run_due
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
 

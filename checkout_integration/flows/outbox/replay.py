@@ -130,6 +130,15 @@ def retry_failed_runs(chosen: ReplaySelection) -> int:
     )
 
 
+def make_due_now(runs: QuerySet[ReceiverRun]) -> int:
+    """Make those of the runs due now that wait for their next attempt; return how many. Their attempts stay counted.
+
+    RACE: one statement. A run that a process claims meanwhile is not due any more, and stays as it is.
+    """
+    now = datetime.now(UTC)
+    return with_retries(lambda: runs.filter(state=ReceiverRun.State.DUE, due_at__gt=now).update(due_at=now))
+
+
 def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
     """Make runs that ended without success due now; return how many. If two callers do so, each run is counted by one."""
 

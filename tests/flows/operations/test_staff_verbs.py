@@ -20,12 +20,21 @@ from tests.support.flows.shop import Failing, Listening
 pytestmark = pytest.mark.django_db
 
 
-def test_what_is_waiting_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:
-    """Only an ended run can be made due."""
-    listen(checkout_paid, Failing())
+def test_what_waits_for_its_next_attempt_is_due_now(checkout_deliver: Deliver, listen: Listening) -> None:
+    """It keeps its count of attempts; one that is due already stays as it is."""
+    failing = Failing(times=1)
+    listen(checkout_paid, failing)
     checkout_deliver(order=order_document_for(CheckoutFactory()))
     flows.run_due()
-    assert not flows.operations.retry_run(ReceiverRun.objects.get(), staff=User.objects.create_user("staff"))
+    run, staff = ReceiverRun.objects.get(), User.objects.create_user("staff")
+    assert (run.state, flows.operations.is_retryable(run)) == ("due", True)
+    assert flows.operations.retry_run(run, staff=staff)
+    run.refresh_from_db()
+    assert not flows.operations.is_retryable(run)
+    assert not flows.operations.retry_run(run, staff=staff)
+    flows.run_due()
+    run.refresh_from_db()
+    assert (run.state, run.attempts, failing.tries) == ("done", 2, 2)
 
 
 def test_what_has_run_is_not_run_again(checkout_deliver: Deliver, listen: Listening) -> None:

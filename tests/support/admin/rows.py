@@ -12,6 +12,7 @@ from django.contrib.auth.models import Permission, User
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
+    Grant,
     Incident,
     Installation,
     Notification,
@@ -187,6 +188,18 @@ def make_run(order: Order, signal: str = "checkout_paid", **columns: Any) -> Rec
         "finished_at": NOON,
     }
     return ReceiverRun.objects.create(message=message, line=message.line, **{**given, **columns})
+
+
+def make_granting_run(order: Order, **columns: Any) -> ReceiverRun:
+    """A run of checkout_paid whose grant is open: given up, unless the columns say otherwise."""
+    run = make_run(
+        order, **{"state": "failed", "attempts": 10, "error": "OSError", "finished_at": None, **columns}
+    )
+    grant = Grant.objects.create(
+        key=f"{next(_numbers):032}", project=order.project, order=order, checkout=order.checkout
+    )
+    OutboxMessage.objects.filter(pk=run.message_id).update(grant=grant)
+    return ReceiverRun.objects.get(pk=run.pk)
 
 
 def make_history(order: Order) -> None:

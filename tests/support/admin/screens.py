@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from django.contrib import admin
 from django.db.models import Model
 
+from checkout_integration.admin.site import Button, ButtonAdmin
+from checkout_integration.models import Order
 from tests.support.admin import rows
 
 
@@ -43,6 +46,13 @@ SCREENS = sorted(_MAKERS)
 def make_row(screen: str) -> Model:
     """A new row of a screen, with what belongs to it."""
     return _MAKERS[screen]()
+
+
+def order_buttons() -> Sequence[Button]:
+    """The buttons of an order's page."""
+    screen = admin.site._registry[Order]
+    assert isinstance(screen, ButtonAdmin)
+    return screen.buttons
 
 
 def page_address(screen: str, row: Model | None) -> str:

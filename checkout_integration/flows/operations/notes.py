@@ -1,0 +1,48 @@
+"""What staff add to what is known: a note on an order, and the account of a customer."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from checkout_integration.flows import ledger
+from checkout_integration.flows.database import locked, state_database, with_retries, write_transaction
+from checkout_integration.models import CheckoutUser, Order, Transition
+from checkout_integration.models.history import LONGEST_REASON
+from checkout_integration.policy.observation import Source
+
+
+def add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> None:
+    """Add a note to an order's history, with its author. It changes nothing else, and is erased with the customer.
+
+    Raises ``ValueError`` for an empty note, and for one of more than 1,000 characters.
+    """
+    if not 0 < len(text.strip()) <= LONGEST_REASON:
+        raise ValueError(f"A note has between 1 and {LONGEST_REASON} characters.")
+    with_retries(lambda: _add_note(order, staff, text.strip()))
+
+
+def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
+    orders = Order.objects.using(state_database())
+    with write_transaction():
+        # RACE: an erasure deletes the notes of an order that it has locked, so this one comes before or after it.
+        status = locked(orders.filter(pk=order.pk)).values_list("status", flat=True).get()
+        Transition.objects.using(state_database()).create(
+            order_id=order.pk,
+            from_status=status,
+            to_status=status,
+            source=Source.STAFF.value,
+            staff_id=staff.pk,
+            act=Transition.Act.NOTE,
+            reason=text,
+        )
+
+
+def link_account(customer: CheckoutUser, account: AbstractBaseUser) -> bool:
+    """Link a customer to an account of the shop, in place of the one before.
+
+    Orders and checkouts stay as they are: an account owns what it has bought through a checkout of its own. Return False
+    where nothing changes: it is linked already, or the customer was erased.
+    """
+    if customer.account_id == account.pk:
+        return False
+    return with_retries(lambda: ledger.link_to_account(customer, account.pk))

@@ -1,0 +1,127 @@
+"""The actions of the list of orders: a confirmation that lists them, a bound, their own permissions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from http.server import HTTPServer
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.admin.models import LogEntry
+from django.db import connections
+from django.test import Client
+
+from checkout_integration.admin.order.actions import MOST_AT_ONCE
+from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.signals import checkout_paid
+from tests.admin.test_buttons import in_review as in_review  # noqa: PLC0414  # a fixture
+from tests.admin.test_buttons import service as service  # noqa: PLC0414  # a fixture
+from tests.support.admin import rows
+from tests.support.flows.shop import Listening
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIST = "/admin/checkout_integration/order/"
+
+
+def choose(client: Client, action: str, *orders: Order | None, **more: Any) -> str:
+    """The page after an action was chosen for these orders."""
+    chosen = {"action": action, "_selected_action": [each.pk for each in orders if each], **more}
+    return client.post(LIST, chosen, follow=True).content.decode()
+
+
+def test_failing_receivers_run_again_after_a_confirmation_that_lists_them(
+    client: Client, listen: Listening
+) -> None:
+    """Orders without any are left out, and what has run does not run again."""
+    heard = listen(checkout_paid, name="goods")
+    failing = [
+        rows.make_run(rows.make_order(), receiver="goods", state="failed", attempts=10) for _ in range(2)
+    ]
+    done = rows.make_run(rows.make_order(), receiver="goods")
+    superseded = rows.make_run(rows.make_order(), receiver="goods", state="superseded")
+    chosen = [each.order for each in (*failing, done, superseded)]
+    client.force_login(rows.make_staff("view_order", "change_receiverrun"))
+    confirmation = choose(client, "run_selected", *chosen)
+    listed = [f">{order.order_id}</td>" in confirmation for order in chosen if order]
+    assert (listed, heard) == ([True, True, False, False], [])
+    html = choose(client, "run_selected", *chosen, confirmed="yes")
+    assert html.count("These receivers run again now: goods.") == 2
+    assert (len(heard), ReceiverRun.objects.filter(state="done").count()) == (2, 3)
+    assert [each.get_change_message() for each in LogEntry.objects.all()] == [
+        "Run the failing receivers of the selected orders again"
+    ] * 2
+
+
+def test_orders_are_checked_with_the_service(client: Client, in_review: Order, service: HTTPServer) -> None:
+    """Each says what changed, or that nothing did."""
+    client.force_login(rows.make_staff("view_order", "check_order"))
+    confirmation = choose(client, "check_selected", in_review)
+    assert f">{in_review.order_id}</td>" in confirmation and "Selected orders: 1" in confirmation
+    assert Order.objects.get().status == "processed"
+    assert "Order order-1: Order refreshed from the service: paid → refunded" in choose(
+        client, "check_selected", in_review, confirmed="yes"
+    )
+    assert Order.objects.get().status == "refunded"
+    with time_machine.travel(datetime.now(UTC) + timedelta(minutes=1)):
+        again = choose(client, "check_selected", in_review, confirmed="yes")
+    assert "Order order-1: Order refreshed from the service. Nothing changed." in again
+
+
+def test_the_service_is_called_outside_transactions(
+    admin_client: Client, in_review: Order, service: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ATOMIC_REQUESTS too: no lock is there while the service responds."""
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    of_request, seen = connections["default"], list[bool]()
+    handler: Any = service.RequestHandlerClass
+    respond = handler.do_GET
+
+    def watch(request: Any) -> None:
+        seen.append(of_request.in_atomic_block)
+        respond(request)
+
+    monkeypatch.setattr(handler, "do_GET", watch)
+    choose(admin_client, "check_selected", in_review, confirmed="yes")
+    assert seen == [False]
+
+
+def test_a_service_that_is_away_stops_the_action(
+    admin_client: Client, in_review: Order, service: HTTPServer
+) -> None:
+    """It is not waited for fifty times; the message says how many were done."""
+    service.shutdown()
+    service.server_close()
+    other = rows.make_order("order-2")
+    html = choose(admin_client, "check_selected", in_review, other, confirmed="yes")
+    assert html.count("The service could not be reached") == 1
+    assert "0 of 2 orders were done." in html
+
+
+@pytest.mark.parametrize("action", ["check_selected", "run_selected"])
+def test_more_than_a_page_of_orders_is_refused(client: Client, action: str, listen: Listening) -> None:
+    """With a sentence that says how many are possible; nothing is done."""
+    listen(checkout_paid, name="goods")
+    orders = [rows.make_order() for _ in range(MOST_AT_ONCE + 1)]
+    rows.make_run(orders[0], receiver="goods", state="failed", attempts=10)
+    client.force_login(rows.make_staff("view_order", "change_receiverrun", "check_order"))
+    html = choose(client, action, orders[0], select_across="1", confirmed="yes")
+    assert "you selected more than 50 orders. Select at most 50 at once." in html
+    assert ReceiverRun.objects.get().state == "failed"
+
+
+@pytest.mark.parametrize("action", ["check_selected", "run_selected"])
+def test_an_action_needs_its_permission(client: Client, action: str) -> None:
+    """Without it the list does not offer it, and a forged POST does nothing."""
+    run = rows.make_run(rows.make_order(), state="failed", attempts=10)
+    other = {"check_selected": "change_receiverrun", "run_selected": "check_order"}[action]
+    client.force_login(rows.make_staff("view_order", other))
+    assert action not in client.get(LIST).content.decode()
+    choose(client, action, run.order, confirmed="yes")
+    assert (ReceiverRun.objects.get().state, LogEntry.objects.count()) == ("failed", 0)
+
+
+def test_nothing_to_do_is_said(admin_client: Client) -> None:
+    """Instead of an empty page."""
+    order = rows.make_order()
+    assert "there is nothing to do for the selected orders" in choose(admin_client, "run_selected", order)

@@ -1,0 +1,50 @@
+"""The page about the support desk: its table and its example agree with the code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+
+from checkout_integration.admin.order import actions
+from checkout_integration.models import Order, Transition
+from checkout_integration.models.history import LONGEST_REASON
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.reference.test_examples import executed
+from tests.support.admin import rows
+from tests.support.admin.screens import order_buttons
+from tests.support.documents import ROOT, block
+
+PAGE = (ROOT / "docs" / "support-desk.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_each_button_with_its_permission() -> None:
+    """And no other."""
+    rows_of_page = re.findall(r"^\| ([^|`]+) \| `(\w+)` \|", PAGE, re.MULTILINE)
+    assert sorted(rows_of_page) == sorted((str(each.label), each.permission) for each in order_buttons())
+
+
+def test_the_page_has_the_actions_and_the_bounds() -> None:
+    """By the words that the list shows."""
+    for act in (actions.CHECK_SELECTED, actions.RUN_SELECTED):
+        assert f"| {act.label} |" in PAGE
+    assert f"At most {actions.MOST_AT_ONCE} orders at once" in PAGE
+    assert f"up to {LONGEST_REASON:,} characters" in PAGE
+
+
+@pytest.mark.django_db
+def test_the_example_of_the_page_runs(checkout_deliver: Deliver) -> None:
+    """Its three functions, each with an order."""
+    desk = executed("desk", block("docs/support-desk.md", "# shop/desk.py"))
+    staff = rows.make_staff()
+    order, customer = rows.make_order(), rows.make_customer()
+    run = rows.make_run(order, state="failed", receiver="shop.letter")
+    assert desk.hand_over(order, customer, User.objects.create_user("robin"), staff) == [run.receiver]
+    assert Transition.objects.get().reason == "linked to the account that wrote to us"
+    rows.make_granting_run(order)
+    assert desk.by_hand(order, staff) == [True]
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    paid = Order.objects.exclude(pk=order.pk).get()
+    assert desk.read_again(paid, staff) == ["applied: nothing changes"]
