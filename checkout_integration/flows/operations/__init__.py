@@ -1,9 +1,9 @@
 """The operations of staff, commands and monitors.
 
-`draining`: apply and run until nothing is due. `payments`: accept, restore, resolve an incident; `binding`: bind a payment to a
-checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order, the account of a customer. Applying
-notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are implemented
-in `flows.monitoring`.
+`draining`: apply and run until nothing is due. `payments`: accept, restore, resolve an incident; `binding`: bind a payment to
+a checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order, the account of a customer.
+Applying notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
+implemented in `flows.monitoring`.
 """
 
 from checkout_integration.flows.inbox import (
