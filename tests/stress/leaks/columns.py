@@ -42,7 +42,7 @@ OURS: Final = frozenset(
     CheckoutUser.project
     Order.project Order.status Order.verdict Order.verdict_reason Order.facts Order.conflicts
     Refund.key Refund.project Refund.status
-    Transition.from_status Transition.to_status Transition.source
+    Transition.from_status Transition.to_status Transition.source Transition.act
     Incident.key Incident.kind Incident.project Incident.detail
     Notification.key Notification.body_hash Notification.reference Notification.project Notification.event
     Notification.state Notification.failure
