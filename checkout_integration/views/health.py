@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import PermissionsMixin
 from django.http import Http404, HttpRequest, JsonResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
@@ -63,7 +64,8 @@ def _refusal(request: HttpRequest) -> JsonResponse | None:
             "details": "",
         }
         return JsonResponse(body, status=401, headers={"WWW-Authenticate": "Bearer"})
-    if user.is_staff and user.has_perm(PERMISSION):
+    is_staff = getattr(user, "is_staff", False) and isinstance(user, PermissionsMixin)
+    if is_staff and user.has_perm(PERMISSION):
         return None
     body = {"code": "FORBIDDEN", "message": f"The permission {PERMISSION} is missing.", "details": ""}
     return JsonResponse(body, status=403)

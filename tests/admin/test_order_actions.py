@@ -125,3 +125,19 @@ def test_nothing_to_do_is_said(admin_client: Client) -> None:
     """Instead of an empty page."""
     order = rows.make_order()
     assert "there is nothing to do for the selected orders" in choose(admin_client, "run_selected", order)
+
+
+def test_keys_are_posted_as_they_are(admin_client: Client, settings: Any) -> None:
+    """Not as numbers for people: 12,345."""
+    settings.USE_THOUSAND_SEPARATOR = True
+    order = rows.make_order(pk=12_345)
+    assert order is not None
+    assert 'value="12345"' in choose(admin_client, "check_selected", order)
+
+
+def test_a_project_that_is_gone_stops_the_action(admin_client: Client) -> None:
+    """The message says which order, and how many were done."""
+    order = rows.make_order()
+    Order.objects.update(project="old")
+    html = choose(admin_client, "check_selected", order, confirmed="yes")
+    assert "0 of 1 orders were done." in html

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime, timedelta
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from checkout_integration.models import ReceiverRun
+from checkout_integration.views.health import health
 from tests.support.admin import rows
 from tests.support.documents import block
 from tests.support.flows.notified import installed
@@ -177,3 +178,10 @@ def test_the_monitor_of_the_page_reads_it(live_server: Any) -> None:
     assert page.failing(f"{live_server.url}{ADDRESS}", TOKEN) == []
     fail()
     assert page.failing(f"{live_server.url}{ADDRESS}", TOKEN) == ["receivers_given_up"]
+
+
+def test_an_account_without_permissions_of_django_is_refused(rf: RequestFactory) -> None:
+    """A shop's own model of accounts need not have them."""
+    request = rf.get(ADDRESS)
+    request.user = SimpleNamespace(is_authenticated=True)  # type: ignore[assignment]
+    assert health(request).status_code == 403

@@ -31,6 +31,7 @@ from checkout_integration.admin.site import (
     money,
     visible,
 )
+from checkout_integration.conf import UnknownAlias
 from checkout_integration.models import Order, ReceiverRun
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _carry_out(act: Act, admin: ButtonAdmin, request: HttpRequest, orders: Seque
     for done, order in enumerate(orders):
         try:
             changed = act.act(order, request.user)
-        except Refused as refused:
+        except (Refused, UnknownAlias) as refused:
             rest = _("%(done)d of %(all)d orders were done.") % {"done": done, "all": len(orders)}
             messages.error(request, f"{_about(order, str(refused))} {rest}")
             break
@@ -130,7 +131,7 @@ def _confirm(
         "form": ConfirmForm(),
         "back": request.get_full_path(),
         "tables": [Table(_("Orders"), columns, rows)],
-        "hidden": hidden + [(ACTION_CHECKBOX_NAME, order.pk) for order in orders],
+        "hidden": hidden + [(ACTION_CHECKBOX_NAME, str(order.pk)) for order in orders],
     }
     return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
 from checkout_integration.admin.order.money import payment_table
+from checkout_integration.admin.screens import ERASE
 from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
@@ -25,6 +26,7 @@ from checkout_integration.admin.site import (
 from checkout_integration.flows.ledger import ACCEPTABLE, state_of
 from checkout_integration.models import Order
 from checkout_integration.models.history import LONGEST_REASON
+from checkout_integration.policy.verdict import Verdict, VerdictStatus
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -96,7 +98,10 @@ class NoteForm(ConfirmForm):
 
 
 def _add_note(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:
-    flows.operations.add_note(order, staff=staff, text=values["text"])
+    try:
+        flows.operations.add_note(order, staff=staff, text=values["text"])
+    except ValueError:
+        raise Refused(_("Nothing changed: the customer of this order was erased.")) from None
     return _("The note is in the timeline. Nothing else changed.")
 
 
@@ -125,7 +130,8 @@ RESTORE: Final = Button(
     needs_reason=True,
     danger=True,
     writes_own_log=True,
-    offered=lambda order: state_of(order).fully_reversed,
+    # One that is in review was never granted: to restore it would accept it too.
+    offered=lambda order: state_of(order).fully_reversed and Verdict(VerdictStatus(order.verdict)).pays,
     act=_restore,
     preview=lambda order: [payment_table(order)],
 )
@@ -147,7 +153,8 @@ NOTE: Final = Button(
     question=gettext_lazy("The note is shown in the order's timeline. It changes nothing else."),
     form=NoteForm,
     writes_own_log=True,
-    offered=lambda order: True,
+    # Erasing empties the notes there are.
+    offered=ERASE.offered,
     act=_add_note,
     logged=lambda values: "",
 )

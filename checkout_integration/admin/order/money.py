@@ -120,12 +120,13 @@ def _refunded(order: Order) -> str:
 
 def payment_table(order: Order) -> Table:
     """Return what the customer paid, for a confirmation page: whom and how much an act is about."""
-    columns = [_("order"), _("type"), _("amount"), _("status"), _("customer")]
+    columns = [_("order"), _("type"), _("amount"), _("status"), _("verdict"), _("customer")]
     row = [
         visible(order.order_id),
         visible(order.type),
         money(order.amount, order.currency),
         badge(label_of(ORDER_STATUSES, order.status)),
+        badge(label_of(VERDICTS, order.verdict)),
         visible(str(order.user or "")),
     ]
     return Table(_("What was paid"), columns, [row])

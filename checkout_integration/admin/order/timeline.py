@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.utils.html import format_html
+from django.utils.timezone import get_default_timezone, is_aware, make_aware
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -185,9 +187,14 @@ def _staff_acts(order: Order) -> Iterator[Moment]:
     )
     for entry in entries.select_related("user").order_by("-action_time", "-pk")[:NEWEST]:
         yield Moment(
-            at=entry.action_time,
+            at=_aware(entry.action_time),
             rank=5,
             source=_("staff"),
             actor=short(entry.user),
             text=visible(entry.get_change_message()),
         )
+
+
+def _aware(moment: datetime) -> datetime:
+    """Return a time of Django's log as aware: without USE_TZ it is a naive local one."""
+    return moment if is_aware(moment) else make_aware(moment, get_default_timezone())

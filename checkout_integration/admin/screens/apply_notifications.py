@@ -142,7 +142,7 @@ def _confirm(admin: ButtonAdmin, request: HttpRequest, rows: Sequence[Notificati
         "form": ConfirmForm(),
         "back": request.path,
         "tables": preview_tables(rows),
-        "hidden": hidden + [(ACTION_CHECKBOX_NAME, row.pk) for row in rows],
+        "hidden": hidden + [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows],
     }
     return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from checkout_integration import dispatch
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.conf import UnknownAlias
 from checkout_integration.views.transactions import outside_transactions
 
 
@@ -91,6 +92,9 @@ class ButtonAdmin(ReadOnlyAdmin):
             message = button.act(row, request.user, values if button.form else reason)
         except Refused as refused:
             messages.error(request, str(refused))
+            return
+        except UnknownAlias as error:  # the project of the row is gone from the settings
+            messages.error(request, _("Nothing changed. %(why)s") % {"why": error})
             return
         text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
         # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out

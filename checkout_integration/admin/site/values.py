@@ -101,7 +101,7 @@ def copyable(text: str, label: StrOrPromise) -> SafeString:
     return format_html(
         '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
         '<button type="button" class="button" data-ci-copy="{}" hidden>{}</button> <span role="status"></span></span>',
-        visible(text),
+        visible(text, longest=len(text)),
         label,
         _("Copied."),
         _("Copy"),

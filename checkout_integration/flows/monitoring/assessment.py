@@ -15,7 +15,7 @@ from checkout_integration.flows.monitoring.backlog import queue_state
 from checkout_integration.flows.monitoring.finding import Finding, Severity
 from checkout_integration.flows.monitoring.incoming import ANY_WITHOUT, incoming_findings
 from checkout_integration.flows.monitoring.reading import incident_finding, lane_findings
-from checkout_integration.flows.monitoring.refusals import NO_PROJECT, refused_lately
+from checkout_integration.flows.monitoring.refusals import NO_PROJECT, not_counted, refused_lately
 from checkout_integration.flows.monitoring.steps import step_findings
 
 
@@ -82,7 +82,9 @@ def _refused_elsewhere() -> Finding:
     """Return how many requests came to addresses of projects that the settings do not have."""
     count = refused_lately(NO_PROJECT)
     figures = {"last_hour": count}
-    if count is None or count < ANY_WITHOUT:
+    if count is None:
+        return Finding(name="refused_unknown", text=not_counted(), figures=figures)
+    if count < ANY_WITHOUT:
         text = _("No requests to the address of an unknown project.") if not count else ""
         text = text or _("Requests to the address of an unknown project in the last hour: %(n)s.") % {
             "n": count

@@ -11,6 +11,8 @@ from typing import Final
 
 from django.core.cache import cache, caches
 from django.core.cache.backends.db import BaseDatabaseCache
+from django.core.cache.backends.dummy import DummyCache
+from django.utils.translation import gettext as _
 
 PERIOD: Final = 600
 PERIODS: Final = 7
@@ -56,4 +58,11 @@ def _keys(project: str, count: int) -> list[str]:
 
 
 def _is_usable() -> bool:
-    return not isinstance(caches["default"], BaseDatabaseCache)
+    return not isinstance(caches["default"], BaseDatabaseCache | DummyCache)
+
+
+def not_counted() -> str:
+    """Return the sentence that says why nothing is counted."""
+    return _(
+        "Refused requests are not counted: Django's default cache is in the database, keeps nothing, or is away."
+    )

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, state_database, with_retries, write_transaction
-from checkout_integration.models import CheckoutUser, Order, Transition
+from checkout_integration.models import CheckoutUser, Order, PersonalData, Transition
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
 
@@ -14,7 +14,7 @@ from checkout_integration.policy.observation import Source
 def add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> None:
     """Add a note to an order's history, with its author. It changes nothing else, and is erased with the customer.
 
-    Raises ``ValueError`` for an empty note, and for one of more than 1,000 characters.
+    Raises ``ValueError`` for an empty note, for one of more than 1,000 characters, and where the customer was erased.
     """
     if not 0 < len(text.strip()) <= LONGEST_REASON:
         raise ValueError(f"A note has between 1 and {LONGEST_REASON} characters.")
@@ -26,6 +26,13 @@ def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
     with write_transaction():
         # RACE: an erasure deletes the notes of an order that it has locked, so this one comes before or after it.
         status = locked(orders.filter(pk=order.pk)).values_list("status", flat=True).get()
+        if (
+            PersonalData.objects.using(state_database())
+            .filter(order=order.pk)
+            .exclude(erased_at=None)
+            .exists()
+        ):
+            raise ValueError("The customer of this order was erased.")
         Transition.objects.using(state_database()).create(
             order_id=order.pk,
             from_status=status,

@@ -52,8 +52,8 @@ def preview_acceptance(order: Order) -> ChangePreview:
 def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> ChangePreview:
     """Restore a reversed payment, for example after a dispute was won, and return what changed: goods are granted again.
 
-    The decision overrules all that is known now, and resolves the incident ``reversal_undone``. A later reversal closes no
-    grant by itself: staff are asked to review it.
+    The decision overrules all that is known now, accepts a payment that is in review or historic, and resolves the incident
+    ``reversal_undone``. A later reversal closes no grant by itself: staff are asked to review it.
     Raises ``ValueError`` when the payment was not reversed.
     """
     project = app_settings().project(order.project)

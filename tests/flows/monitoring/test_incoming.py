@@ -186,6 +186,14 @@ def test_a_cache_that_is_away_changes_no_response(now: datetime, client: Client,
     assert (found("refused").severity, found("refused").figures) == ("ok", {"last_hour": None})
 
 
+def test_a_cache_that_keeps_nothing_counts_nothing(now: datetime, settings: Any) -> None:
+    """The page does not claim that nobody was refused."""
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
+    findings = [each for each in operations.health().findings if each.name.startswith("refused")]
+    assert [each.figures for each in findings] == [{"last_hour": None}] * 2
+    assert all(each.text.startswith("Refused requests are not counted") for each in findings)
+
+
 def test_a_cache_in_the_database_is_not_used(now: datetime, client: Client, settings: Any) -> None:
     """It would make a statement of each forgery."""
     backend = "django.core.cache.backends.db.DatabaseCache"
