@@ -36,6 +36,7 @@ UNDOCUMENTED_MODULES: Final = {
     "django.contrib.admin.utils": "unquote, flatten_fieldsets and label_for_field, as the admin's own views use them",
     "django.contrib.admin.views.main": "ChangeList, which get_changelist is documented to return",
     "django.core.cache.backends.db": "BaseDatabaseCache: a cache in which nothing is counted, since that takes statements",
+    "django.core.cache.backends.dummy": "DummyCache: a cache that keeps nothing, so that nothing is counted in it either",
     "django.db.backends.base.base": "BaseDatabaseWrapper: the type of connections",
     "django.db.backends.utils": "CursorWrapper: the type of cursors",
     "django.db.models.fields.related_descriptors": "RelatedManager: the type of reverse relations",
