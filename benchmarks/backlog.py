@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.db import connection
 from django.test import override_settings
 
 from benchmarks import left_behind, payments, product
@@ -26,16 +27,22 @@ WORKERS = 2
 REQUESTS = 10
 INTERVAL = 0.25
 PATIENCE = 3600.0
+SLOW = 50
+"""Milliseconds in which the status should be there."""
 
 
 class Sample(NamedTuple):
-    """How far the workers were at a moment, in seconds, and milliseconds of the status: by the clock, and of work."""
+    """How far the workers were at a moment, in seconds; milliseconds of the status, of its own work, and of a bare statement.
+
+    The bare statement shows how long the machine lets anybody wait while workers and database use all of its processors.
+    """
 
     at: float
     applied: int
     run: int
     status: float
     working: float
+    bare: float
 
 
 def drained(effort: Effort) -> dict[str, float]:
@@ -58,6 +65,8 @@ def drained(effort: Effort) -> dict[str, float]:
         "run evenly": evenness([(sample.at, sample.run) for sample in samples[ends_at:]]),
         "status": max(statuses),
         "median status": statistics.median(statuses),
+        "late statuses": sum(status > SLOW for status in statuses) / len(statuses) * 1000,
+        "bare statement": max(sample.bare for sample in samples),
         "status works": max(sample.working for sample in samples),
         "others": for_others,
         "idle": _milliseconds(flows.run_due),
@@ -97,12 +106,18 @@ def _drain() -> list[Sample]:
             working = time.process_time()
             status = _milliseconds(flows.operations.queue_state)
             working = (time.process_time() - working) * 1000
+            bare = _milliseconds(_bare_statement)
             at = time.monotonic() - begun
             done = notifications - _stored(), product.completed() - run
-            samples.append(Sample(at, *done, status, working))
+            samples.append(Sample(at, *done, status, working, bare))
             if at > PATIENCE:
                 raise RuntimeError(f"the workers have done {samples[-1]} of {goal}")
     return samples
+
+
+def _bare_statement() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
 
 
 def _stored() -> int:

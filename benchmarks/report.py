@@ -34,6 +34,8 @@ OTHERS = {
     "run evenly": "of the first tenth's rate of receivers in the last",
     "status": "ms for the slowest status",
     "median status": "ms for a status, the median",
+    "late statuses": "of 1,000 statuses took over 50 ms",
+    "bare statement": "ms for the slowest bare statement",
     "status works": "ms of the processor for it, at most",
     "others": "ms for others in a request",
     "idle": "ms for a look while only what waits is left",
@@ -42,7 +44,11 @@ OTHERS = {
     "memory": "MB of memory",
 }
 PLACES = dict.fromkeys(
-    ("p50", "p99", "milliseconds", "growth", "status", "median status", "status works", "idle"), 1
+    [
+        *("p50", "p99", "milliseconds", "growth", "idle"),
+        *("status", "median status", "late statuses", "bare statement", "status works"),
+    ],
+    1,
 )
 PLACES |= {"applied evenly": 2, "run evenly": 2}
 """Decimal places, where there are any."""

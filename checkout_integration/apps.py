@@ -18,7 +18,8 @@ class CheckoutIntegrationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Load the checks, and Celery's runner where it works: an installation without Celery works too."""
+        """Load the checks, Celery's runner where it works, and the gauges: it works without Celery and OpenTelemetry too."""
+        from checkout_integration import telemetry
         from checkout_integration.checks import register_checks
         from checkout_integration.conf import SETTING
 
@@ -27,3 +28,5 @@ class CheckoutIntegrationConfig(AppConfig):
         is_celery = isinstance(raw, dict) and raw.get("RUNNER") == "celery"
         if is_celery and find_spec("celery"):  # where it is missing, check E012 says so
             import_module("checkout_integration.tasks")
+        if telemetry.IS_INSTALLED:
+            import_module("checkout_integration.gauges").register()

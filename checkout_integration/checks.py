@@ -1,8 +1,8 @@
-"""System checks: every message names the setting and the mend."""
+"""System checks: every message names the setting and how to fix it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.utils.module_loading import import_string
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
+from checkout_integration.display import missing_sources
 from checkout_integration.flows.database import keeps_old_snapshots, state_database
 from checkout_integration.flows.monitoring import (
     LONGEST_LEFT,
@@ -52,7 +53,7 @@ def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any
         return []
     return [
         Warning(
-            f'{SETTING}["PROJECTS"] has no project "default": the address webhook/ answers 404, and create_checkout and '
+            f'{SETTING}["PROJECTS"] has no project "default": the address webhook/ returns 404, and create_checkout and '
             "create_token need project=….",
             hint='Name a project "default"; or give the service the addresses webhook/<alias>/, and silence this check.',
             id="checkout_integration.W006",
@@ -67,7 +68,7 @@ def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
         return []
     return [
         Error(
-            f'RUNNER of {SETTING} is "celery", and Celery is not installed: nobody would work.',
+            f'RUNNER of {SETTING} is "celery", and Celery is not installed: no process would do the work.',
             hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
             id="checkout_integration.E012",
         )
@@ -185,8 +186,8 @@ def check_backlog(
     runner = conf.app_settings().runner
     return [
         Warning(
-            f"Something is due for {seconds / 60:.0f} minutes, and nobody does it: payments are not applied, or receivers "
-            "not run.",
+            f"Something has been due for {seconds / 60:.0f} minutes, and no process does it: payments are not applied, or "
+            "receivers do not run.",
             hint=f"RUNNER of {SETTING} is {runner!r}: {WHO_WORKS[runner]}",
             id="checkout_integration.W010",
         )
@@ -214,6 +215,35 @@ def check_sync(
             id="checkout_integration.W011",
         )
     ]
+
+
+def check_content_policy(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Warn if the content security policy of Django or django-csp would not let the form be shown: W014."""
+    if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
+        return []
+    return [
+        Warning(
+            f"{name} does not allow the payment form of the project {project.alias!r}: {_listed(missing)}.",
+            hint=f"Write {name} as checkout_integration.display.merge_csp({{…}}, order_form_url=…, client_script_url=…, "
+            "checkout_url=…); or silence this check where you only redirect to the form.",
+            id="checkout_integration.W014",
+        )
+        for name, policy in conf.sent_policies()
+        for project in conf.app_settings().projects.values()
+        if project.order_form_url
+        and (
+            missing := missing_sources(
+                policy,
+                order_form_url=project.order_form_url,
+                client_script_url=project.client_script_url,
+                checkout_url=project.checkout_url,
+            )
+        )
+    ]
+
+
+def _listed(missing: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{directive} needs {' '.join(sources)}" for directive, sources in missing.items())
 
 
 def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -276,6 +306,7 @@ def register_checks() -> None:
     register(check_receivers)
     register(check_undoing)
     register(check_database)
+    register(check_content_policy, Tags.security)
     register(check_connections, deploy=True)
     register(check_backlog, Tags.database)
     register(check_sync, Tags.database)

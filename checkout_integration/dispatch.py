@@ -38,7 +38,10 @@ def apply_now(notification: NotificationRow) -> ApplySummary:
     try:
         return flows.inbox.apply_stored(notification)
     except Exception as error:  # noqa: BLE001  # such as a database that has just gone away
-        logger.error("A notification could not be applied at once (%s); it is stored.", type(error).__name__)
+        ids = {"project": notification.project, "notification_id": notification.notification_id}
+        logger.error(
+            "A notification could not be applied at once (%s); it is stored.", type(error).__name__, extra=ids
+        )
         return NOTHING
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "form_link",
     "form_options",
     "merge_csp",
+    "missing_sources",
     "token_options",
 ]
 
@@ -146,23 +147,68 @@ def merge_csp(
 ) -> dict[str, Any]:
     """Return the policy with the sources of the form added; everything that it allowed before stays allowed.
 
-    A directive that the policy lacks is made of the one that browsers fall back to: a bare ``frame-src`` would otherwise
-    end what ``default-src`` allowed. A policy without any of them needs no source.
+    A directive that the policy lacks begins as a copy of the one that browsers fall back to: a bare ``frame-src`` would
+    otherwise forbid what ``default-src`` allowed. A policy without any of these directives needs no source.
     """
+    merged = dict(policy)
+    for directive, sources in _needed(order_form_url, client_script_url, checkout_url).items():
+        allowed = _allowed(policy, directive)
+        if allowed and any(sources):
+            merged[directive] = _with_sources(allowed, sources)
+    return merged
+
+
+def missing_sources(
+    policy: Mapping[str, Any], *, order_form_url: str, client_script_url: str = "", checkout_url: str = ""
+) -> dict[str, list[str]]:
+    """Return what a content security policy does not allow and the form needs: sources by directive; empty if all is well."""
+    missing = {}
+    for directive, sources in _needed(order_form_url, client_script_url, checkout_url).items():
+        allowed = _allowed(policy, directive)
+        listed = _with_sources(allowed, ()) if allowed else ["*"]
+        missing[directive] = [
+            each for each in dict.fromkeys(sources) if each and not _covered(listed, each, directive)
+        ]
+    return {directive: sources for directive, sources in missing.items() if sources}
+
+
+def _needed(order_form_url: str, client_script_url: str, checkout_url: str) -> dict[str, tuple[str, ...]]:
+    """Return the sources that the form needs, by directive."""
     form, script, service = (origin(each) for each in (order_form_url, client_script_url, checkout_url))
-    needed = {
+    return {
         "frame-src": (form, script),
         "script-src": (script,),
         "script-src-elem": (script,),
         "connect-src": (form, script, service),
         "form-action": (form,),  # a shop's form whose response redirects to the hosted one
     }
-    merged = dict(policy)
-    for directive, sources in needed.items():
-        allowed = next((policy[each] for each in _FALLBACKS[directive] if policy.get(each)), None)
-        if allowed and any(sources):
-            merged[directive] = _with_sources(allowed, sources)
-    return merged
+
+
+def _allowed(policy: Mapping[str, Any], directive: str) -> object:
+    """Return the sources that a browser applies for a directive; None where the policy says nothing of it."""
+    return next((policy[each] for each in _FALLBACKS[directive] if policy.get(each)), None)
+
+
+def _covered(listed: Iterable[object], needed: str, directive: str) -> bool:
+    """Return whether sources of a policy allow an origin. The template tags give scripts the nonce of the page."""
+    nonce = directive.startswith("script-") and any("nonce" in str(each).lower() for each in listed)
+    return nonce or any(_covers(each, needed) for each in listed)
+
+
+def _covers(source: object, needed: str) -> bool:
+    """Return whether a source of a policy allows an origin: itself, its scheme, its host, or a wildcard of it.
+
+    A path after the origin is taken to be that of the form.
+    """
+    scheme, _, host = needed.partition("://")
+    text = str(source).lower()
+    if text in ("*", f"{scheme}:"):
+        return True
+    given_scheme, separator, rest = text.rpartition("://")
+    if separator and given_scheme != scheme:
+        return False
+    pattern = rest.partition("/")[0]
+    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def _with_sources(allowed: object, sources: Iterable[str]) -> list[str]:

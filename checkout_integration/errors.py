@@ -8,7 +8,8 @@
      ├─ DeadlineExceeded             TIMEOUT passed
      ├─ ResponseUnreadable           a response, but not one of the specification's
      ├─ ListingUnstable              a list without an end, or of one row per page
-     ├─ NotRecorded                  the service made the order, the database did not take it
+     ├─ NotCreated                   the same request came before, and its checkout has no form
+     ├─ NotRecorded                  the service created the order, the database did not record it
      └─ ErrorResponse                a status other than success: ``status``, ``error``
          ├─ RedirectRefused          3xx
          ├─ BadRequest               400
@@ -29,7 +30,8 @@
              └─ GatewayTimeout       504
     ValueError
      ├─ CreationError                the checkout breaks a rule: ``problems``
-     └─ NotApplicable                a notification that cannot be applied
+     ├─ NotApplicable                a notification that cannot be applied
+     └─ TooManyRows                  a period has too many different sums
     RuntimeError
      ├─ LaneTaken                    another pass reads this lane of the list
      └─ TransactionOpen              create_checkout was called inside a transaction
@@ -71,7 +73,8 @@ from checkout_integration.client.errors import (
     Unprocessable,
 )
 from checkout_integration.conf import UnknownAlias
-from checkout_integration.flows import NotRecorded, TransactionOpen
+from checkout_integration.flows import NotCreated, NotRecorded, TransactionOpen
+from checkout_integration.flows.accounting import TooManyRows
 from checkout_integration.flows.operations import NotApplicable
 from checkout_integration.flows.outbox import UnknownReceiver
 from checkout_integration.flows.sync import LaneTaken, UnknownLane
@@ -96,6 +99,7 @@ __all__ = [
     "ListingUnstable",
     "LiveModeInactive",
     "NotApplicable",
+    "NotCreated",
     "NotFound",
     "NotRecorded",
     "RedirectRefused",
@@ -104,6 +108,7 @@ __all__ = [
     "ServiceUnavailable",
     "ServiceUnreachable",
     "TooManyRequests",
+    "TooManyRows",
     "TransactionOpen",
     "UnknownAlias",
     "UnknownLane",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from checkout_integration.models import Checkout
+    from checkout_integration.policy.attribution import Attribution
     from checkout_integration.protocol.creation import Customer
     from checkout_integration.protocol.order import Order
     from checkout_integration.protocol.user import User
@@ -35,7 +36,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class FailedRun:
-    """A receiver's attempt that failed, in plain values that hold nothing of the customer.
+    """A failed attempt of a receiver, in plain values without data of the customer.
 
     ``given_up``: it was the last attempt, and nothing happens until staff run the receiver again. ``order_id`` is "" where
     the signal concerns no order. ``traceback`` names the classes and lines of code, without values and messages.
@@ -70,6 +71,10 @@ class CheckoutTerms(TypedDict, total=False):
             reference.
         url_fail: the same after failure.
         project: alias of the project in the settings; default where it is left out.
+        idempotency_key: any text that names this purchase of this customer, such as a basket's key; it stands for one
+            checkout for good, unless that fails or is cancelled. Without one, the same request of the same customer within
+            DOUBLE_CLICK_SECONDS finds the checkout that it made, until that is paid.
+        attribution: where the customer came from; staff see it and filter by it.
 
     """
 
@@ -87,13 +92,15 @@ class CheckoutTerms(TypedDict, total=False):
     url_success: str
     url_fail: str
     project: str
+    idempotency_key: str
+    attribution: Attribution | None
 
 
 class CheckoutArguments(CheckoutTerms, total=False):
-    """Arguments of ``flows.create_checkout`` in addition to the account, each of which may be left out.
+    """The arguments of ``flows.create_checkout`` except the account. Each of them may be left out.
 
     Attributes:
-        order: identifier of an order that the service has prepared (EP2-14); deployed services give that one back.
+        order: identifier of an order that the service has prepared (EP2-14); deployed services return that order.
 
     """
 
@@ -110,7 +117,7 @@ class Hooks:
     def validate_user(self, user: User) -> bool | Refusal:
         """Decide whether a customer may pay. Called for user.validate, in the request, outside any transaction.
 
-        It must answer within ``VALIDATE_BUDGET`` (the service waits about 5 s; aim at 1 s) and must not grant anything:
+        It must return within ``VALIDATE_BUDGET`` (the service waits about 5 s; aim at 1 s) and must not grant anything:
         several calls for one customer are normal. It may run in a thread of its own, with database connections of its own.
         See docs/validation.md.
 
@@ -121,10 +128,10 @@ class Hooks:
         return False
 
     def validators(self) -> Sequence[Validator]:
-        """Return who decides whether a customer may pay, in turn; the first refusal stands, and without any all are refused.
+        """Return the validators. They are called in turn; the first refusal decides, and an empty list refuses everybody.
 
-        Called for each user.validate that is no exact repetition, together with what it returns: all of them share
-        ``VALIDATE_BUDGET``. Default: `validate_user` alone.
+        Called for each user.validate that is no exact repetition. This call and the validators share ``VALIDATE_BUDGET``.
+        Default: `validate_user` alone.
         """
         return [self.validate_user]
 
@@ -138,16 +145,17 @@ class Hooks:
     def resolve_checkout(self, order: Order) -> Checkout | None:
         """Return the `Checkout` that an unbound order pays for. Default: None.
 
-        For orders that were made in the browser. Called before anything is locked, in a transaction of its own, and perhaps
-        more than once. It must not call the service. What it returns is compared with the order like any other checkout.
+        Called for orders that were created in the browser, before anything is locked, in a transaction of its own, and
+        perhaps more than once. It must not call the service. The returned checkout is compared with the order like any
+        other.
         """
         return None
 
     def receiver_failed(self, run: FailedRun, error: BaseException) -> None:
         """Tell an error tracker that a receiver failed. Called after each failed attempt, outside any transaction.
 
-        ``error`` is the exception itself: its message, and the variables of its frames, may hold personal data. What is
-        raised here is logged and changes nothing; the next receivers wait until this returns. Default: nothing.
+        ``error`` is the exception itself: its message, and the variables of its frames, may hold personal data. An exception
+        of this method is logged and changes nothing. The next receivers wait until it returns. Default: nothing.
         """
 
     def build_checkout(self, request: HttpRequest, data: dict[str, object]) -> CheckoutArguments:

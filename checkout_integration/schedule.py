@@ -8,18 +8,21 @@ from checkout_integration.conf import project_aliases
 
 __all__ = [
     "DRAIN_SECONDS",
+    "PRUNE_SECONDS",
     "SYNC_SECONDS",
     "beat_schedule",
 ]
 
 DRAIN_SECONDS: Final = 30.0
 SYNC_SECONDS: Final = 300.0
+PRUNE_SECONDS: Final = 86_400.0
 
 
 def beat_schedule() -> dict[str, dict[str, Any]]:
-    """Return entries for the Celery app's ``beat_schedule``: the drain of receivers, and the sync of each project.
+    """Return entries for the Celery app's ``beat_schedule``: the drain of receivers, the sync of each project, and pruning.
 
-    Every five minutes a task of the sync publishes one more for each lane that is due.
+    Every five minutes a task of the sync publishes one more for each lane that is due. Once a day a task removes what is
+    older than RETENTION says.
 
     Usage: ``app.conf.beat_schedule = beat_schedule()``, in the module of the Celery app.
     """
@@ -32,4 +35,5 @@ def beat_schedule() -> dict[str, dict[str, Any]]:
         }
         for alias in project_aliases()
     }
-    return {"checkout_integration.run_due": drain, **syncs}
+    prune = {"task": "checkout_integration.prune", "schedule": PRUNE_SECONDS}
+    return {"checkout_integration.run_due": drain, **syncs, "checkout_integration.prune": prune}

@@ -64,6 +64,12 @@ def run_due() -> None:
         dispatch.dispatch_due()
 
 
+@shared_task(name="checkout_integration.prune", ignore_result=True)
+def prune() -> None:
+    """Prune what is older than RETENTION says."""
+    flows.retention.prune_all()
+
+
 @shared_task(name="checkout_integration.sync_due", ignore_result=True)
 def sync_due(project: str = "default") -> None:
     """Publish a task for each lane of a project that is due."""
@@ -80,7 +86,7 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> None:
     try:
         run = flows.sync.begin_pass(project, lane)
     except flows.sync.LaneTaken as error:
-        logger.info("%s", error)
+        logger.info("%s", error, extra={"project": project, "lane": lane})
         return
     windows = flows.sync.windows_left(run)
     if len(windows) > 1:
@@ -105,7 +111,8 @@ def sync_window(run_pk: int, window_pk: int) -> None:
     if run.finished_at is None:
         return
     if run.state != SyncRun.State.COMPLETE:
-        logger.error("The sync of %s %s ended as %s: %s", run.project, run.lane, run.state, run.failure)
+        text = "The sync of %s %s ended as %s: %s"
+        logger.error(text, run.project, run.lane, run.state, run.failure, extra=run.log_ids)
     dispatch.dispatch_due()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path, re_path
 
 from checkout_integration.views.health import health
-from checkout_integration.views.returning import return_page, status
+from checkout_integration.views.returning import ReturnPage, status
 from checkout_integration.views.webhook import webhook
 
 app_name = "checkout_integration"
@@ -18,6 +18,6 @@ urlpatterns = [
     re_path(r"^webhook/(?P<project>[^/]+)$", webhook),
     path("health/", health, name="health"),
     path("health/<str:project>/", health, name="health-project"),
-    path("return/<str:signed>/", return_page, name="return"),
+    path("return/<str:signed>/", ReturnPage.as_view(), name="return"),
     path("status/<str:signed>/", status, name="status"),
 ]

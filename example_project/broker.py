@@ -1,4 +1,4 @@
-"""Celery's broker where there is no server: kombu's folder of files, in which each message appears whole."""
+"""A broker for Celery without a server: kombu's folder of files, in which a message appears only when it is complete."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def free_or_raise(*ports: int) -> None:
 
 
 def free_pair() -> int:
-    """Return a free port whose next one is free too."""
+    """Return a free port n for which port n + 1 is free too."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))

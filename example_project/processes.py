@@ -50,6 +50,7 @@ class Places:
         return {
             "DJANGO_SETTINGS_MODULE": "example_project.settings",
             "EXAMPLE_FOLDER": str(self.folder),
+            "EXAMPLE_SHOP": self.shop,
             "EXAMPLE_SERVICE": self.service,
         }
 

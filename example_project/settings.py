@@ -9,6 +9,7 @@ from checkout_integration.display import merge_csp
 
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(os.environ.get("EXAMPLE_FOLDER", HERE.parent / ".example"))
+SHOP = os.environ.get("EXAMPLE_SHOP", "http://127.0.0.1:8000")
 SERVICE = os.environ.get("EXAMPLE_SERVICE", "http://localhost:8001")
 
 SECRET_KEY = "for this demonstration only: the shop listens on this machine alone"
@@ -116,7 +117,8 @@ CHECKOUT_INTEGRATION = {
     "CLIENT_SCRIPT_URL": SCRIPT,
     "HOOKS": "example_project.shop.hooks.ShopHooks",
     "RUNNER": "celery",
-    "DYNAMIC_URLS": True,  # customers come back to the page of their purchase
+    "DYNAMIC_URLS": True,
+    "RETURN_URL": f"{SHOP}/purchase/{{reference}}/",  # customers come back to the page of their purchase
     "ACCEPT_TEST_PAYMENTS": DEBUG,
     "ALLOW_HTTP_LOOPBACK": DEBUG,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.display import allow_form, merge_csp
+from checkout_integration.display import allow_form, merge_csp, missing_sources
 
 FORM, SCRIPT, SERVICE = "https://form.example", "https://script.example:8443", "https://service.example"
 
@@ -111,3 +111,52 @@ def test_a_settings_module_can_use_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "{'frame-src': []}"
+
+
+NEEDS = {"order_form_url": f"{FORM}/pay", "client_script_url": f"{SCRIPT}/client.js", "checkout_url": SERVICE}
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        [FORM, SCRIPT, SERVICE],
+        ["form.example", "script.example:8443", "service.example"],
+        ["https://*.example", SCRIPT],
+        ["https:"],
+        ["*"],
+        [f"{FORM}/pay", f"{SCRIPT}/client.js", SERVICE],
+        "'self' https: data:",
+    ],
+    ids=str,
+)
+def test_what_a_policy_allows_is_not_missing(sources: Any) -> None:
+    """In each of the ways of writing it."""
+    assert missing_sources({"default-src": sources}, **NEEDS) == {}
+    assert missing_sources({"img-src": ["'none'"]}, **NEEDS) == {}
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ["'self'"],
+        ["'none'"],
+        ["http://form.example", "https://script.example", "http:"],
+        ["https://form.example.evil", "https://*.form.example", "https://*.script.example:8443"],
+    ],
+    ids=str,
+)
+def test_what_a_policy_does_not_allow_is_missing(sources: list[str]) -> None:
+    """What the merge would add."""
+    assert missing_sources({"default-src": sources, "form-action": sources}, **NEEDS) == {
+        "frame-src": [FORM, SCRIPT],
+        "script-src": [SCRIPT],
+        "connect-src": [FORM, SCRIPT, SERVICE],
+        "form-action": [FORM],
+    }
+    assert missing_sources(merge_csp({"default-src": sources}, **NEEDS), **NEEDS) == {}
+
+
+def test_a_nonce_allows_scripts_and_nothing_else() -> None:
+    """The tags put it on the form's script."""
+    policy = {"default-src": ["'self'", "<CSP_NONCE_SENTINEL>"]}
+    assert set(missing_sources(policy, **NEEDS)) == {"frame-src", "connect-src"}

@@ -44,7 +44,7 @@ def test_no_exception_of_the_service_is_missing() -> None:
 
 def test_no_exception_of_flows_is_missing() -> None:
     """What flows and their rooms name in ``__all__`` is public."""
-    rooms = (flows, flows.operations, flows.outbox, flows.privacy, flows.sync)
+    rooms = (flows, flows.accounting, flows.operations, flows.outbox, flows.privacy, flows.sync)
     named = {name: getattr(room, name) for room in rooms for name in room.__all__}
     kinds = {name for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Exception)}
     assert kinds <= set(errors.__all__)

@@ -109,7 +109,7 @@ def test_failed_sync_is_logged_with_its_failure(
 
 
 def test_schedule_names_every_project(settings: Any) -> None:
-    """The drain of receivers, and the sync of each project; each names a task that is registered."""
+    """The drain of receivers, the sync of each project, and pruning; each names a task that is registered."""
     other = {"PROJECT_ID": "other", "SECRET_KEY": "sandbox_other_secret"}
     projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "other": other}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
@@ -130,4 +130,4 @@ def test_the_schedule_is_made_before_models_can_be_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "2"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr

@@ -14,6 +14,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 
 from checkout_integration import flows
 from checkout_integration.api.errors import error_response
@@ -21,6 +22,7 @@ from checkout_integration.api.filtering import StatusFilter
 from checkout_integration.api.pagination import ListEnvelope, find_row
 from checkout_integration.api.parsing import StrictJSONParser
 from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer
+from checkout_integration.api.throttling import READ, SELL, CheckoutRateThrottle
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import brought_up_to_date
 from checkout_integration.hooks import load_hooks
@@ -34,7 +36,10 @@ Row = TypeVar("Row", bound=Model)
 
 @method_decorator(never_cache, name="dispatch")
 class AccountView(generics.GenericAPIView[Row]):
-    """A view for the signed-in account. REST framework's settings decide on authentication and throttling."""
+    """A view for the signed-in account. REST framework's settings decide on authentication and throttling.
+
+    In addition to its throttles, DEFAULT_THROTTLE_RATES may have rates for the scopes of `throttling`.
+    """
 
     permission_classes = [IsAuthenticated]
     parser_classes = [StrictJSONParser]
@@ -45,6 +50,15 @@ class AccountView(generics.GenericAPIView[Row]):
     statuses: ClassVar[tuple[str, ...]]
     account: ClassVar[str]
     """The column that says whose a row is."""
+
+    @property
+    def checkout_throttle_scope(self) -> str:
+        """The scope of the request's rate: whoever sells is limited apart from whoever looks."""
+        return SELL if self.request.method == "POST" else READ
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        """Return the shop's own throttles, and ours."""
+        return [*super().get_throttles(), CheckoutRateThrottle()]
 
     def get_queryset(self) -> QuerySet[Row]:
         """Return the customer's rows only; none for an account without a key, as null would match checkouts without one."""

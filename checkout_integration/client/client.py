@@ -17,6 +17,7 @@ from typing import Any, Final, Self, TypeVar
 import requests
 from requests.auth import HTTPBasicAuth
 
+from checkout_integration import telemetry
 from checkout_integration.client.config import ClientConfig
 from checkout_integration.client.errors import ResponseUnreadable, TooManyRequests, error_of
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
@@ -174,9 +175,9 @@ class Client:
 
         Args:
             path: path of the list below the list address, for instance ``/api/v1/orders``.
-            limit: size of the page, 1 to 100; the service's own where it is left out.
-            starting_after: identifier of the last element of the previous page: the page after it.
-            ending_before: identifier of the first element of the next page: the page before it.
+            limit: size of the page, 1 to 100; the service's own default when it is left out.
+            starting_after: identifier of an element; the page after it is returned.
+            ending_before: identifier of an element; the page before it is returned.
 
         Raises:
             ValueError: a limit outside 1 to 100, or both cursors at once. Nothing was sent.
@@ -220,6 +221,19 @@ class Client:
         self, endpoint: Endpoint, request: Callable[[Secret], requests.Request], limit: int
     ) -> RawResponse:
         """Send the request; where the service refuses the key, once with each other key, within one deadline."""
+        # Of the paths a shop may choose some itself, with ids in them.
+        known = endpoint.path if endpoint in {TOKENS, ORDER, TRANSACTIONS} else "other"
+        with telemetry.timed(telemetry.CALL, endpoint=known) as measured:
+            answer = self._exchange_with_keys(endpoint, request, limit)
+            measured["outcome"] = "succeeded" if answer.status // 100 == 2 else "refused"
+            telemetry.describe(
+                {"http.request.method": endpoint.method, "http.response.status_code": answer.status}
+            )
+        return answer
+
+    def _exchange_with_keys(
+        self, endpoint: Endpoint, request: Callable[[Secret], requests.Request], limit: int
+    ) -> RawResponse:
         if self._pace is not None:
             self._pace.wait()
         end = monotonic() + self._config.timeout

@@ -76,7 +76,8 @@ class ListingUnstable(CheckoutError):
 class ErrorResponse(CheckoutError):
     """The service responded with a status other than success, ``status``, and the error object ``error``.
 
-    The service's ``message`` and ``details`` are in ``error`` only: they may repeat what the customer has entered.
+    The service's ``message`` and ``details`` are in ``error`` only: they may repeat what the customer has entered. ``advice``
+    is a phrase that says what to do, without any of it.
     """
 
     advice = "see the status and the error of the service"

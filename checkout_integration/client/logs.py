@@ -25,7 +25,7 @@ def _without_query(value: object) -> object:
 
 
 def cut_queries() -> None:
-    """Install the filter once where urllib3 writes URLs."""
+    """Install the filter, once, on the loggers with which urllib3 writes URLs."""
     for name in ("urllib3.connectionpool", "urllib3.util.retry"):
         logger = logging.getLogger(name)
         if not any(isinstance(known, QueryFilter) for known in logger.filters):

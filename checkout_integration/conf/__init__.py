@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 
+from checkout_integration.conf.content_policy import sent_policies
 from checkout_integration.conf.problems import (
     APP_NAMES,
     SETTING,
@@ -38,6 +39,7 @@ __all__ = [
     "problems",
     "project_aliases",
     "secret_problems",
+    "sent_policies",
 ]
 
 

@@ -30,7 +30,7 @@ class Problem:
 APP_NAMES = frozenset(
     {
         *("PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"),
-        "HEALTH_TOKEN",
+        *("HEALTH_TOKEN", "RETENTION"),
     }
 )
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}

@@ -49,6 +49,7 @@ class Project:
     return_url: str = ""
     return_continue_url: str = "/"
     dynamic_urls: bool = False
+    double_click_seconds: int = 10
     allow_http_loopback: bool = False
     timeout: float = 30.0
     http_session: str = ""
@@ -73,6 +74,11 @@ class Project:
     def historic_delta(self) -> timedelta:
         """HISTORIC_MARGIN: how much older than the installation, in seconds, an order of the list must be to be historic."""
         return timedelta(seconds=self.historic_margin)
+
+    @property
+    def double_click_delta(self) -> timedelta:
+        """DOUBLE_CLICK_SECONDS: for how long the same customer's same request finds the checkout that it made."""
+        return timedelta(seconds=self.double_click_seconds)
 
 
 def _current(source: SecretSource) -> Secret:
@@ -100,6 +106,7 @@ class AppSettings:
     ``request_budget``: seconds that a web process spends on others' work after a response, where it works at all.
     ``receiver_deadline``: seconds after which a running receiver is overdue.
     ``health_token``: by which a monitor may read the health.
+    ``retention``: days after which rows of a kind are pruned; kinds without days stay.
     """
 
     projects: Mapping[str, Project]
@@ -108,6 +115,7 @@ class AppSettings:
     receiver_deadline: float = 300.0
     log_exception_messages: bool = False
     health_token: SecretSource = field(default="", repr=False)
+    retention: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def health_secret(self) -> Secret | None:

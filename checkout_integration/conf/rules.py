@@ -58,6 +58,18 @@ def _is_request_budget(value: object) -> bool:
     return value is not True and value is not False and (value == 0 or _is_budget(value))
 
 
+PRUNABLE: Final = ("notification_bodies", "validation_decisions", "outbox_messages", "sync_runs")
+FEWEST_DAYS, MOST_DAYS = 7, 3650
+"""The service sends a notification again for two days, and each lane of the list is read once a week."""
+
+
+def _is_retention(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        kind in PRUNABLE and type(days) is int and FEWEST_DAYS <= days <= MOST_DAYS
+        for kind, days in value.items()
+    )
+
+
 def _is_web_address_or_empty(value: object) -> bool:
     parts = split(value)
     return value == "" or (
@@ -80,6 +92,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "RECEIVER_DEADLINE": Rule(
         is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"
     ),
+    "RETENTION": Rule(
+        is_valid=_is_retention,
+        hint=f"a dict of whole days from {FEWEST_DAYS} to {MOST_DAYS}, with one or more of: "
+        f"{', '.join(map(repr, PRUNABLE))}",
+    ),
     "RUNNER": _one_of("request", "celery", "worker"),
     "REQUEST_BUDGET": Rule(is_valid=_is_request_budget, hint="a number of seconds from 0 to 60"),
     "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
@@ -96,6 +113,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "RETRY_INTERVAL": _SECONDS,
     "LIST_MARGIN": _SECONDS,
     "HISTORIC_MARGIN": _SECONDS,
+    "DOUBLE_CLICK_SECONDS": _SECONDS,
     "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
     "DYNAMIC_URLS": _ON_OR_OFF,

@@ -1,14 +1,16 @@
 """The write paths: the only writer of state and the only caller of the client.
 
-This module has the calls for a shop. The calls for staff, commands and monitors are in `flows.operations`, `flows.sync`,
-`flows.outbox` and `flows.privacy`. The ``__init__`` of each room names its public calls; the rest of it is private.
+This module has the calls for a shop. The calls for staff, commands, monitors and accountants are in `flows.operations`,
+`flows.sync`, `flows.outbox`, `flows.privacy`, `flows.retention`, `flows.rebuild` and `flows.accounting`. The ``__init__`` of
+each room names its public calls; the rest of it is private.
 """
 
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import UnknownAlias
-from checkout_integration.flows import operations, outbox, privacy, sync
+from checkout_integration.flows import accounting, operations, outbox, privacy, rebuild, retention, sync
 from checkout_integration.flows.checkout import (
     IssuedToken,
+    NotCreated,
     NotRecorded,
     TransactionOpen,
     acreate_checkout,
@@ -20,18 +22,22 @@ from checkout_integration.flows.checkout import (
 )
 from checkout_integration.flows.operations import DueSummary, arun_due, run_due
 from checkout_integration.flows.sync import arefresh_checkout, arefresh_order, refresh_checkout, refresh_order
+from checkout_integration.policy.attribution import Attribution
 from checkout_integration.protocol.creation import CreationError, Customer, CustomerAddress
 
 __all__ = [
+    "Attribution",
     "CheckoutError",
     "CreationError",
     "Customer",
     "CustomerAddress",
     "DueSummary",
     "IssuedToken",
+    "NotCreated",
     "NotRecorded",
     "TransactionOpen",
     "UnknownAlias",
+    "accounting",
     "acreate_checkout",
     "acreate_order_from_token",
     "acreate_token",
@@ -44,8 +50,10 @@ __all__ = [
     "operations",
     "outbox",
     "privacy",
+    "rebuild",
     "refresh_checkout",
     "refresh_order",
+    "retention",
     "run_due",
     "sync",
 ]

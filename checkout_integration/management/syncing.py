@@ -48,7 +48,7 @@ def _sync_until(stopped: threading.Event) -> None:
         except _Stopped:
             return
         except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
-            logger.warning("The database does not answer (%s); the sync looks again.", type(error).__name__)
+            logger.warning("The database does not respond (%s); the sync looks again.", type(error).__name__)
         except Exception as error:  # noqa: BLE001  # a fault in one pass must not end the sync
             # Without its message, which may have personal data.
             logger.error("A pass of the sync failed (%s); its row says where.", type(error).__name__)
@@ -67,7 +67,8 @@ def _sync_due(stopped: threading.Event) -> None:
             try:
                 run = flows.sync.sync_transactions(project, lane, progress=stop)
             except flows.sync.LaneTaken as error:
-                logger.info("%s", error)
+                logger.info("%s", error, extra={"project": project, "lane": lane})
             else:
                 if run.state != SyncRun.State.COMPLETE:
-                    logger.error("The sync of %s %s ended as %s: %s", project, lane, run.state, run.failure)
+                    text = "The sync of %s %s ended as %s: %s"
+                    logger.error(text, project, lane, run.state, run.failure, extra=run.log_ids)

@@ -2,9 +2,13 @@
 
 from checkout_integration.models.checkout import Checkout, Grant
 from checkout_integration.models.history import Incident, Transition
+from checkout_integration.models.money import Money
 from checkout_integration.models.notification import Notification, ValidationDecision
-from checkout_integration.models.order import Order, OrderItem, PersonalData, Refund
+from checkout_integration.models.order import Order, OrderItem
 from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
+from checkout_integration.models.personal_data import PersonalData
+from checkout_integration.models.privacy import PrivacyAct
+from checkout_integration.models.refund import Refund
 from checkout_integration.models.sync import (
     Installation,
     ListedRow,
@@ -26,11 +30,13 @@ __all__ = [
     "Incident",
     "Installation",
     "ListedRow",
+    "Money",
     "Notification",
     "Order",
     "OrderItem",
     "OutboxMessage",
     "PersonalData",
+    "PrivacyAct",
     "ReceiverRun",
     "Refund",
     "SyncCursor",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.contrib.contenttypes.fields import GenericForeignKey
@@ -12,21 +12,25 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.models.attribution import Attributed, attribution_indexes
 from checkout_integration.models.columns import (
     BEGINNINGS,
     CurrencyField,
     DocumentField,
     IdentifierField,
     InstantField,
+    ListField,
     MoneyField,
 )
-from checkout_integration.models.row import Row
+from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.policy.attribution import ATTRIBUTION
 from checkout_integration.policy.binding import CheckoutValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.db.models.fields.related_descriptors import RelatedManager
 
     from checkout_integration.models.columns import Column
@@ -38,7 +42,40 @@ def new_reference() -> str:
     return secrets.token_hex(16)
 
 
-class Checkout(Row):
+def erased_columns() -> dict[str, Any]:
+    """Return what is left in the columns about the customer, and in the form's, once the customer is erased."""
+    gone: dict[str, Any] = {"metadata": {}, "payment_form_url": "", "identity": "", "idempotency_key": None}
+    return {**gone, **dict.fromkeys(ATTRIBUTION, "")}
+
+
+class CheckoutQuerySet(NearQuerySet["Checkout"]):
+    """A shop's queries of its checkouts."""
+
+    def owned_by(
+        self, account: AbstractBaseUser | AnonymousUser, product: str | models.Model | None = None
+    ) -> Self:
+        """Return the paid checkouts of an account: of everything, or of one product.
+
+        ``product`` is an identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is
+        verified or accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund
+        it does. A guest owns nothing.
+        """
+        if account.pk is None:
+            return self.none()
+        paid = self.filter(user=account.pk, status=Checkout.Status.PAID)
+        if product is None:
+            return paid
+        if isinstance(product, str):
+            return paid.filter(products__lists=product)
+        subject_type = ContentType.objects.get_for_model(product)
+        return paid.filter(subject_type=subject_type, subject_id=str(product.pk))
+
+    def owns(self, account: AbstractBaseUser | AnonymousUser, product: str | models.Model) -> bool:
+        """Return whether an account owns a product: whether `owned_by` has a checkout."""
+        return self.owned_by(account, product).exists()
+
+
+class Checkout(Attributed):
     """One thing to be sold by this shop: its products or amount, its customer, its price.
 
     It is committed before the service is called, and its ``reference`` travels in the order's metadata: a payment is
@@ -48,9 +85,10 @@ class Checkout(Row):
     """
 
     class Status(models.TextChoices):
-        """States of a checkout. ``unknown``: the service may or may not have made the order, the sync finds it.
+        """States of a checkout. ``unknown``: the service may have created the order; the sync finds it.
 
-        ``new``, ``unknown`` and ``failed`` apply until an order is known; then the orders decide (`policy.fulfilment`).
+        Until an order is known it is ``new``, ``unknown``, ``failed`` or, with a token, ``open``; then the orders decide
+        (`policy.fulfilment`).
         """
 
         NEW = "new", _("new")
@@ -70,7 +108,7 @@ class Checkout(Row):
     type: Column[str] = models.CharField(max_length=32)
     expected_amount = MoneyField()
     currency = CurrencyField()
-    products: Column[Sequence[str]] = models.JSONField(default=list, blank=True)
+    products: Column[Sequence[str]] = ListField(default=list, blank=True)
     virtual_currency_amount = MoneyField()
     platform_id: Column[str] = models.CharField(max_length=32, blank=True, default="")
     description: Column[str] = models.CharField(max_length=255, blank=True, default="")
@@ -80,15 +118,28 @@ class Checkout(Row):
     )
     status: Column[str] = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
 
+    # Without an index of its own: the one by which an account's paid checkouts are found begins with it.
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="checkouts"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="checkouts",
     )
     identity: Column[str] = models.CharField(
         max_length=32,
         blank=True,
         default="",
         editable=False,
-        help_text=_("By which the customer's checkouts are found; empty for a guest."),
+        help_text=_("Key by which the customer's checkouts are found; empty for a guest."),
+    )
+    idempotency_key: Column[str | None] = models.CharField(
+        max_length=32,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("By which the same request finds this checkout again, and makes no second one."),
     )
     # Without an index of its own: that of the subject begins with it.
     subject_type: Column[ContentType | None] = models.ForeignKey(
@@ -122,6 +173,8 @@ class Checkout(Row):
     )
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True, editable=False)
 
+    objects: ClassVar[CheckoutQuerySet] = CheckoutQuerySet.as_manager()  # type: ignore[assignment]  # as in `Order`
+
     # Rows that refer to it, for type checkers that have no plug-in for Django.
     orders: RelatedManager[Order]
     grants: RelatedManager[Grant]
@@ -133,13 +186,16 @@ class Checkout(Row):
         constraints = [
             models.UniqueConstraint(
                 fields=["reference"], name="ci_checkout_reference", opclasses=[BEGINNINGS]
-            )
+            ),
+            models.UniqueConstraint(fields=["idempotency_key"], name="ci_checkout_once"),
         ]
         indexes = [
             models.Index(fields=["order_id"], name="ci_checkout_order"),
             models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
             models.Index(fields=["subject_type", "subject_id"], name="ci_checkout_subject"),
             models.Index(fields=["identity"], name="ci_checkout_identity"),
+            models.Index(fields=["user", "status"], name="ci_checkout_owned"),
+            *attribution_indexes("ci_checkout"),
         ]
 
     def __str__(self) -> str:
@@ -162,7 +218,7 @@ class Checkout(Row):
         )
 
     processing = False
-    """Whether a notification of it is stored and not applied yet: what it says may be a payment (`flows.inbox.apply_for`)."""
+    """Whether a notification about it is stored and not applied yet: it may be a payment (`flows.inbox.apply_for`)."""
 
     @property
     def is_payable(self) -> bool:
@@ -193,7 +249,7 @@ class Grant(Row):
     was closed opens another one, with the next ``number``.
 
     The runs of ``checkout_paid`` show which receivers began and completed. ``begun`` and ``completed`` are for receivers
-    without such a run: code that deletes a run, or restarts it, writes its receiver there first.
+    without such a run: code that deletes or restarts a run first writes the run's receiver there.
     """
 
     class State(models.TextChoices):
@@ -219,14 +275,12 @@ class Grant(Row):
     begun: Column[list[str]] = models.JSONField(
         default=list,
         blank=True,
-        help_text=_("Receivers of checkout_paid that were started, where their runs do not tell."),
+        help_text=_("Receivers of checkout_paid that were started, if no run shows it."),
     )
     completed: Column[list[str]] = models.JSONField(
         default=list,
         blank=True,
-        help_text=_(
-            "Receivers of checkout_paid that completed, as staff say, or where their runs do not tell."
-        ),
+        help_text=_("Receivers of checkout_paid that completed: marked by staff, or if no run shows it."),
     )
     opened_at: Column[datetime] = InstantField(auto_now_add=True)
     closed_at: Column[datetime | None] = InstantField(null=True, blank=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -11,7 +12,14 @@ from django.db import models
 from django.utils.timezone import get_default_timezone, is_aware, make_aware
 
 from checkout_integration.models.compressed import packed, unpacked
-from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES, column_amount
+from checkout_integration.policy.amounts import (
+    MONEY_DIGITS,
+    MONEY_PLACES,
+    RATE_DIGITS,
+    RATE_PLACES,
+    column_amount,
+    column_rate,
+)
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder
 
 T = TypeVar("T")
@@ -23,11 +31,12 @@ if TYPE_CHECKING:
     AmountColumn = models.DecimalField[Decimal | str | None, Decimal | None]
     TimeColumn = models.DateTimeField[datetime | None, datetime | None]
     BytesColumn = models.BinaryField[bytes | None, bytes | None]
+    Condition = models.Lookup[bool]
     Column: TypeAlias = models.Field[T, T]
     """A column as type checkers see it that have no plug-in for Django: what is read from it and written to it."""
 else:  # Django's fields cannot be subscripted at run time
     TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
-    BytesColumn = models.BinaryField
+    BytesColumn, Condition = models.BinaryField, models.Lookup
 
 LONGEST_IDENTIFIER = 255
 BEGINNINGS = "varchar_pattern_ops"
@@ -59,6 +68,17 @@ class MoneyField(AmountColumn):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("max_digits", MONEY_DIGITS)
         kwargs.setdefault("decimal_places", MONEY_PLACES)
+        kwargs.setdefault("null", True)
+        kwargs.setdefault("blank", True)
+        super().__init__(*args, **kwargs)
+
+
+class RateField(AmountColumn):
+    """A rate of tax as the service states it, with six decimal places; null when unknown. Fixed point, never float."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("max_digits", RATE_DIGITS)
+        kwargs.setdefault("decimal_places", RATE_PLACES)
         kwargs.setdefault("null", True)
         kwargs.setdefault("blank", True)
         super().__init__(*args, **kwargs)
@@ -135,6 +155,29 @@ class DocumentField(models.JSONField):
         super().__init__(*args, **kwargs)
 
 
+class ListField(models.JSONField):
+    """A JSON list of texts. ``column__lists="text"`` finds the rows whose list has the text, on every database."""
+
+
+@ListField.register_lookup
+class Lists(Condition):
+    """Whether a list has a text, compared exactly."""
+
+    lookup_name = "lists"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
+        """Return the condition; only SQLite has no function for it, and looks through the list."""
+        column, parameters = self.process_lhs(compiler, connection)
+        if connection.vendor == "sqlite":
+            listed = f"SELECT value FROM json_each({column}) WHERE type = 'text'"  # noqa: S608  # a column, as Django quotes it
+            return f"%s IN ({listed})", (self.rhs, *parameters)
+        text = json.dumps([self.rhs])
+        if connection.vendor == "postgresql":
+            return f"{column} @> %s::jsonb", (*parameters, text)
+        return f"JSON_CONTAINS({column}, %s)", (*parameters, text)
+
+
 class CompressedField(BytesColumn):
     """Bytes that are compressed in the table and nowhere else."""
 
@@ -160,6 +203,11 @@ def searched(column: str, name: str) -> models.Index:
 def as_column_money(amount: Decimal | None, currency: str | None = None) -> Decimal | None:
     """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document."""
     return column_amount(amount, currency)
+
+
+def as_column_rate(rate: Decimal | None) -> Decimal | None:
+    """Return the rate for a `RateField`, rounded where it cannot hold it: the exact value stays in the document."""
+    return column_rate(rate)
 
 
 def as_column_text(value: str | None, length: int = 255) -> str:

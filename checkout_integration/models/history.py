@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
-from checkout_integration.models.row import Row
+from checkout_integration.models.row import NearQuerySet, Row
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -23,12 +23,30 @@ if TYPE_CHECKING:
 
 LONGEST_REASON: Final = 1_000
 """Characters of a reason or a note of staff."""
+EMPTIED: Final = {"reason": "", "staff": None, "notification": None, "sync_run": None}
+"""The columns of a transition that may be emptied: erasing takes the reason, and what it refers to may be deleted."""
+APPEND_ONLY: Final = "A transition of an order is never changed or deleted. See docs/reconciliation.md."
+
+
+class TransitionQuerySet(NearQuerySet["Transition"]):
+    """Transitions, which are added and read. They are deleted only with their order."""
+
+    def update(self, **columns: Any) -> int:
+        """Empty some of the columns `EMPTIED`. Raises ``TypeError`` for any other change."""
+        if any(name not in EMPTIED or value != EMPTIED[name] for name, value in columns.items()):
+            raise TypeError(APPEND_ONLY)
+        return super().update(**columns)
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Raise ``TypeError``."""
+        raise TypeError(APPEND_ONLY)
 
 
 class Transition(Row):
     """One change of an order's displayed status, or one act of staff: from, to, cause and time.
 
-    An act that leaves the status as it is, such as a note, has the same status twice.
+    An act that leaves the status as it is, such as a note, has the same status twice. Rows are added, and never changed; the
+    database refuses it too (docs/reconciliation.md).
     """
 
     class Act(models.TextChoices):
@@ -74,6 +92,8 @@ class Transition(Row):
     reason: Column[str] = models.CharField(max_length=LONGEST_REASON, blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
+    objects: ClassVar[TransitionQuerySet] = TransitionQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one
+
     class Meta:
         verbose_name = _("transition")
         verbose_name_plural = _("transitions")
@@ -97,9 +117,19 @@ class Transition(Row):
     def __str__(self) -> str:
         return f"{self.from_status or '–'} → {self.to_status}"
 
+    def save(self, **options: Any) -> None:
+        """Insert the row. Raises ``TypeError`` where it exists."""
+        if not self._state.adding:
+            raise TypeError(APPEND_ONLY)
+        super().save(**options)
+
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """Raise ``TypeError``."""
+        raise TypeError(APPEND_ONLY)
+
 
 class Incident(Row):
-    """Something that staff should look at: a contradiction, unknown content, a payment for nothing sold here.
+    """Something that staff should look at: a contradiction, unknown content, a payment that matches no checkout.
 
     One row per ``key``, however often it is seen. Payments in review that are bound to no checkout have one row for each
     project, kind and UTC day, without an ``order``: ``payments`` finds them.
@@ -141,12 +171,12 @@ class Incident(Row):
 
     @property
     def is_about_many(self) -> bool:
-        """Whether it is about the payments of a day without a checkout."""
+        """Whether it is about all payments of a day that match no checkout."""
         return self.order_id is None and self.kind.startswith("review:")
 
     @property
     def payments(self) -> OrderQuerySet:
-        """The payments without a checkout that are in review for its reason now, of any day; those reversed since are not."""
+        """The payments of any day without a checkout that are in review for its reason now; without those reversed since."""
         orders = Order.objects.using(self._state.db)
         if not self.is_about_many:
             return orders.none()

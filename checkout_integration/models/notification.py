@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import CompressedField, IdentifierField, InstantField
 from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol.vocabulary import Event
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NotificationQuerySet(NearQuerySet["Notification"]):
-    """Questions about notifications."""
+    """Queries of notifications."""
 
     def about_orders(self, project: str, order_ids: Iterable[str]) -> Self:
         """Return the notifications of these orders; not user.validate: its object is a customer whose id may be equal."""
@@ -48,7 +49,7 @@ class Notification(Row):
     body_hash: Column[str] = models.CharField(
         max_length=32,
         editable=False,
-        help_text=_("Keyed: it does not tell what an erased body may have been."),
+        help_text=_("A keyed hash, so that it does not reveal an erased body."),
     )
     project = IdentifierField(max_length=64)
     notification_id = IdentifierField(blank=True, default="")
@@ -65,7 +66,7 @@ class Notification(Row):
     delivery_try: Column[int] = models.IntegerField(default=0)
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.STORED)
     due_at: Column[datetime | None] = InstantField(
-        null=True, blank=True, help_text=_("When it is to be applied; empty where nobody is to.")
+        null=True, blank=True, help_text=_("When it is to be applied; empty if it is not.")
     )
     tries: Column[int] = models.PositiveIntegerField(
         default=0, help_text=_("How often applying it has failed.")
@@ -75,7 +76,9 @@ class Notification(Row):
         default=0, help_text=_("Which secret of the project matched: 0 is the current one.")
     )
     body = CompressedField(null=True, blank=True)
-    receipts: Column[int] = models.PositiveIntegerField(default=1, help_text=_("How often this body came."))
+    receipts: Column[int] = models.PositiveIntegerField(
+        default=1, help_text=_("How often this body was received.")
+    )
     received_at: Column[datetime] = InstantField()
     last_received_at: Column[datetime] = InstantField()
 
@@ -90,7 +93,15 @@ class Notification(Row):
             models.Index(fields=["reference"], name="ci_notification_reference"),
             models.Index(fields=["notification_id"], name="ci_notification_id"),
             models.Index(fields=["state"], name="ci_notification_state"),
+            # Few rows; MariaDB has no such indexes, and finds them by their state.
+            models.Index(
+                fields=["project", "state", "received_at"],
+                name="ci_notification_waiting",
+                condition=models.Q(state__in=("failed", "quarantined")),
+            ),
             models.Index(fields=["-received_at"], name="ci_notification_received"),
+            # For the silence of one project beside others.
+            models.Index(fields=["project", "received_at"], name="ci_notification_project"),
             # Of the claim, and of nothing else: ascending, and with no other column before it, since MariaDB locks each row
             # that it reads or sorts. Applied rows have no time in it.
             models.Index(fields=["due_at"], name="ci_notification_due"),
@@ -99,6 +110,17 @@ class Notification(Row):
 
     def __str__(self) -> str:
         return f"{self.event} {self.notification_id}"
+
+    @property
+    def order_id(self) -> str:
+        """The service's id of the order that a payment is about; "" for other events, whose object may be a customer."""
+        return self.object_id if self.event in PAYMENT_EVENTS else ""
+
+    @property
+    def log_ids(self) -> dict[str, str | int]:
+        """Its ids for logs."""
+        ids: dict[str, str | int] = {"project": self.project, "notification": self.pk}
+        return {**ids, "notification_id": self.notification_id, "order_id": self.order_id}
 
 
 class ValidationDecision(Row):

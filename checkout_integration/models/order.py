@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
+from checkout_integration.models.attribution import Attributed, attribution_indexes
 from checkout_integration.models.columns import (
     BEGINNINGS,
     CurrencyField,
@@ -17,6 +18,7 @@ from checkout_integration.models.columns import (
     IdentifierField,
     InstantField,
     MoneyField,
+    RateField,
     searched,
 )
 from checkout_integration.models.row import NearQuerySet, Row
@@ -34,13 +36,17 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
     from django.db.models.fields.related_descriptors import RelatedManager
 
-    from checkout_integration.models import Checkout, CheckoutUser, Grant
+    from checkout_integration.models import Checkout, CheckoutUser, Grant, Refund
     from checkout_integration.models.columns import Column
 
 STATE_COLUMNS = frozenset(
     {"status", "verdict", "verdict_reason", "facts", "document", "checkout", "checkout_id"}
 )
 """Columns that only ``flows.ledger`` writes, under the order's lock."""
+
+
+REVERSED = ("refunded", "chargeback")
+"""Statuses of an order whose payment went back to the customer."""
 
 
 class OrderQuerySet(NearQuerySet["Order"]):
@@ -54,7 +60,7 @@ class OrderQuerySet(NearQuerySet["Order"]):
 
     def refunded(self) -> Self:
         """Return orders whose payment was refunded or charged back."""
-        return self.filter(status__in=(OrderStatus.REFUNDED, OrderStatus.CHARGEBACK))
+        return self.filter(status__in=REVERSED)
 
     def for_user(self, user: AbstractBaseUser) -> Self:
         """Return orders bound to checkouts of this account."""
@@ -69,11 +75,11 @@ class OrderQuerySet(NearQuerySet["Order"]):
         return self.filter(waiting).distinct()
 
 
-class Order(Row):
+class Order(Attributed):
     """An Order of the service: the merge of every notification and list row about it.
 
     Fields that are filtered, joined, summed or listed are columns. Every other field of the specification is an attribute
-    that reads the latest document (`snapshot`). State is written by ``flows.ledger`` only; everywhere else it is read.
+    that reads the latest document (`snapshot`). Only ``flows.ledger`` writes state; all other code only reads it.
     """
 
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
@@ -103,7 +109,7 @@ class Order(Row):
     )
 
     live: Column[bool | None] = models.BooleanField(
-        null=True, blank=True, help_text=_("As the notification said; the list does not say.")
+        null=True, blank=True, help_text=_("As the notification says; the list does not have it.")
     )
     is_production: Column[bool | None] = models.BooleanField(null=True, blank=True)
     transaction = IdentifierField(blank=True, default="")
@@ -121,6 +127,8 @@ class Order(Row):
     charge_currency = CurrencyField()
     tax_amount = MoneyField()
     tax_currency = CurrencyField()
+    tax_rate = RateField()
+    vat_payer: Column[str] = models.CharField(max_length=16, blank=True, default="")
     fee_amount = MoneyField()
     fee_currency = CurrencyField()
     net_revenue_amount = MoneyField()
@@ -163,7 +171,6 @@ class Order(Row):
     metadata = SnapshotAttribute[dict[str, str]]()
     platform_id = SnapshotAttribute[str]()
     is_buy_for_virtual_currency = SnapshotAttribute[bool]()
-    vat_payer = SnapshotAttribute[str]()
     testing_case = SnapshotAttribute[str]()
     form_mode = SnapshotAttribute[str]()
     merchant_info = SnapshotAttribute[documents.MerchantInfo]()
@@ -191,12 +198,26 @@ class Order(Row):
             models.Index(fields=["verdict", "-created_at"], name="ci_order_verdict"),
             models.Index(fields=["-created_at"], name="ci_order_created"),
             searched("receipt_number", "ci_order_receipt"),
+            *attribution_indexes("ci_order"),
+            # Of staff's queues: few rows, found without reading those that are settled. No other index begins with their
+            # columns, so PostgreSQL cannot take another one for their sequence. MariaDB has no such indexes.
+            models.Index(
+                fields=["recorded_at"],
+                name="ci_order_review",
+                condition=models.Q(verdict=VerdictStatus.REVIEW.value) & ~models.Q(status__in=REVERSED),
+            ),
+            models.Index(
+                fields=["refunded_at"],
+                name="ci_order_chargeback",
+                condition=models.Q(status=OrderStatus.CHARGEBACK.value),
+            ),
         ]
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),
             ("check_order", _("Can check an order with the service")),
             ("accept_payment", _("Can accept a payment that is in review or historic")),
             ("bind_order", _("Can bind an order to a checkout")),
+            ("download_evidence", _("Can download the evidence of an order")),
         ]
 
     def __str__(self) -> str:
@@ -279,72 +300,3 @@ class OrderItem(Row):
         """The item as the service sent it, unknown fields included: its part of the order's document."""
         document: dict[str, Any] = self.order.document["items"][self.position]
         return document
-
-
-class Refund(Row):
-    """One refund or chargeback of an order (RFD-01 to RFD-06): a reversal document, or a notification's statement.
-
-    A reversal document is an item of the transaction list with an id of its own. One that is seen before its order has no
-    ``order`` yet: it is never taken for a payment. A notification's statement has a row only while no document is known.
-    """
-
-    key: Column[str] = models.CharField(max_length=32, editable=False)
-    project = IdentifierField(max_length=64)
-    order: Column[Order | None] = models.ForeignKey(
-        Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds"
-    )
-    document_id = IdentifierField(
-        blank=True, default="", help_text=_("The reversal document's own id, if it has one.")
-    )
-    transaction = IdentifierField(blank=True, default="")
-    status: Column[str] = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
-    refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
-    amount = MoneyField()
-    currency = CurrencyField()
-    reason: Column[str] = models.TextField(blank=True, default="")
-    code: Column[str] = models.CharField(max_length=255, blank=True, default="")
-    receipt_number = IdentifierField(blank=True, default="")
-    document: Column[dict[str, Any]] = DocumentField()
-    observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
-    recorded_at: Column[datetime] = InstantField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("refund")
-        verbose_name_plural = _("refunds")
-        constraints = [models.UniqueConstraint(fields=["key"], name="ci_refund_key")]
-        indexes = [models.Index(fields=["transaction"], name="ci_refund_transaction")]
-
-    def __str__(self) -> str:
-        return self.document_id or str(self.order)
-
-    @property
-    def receipt_url(self) -> str:
-        """RFD-06, read from the order's personal data, so that it is erased with it; "" where it is not known."""
-        refund = self.order.refund if self.order else None
-        return (refund.receipt_url if refund else None) or ""
-
-
-class PersonalData(Row):
-    """The personal part of an order's document, apart from it, so that one command can erase it.
-
-    ``erased_at`` is a tombstone: it wins over every later observation.
-    """
-
-    order: Column[Order] = models.OneToOneField(
-        Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
-    )
-    document: Column[dict[str, Any]] = DocumentField()
-    email: Column[str] = models.CharField(max_length=255, blank=True, default="")
-    last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
-    erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
-
-    class Meta:
-        verbose_name = _("personal data")
-        verbose_name_plural = _("personal data")
-        indexes = [
-            searched("email", "ci_personal_email"),
-            models.Index(fields=["last4"], name="ci_personal_last4"),
-        ]
-
-    def __str__(self) -> str:
-        return f"personal data of {self.order_id}"

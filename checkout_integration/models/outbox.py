@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField, InstantField
 from checkout_integration.models.order import Order
-from checkout_integration.models.row import Row
+from checkout_integration.models.row import NearQuerySet, Row
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +28,22 @@ COMMON_ARGUMENTS: Final[Mapping[str, Any]] = {
     "renewal": False,
 }
 """Arguments that most signals about an order have. A message stores only those that differ."""
+
+
+class OutboxMessageQuerySet(NearQuerySet["OutboxMessage"]):
+    """Questions about messages."""
+
+    def about(self, orders: Collection[Order]) -> Self:
+        """Return the messages about these orders: of a grant, those of the order that pays for it now.
+
+        A grant is handed to another order of its checkout when its payer is refunded and that one stands.
+        """
+        checkouts = {order.checkout_id for order in orders} - {None}
+        # Two indexed look-ups; an OR over them would read the whole table.
+        own = self.filter(order__in=orders).filter(models.Q(grant=None) | models.Q(grant__order__in=orders))
+        of_siblings = self.filter(order__checkout__in=checkouts, grant__order__in=orders)
+        keys = own.order_by().values("pk").union(of_siblings.order_by().values("pk"))
+        return self.filter(pk__in=keys)
 
 
 class OutboxMessage(Row):
@@ -75,10 +91,12 @@ class OutboxMessage(Row):
         related_name="outbox_messages",
     )
     arguments: Column[dict[str, Any]] = models.JSONField(
-        default=dict, help_text=_("Plain arguments of the signal, but common ones; ids and words only.")
+        default=dict, help_text=_("Plain arguments of the signal, without common ones; ids and words only.")
     )
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+
+    objects: ClassVar[OutboxMessageQuerySet] = OutboxMessageQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one
 
     runs: RelatedManager[ReceiverRun]
 
@@ -90,6 +108,11 @@ class OutboxMessage(Row):
 
     def __str__(self) -> str:
         return self.signal
+
+    @property
+    def payer_id(self) -> int | None:
+        """The key of the order that pays for its grant now; without a grant of the order that it is about."""
+        return self.grant.order_id if self.grant else self.order_id
 
     @property
     def all_arguments(self) -> dict[str, Any]:
@@ -130,7 +153,9 @@ class ReceiverRun(Row):
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts: Column[int] = models.PositiveSmallIntegerField(default=0)
     fence: Column[str] = models.CharField(max_length=32, blank=True, default="", editable=False)
-    due_at: Column[datetime] = InstantField(help_text=_("When it may run; of a run that runs, since when."))
+    due_at: Column[datetime] = InstantField(
+        help_text=_("When it may run; while it is running, when that began.")
+    )
     error: Column[str] = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
     )
@@ -152,8 +177,22 @@ class ReceiverRun(Row):
 
     @property
     def order(self) -> Order | None:
-        """The message's order."""
-        return self.message.order
+        """The order that pays for the message's grant now; without a grant the order that the message is about."""
+        return self.message.grant.order if self.message.grant else self.message.order
+
+    @property
+    def log_ids(self) -> dict[str, str | int]:
+        """Its ids for logs and spans; of its message and order only if they are loaded."""
+        ids: dict[str, str | int] = {
+            "receiver_run": self.pk,
+            "receiver": self.receiver,
+            "attempt": self.attempts,
+        }
+        if "message" in self._state.fields_cache:
+            ids |= {"project": self.message.project, "signal": self.message.signal}
+            if "order" in self.message._state.fields_cache and self.message.order:
+                ids["order_id"] = self.message.order.order_id
+        return ids
 
 
 class FailedAttempt(Row):

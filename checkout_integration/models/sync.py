@@ -1,4 +1,4 @@
-"""Reading the service's transaction list: runs, and how far they came."""
+"""Reading the service's transaction list: the passes, and how far they read."""
 
 from __future__ import annotations
 
@@ -82,12 +82,17 @@ class SyncRun(Row):
     def __str__(self) -> str:
         return f"{self.project} {self.lane} {self.started_at:%Y-%m-%d %H:%M:%S}"
 
+    @property
+    def log_ids(self) -> dict[str, str | int]:
+        """Its ids for logs."""
+        return {"project": self.project, "lane": self.lane, "sync_run": self.pk}
+
 
 class SyncWindow(Row):
     """A part of a pass: the orders that were created in a period. One worker at a time reads it, until ``busy_until``.
 
-    An empty end is open. A pass is complete when all its windows are; windows that are not are left to the pass that resumes
-    it.
+    An empty end is open. A pass is complete when all its windows are; the windows that are not complete are left to the pass
+    that resumes it.
     """
 
     class State(models.TextChoices):
@@ -103,11 +108,11 @@ class SyncWindow(Row):
     window_from: Column[datetime | None] = InstantField(null=True, blank=True)
     window_to: Column[datetime | None] = InstantField(null=True, blank=True)
     busy_until: Column[datetime | None] = InstantField(
-        null=True, blank=True, help_text=_("Until when a worker has the window, unless it moves this on.")
+        null=True, blank=True, help_text=_("Until when a worker has the window, unless it extends this time.")
     )
     fence: Column[int] = models.PositiveBigIntegerField(
         default=0,
-        help_text=_("Raised by each worker that begins; the writes of those before it are refused."),
+        help_text=_("Increased by each worker that begins; the writes of earlier workers are refused."),
     )
     failure: Column[str] = models.CharField(max_length=255, blank=True, default="")
     totals: Column[list[dict[str, Any]]] = models.JSONField(
@@ -163,17 +168,19 @@ class SyncDifference(Row):
         max_length=32,
         null=True,
         editable=False,
-        help_text=_("Hash of what differs, as long as it waits: it is not listed again."),
+        help_text=_("Hash of the difference while it waits, so that it is not listed twice."),
     )
     found_at: Column[datetime] = InstantField()
 
     class Meta:
         verbose_name = _("sync difference")
-        verbose_name_plural = _("sync differences")
+        # Its list in the admin stands on the page about the list and this shop.
+        verbose_name_plural = _("reconciliation")
         constraints = [models.UniqueConstraint(fields=["waiting_key"], name="ci_sync_difference_waiting")]
         indexes = [
             models.Index(fields=["run", "state"], name="ci_sync_difference_run"),
             models.Index(fields=["project", "order_id"], name="ci_sync_difference_order"),
+            models.Index(fields=["kind"], name="ci_sync_difference_kind"),
         ]
 
     def __str__(self) -> str:
@@ -192,7 +199,7 @@ class SyncCursor(Row):
     watermark: Column[datetime | None] = InstantField(null=True, blank=True)
     fence: Column[int] = models.PositiveBigIntegerField(default=0)
     busy_until = InstantField(
-        null=True, blank=True, help_text=_("Until when a pass has the lane, unless it moves this on.")
+        null=True, blank=True, help_text=_("Until when a pass has the lane, unless it extends this time.")
     )
     paused_until = InstantField(
         null=True,
@@ -210,10 +217,10 @@ class SyncCursor(Row):
 
 
 class ListedRow(Row):
-    """A row of the transaction list at its last reading: one with the same bytes is not read again, and writes nothing.
+    """A row of the transaction list at its last reading. The same bytes are not parsed again, and write nothing.
 
-    ``row_hash`` is a keyed hash of the row's bytes and of the version of our rules. It commits with what the row changed, and
-    is not stored for a row that failed or waits.
+    ``row_hash`` is a keyed hash of the row's bytes and of the version of our rules. It is committed together with the
+    changes of the row, and is not stored for a row that failed or waits.
     """
 
     key = models.CharField(
@@ -230,7 +237,7 @@ class ListedRow(Row):
 
 
 class Installation(Row):
-    """When this app first wrote or read anything of a project: unbound orders older than that are ``historic``."""
+    """When this app first wrote or read anything of a project: older orders without a checkout are ``historic``."""
 
     project = IdentifierField(max_length=64, unique=True)
     installed_at: Column[datetime] = InstantField()

@@ -70,6 +70,7 @@ class CheckoutUser(Row):
         ]
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),
+            ("export_customer", _("Can export everything that is stored about a customer")),
             ("link_account", _("Can link a customer to an account of the shop")),
         ]
 

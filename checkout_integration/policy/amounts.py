@@ -17,6 +17,10 @@ MONEY_DIGITS: Final = 19
 MONEY_PLACES: Final = 4
 """Of a column. No ISO 4217 currency has more than four decimal places."""
 
+RATE_DIGITS: Final = 12
+RATE_PLACES: Final = 6
+"""Of a column with a rate of tax: 0.08875 fits, and 8.875 too."""
+
 FLOAT_NOISE: Final = Decimal("0.000001")
 """What differs by less is the noise of a double, and no other price in any currency."""
 
@@ -38,6 +42,14 @@ def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | Non
         return amount if amount is not None and amount.is_finite() else None
     rounded = _rounded(amount, currency)
     return rounded if fits_column(rounded) else None
+
+
+def column_rate(rate: Decimal | None) -> Decimal | None:
+    """Return the rate for a column of rates, rounded half-even; None for none, and beyond the column's range."""
+    if rate is None or not rate.is_finite() or rate.copy_abs() >= Decimal(10) ** (RATE_DIGITS - RATE_PLACES):
+        return None
+    rounded = rate.quantize(smallest(RATE_PLACES), context=_EXACT)
+    return rounded if rounded.copy_abs() < Decimal(10) ** (RATE_DIGITS - RATE_PLACES) else None
 
 
 def without_noise(amount: Decimal, currency: str | None) -> Decimal | None:

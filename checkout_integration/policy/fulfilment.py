@@ -73,7 +73,7 @@ def _moment(state: OrderState) -> str:
 class Line:
     """Orders that share one grant: all of a checkout but its renewals, or one renewal.
 
-    ``payer`` is the first of those that stand and pay, "" while there is none.
+    ``payer`` is the first order whose payment stands and pays; "" if there is none.
     """
 
     order_ids: tuple[str, ...]
@@ -159,9 +159,9 @@ def grant_changes(
 ) -> GrantChanges:
     """Return the changes of the open grants, given as pairs of a key and the order that paid.
 
-    A line that stands has one grant: its payer's own, else that of another of its orders. A grant closes when no payment for
-    it stands any more. A withdrawn verdict revokes no goods, and neither does a reversal after a decision of staff: these
-    are for staff to look at.
+    Each line with a payer has one grant: the payer's own if there is one, else the grant of another order of the line. A
+    grant closes when no payment for it stands any more. Neither a withdrawn verdict nor a reversal after a decision of staff
+    revokes goods: staff review these.
     """
     secure = {payment.order_id for payment in payments if payment.stands or payment.decided}
     left = sorted(open_grants)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 MOST_ERRORS: Final = 10
-"""Of a chain of exceptions so many are described."""
+"""How many exceptions of a chain are described."""
 FIRST_FRAMES, LAST_FRAMES = 10, 40
-"""Of a deep recursion so many frames are given."""
+"""How many frames of a deep recursion are given."""
 
 _THIS_APP: Final = str(Path(__file__).resolve().parents[1])
 _STANDARD: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})

@@ -32,7 +32,7 @@ def may_be_reversal_document(observation: Observation) -> bool:
 
 
 def may_be_the_order_of(first: Order, second: Order) -> bool:
-    """Return whether the first of two rows may be the order that the second one reverses, though both look like documents.
+    """Return whether the first row may be the order that the second one reverses, although both look like reversals.
 
     An order is charged back once, so of two such rows one is the order. There may be several documents of refunds: a row
     is their order if it was refunded later than it was created, while a document is made by its refund.

@@ -33,7 +33,7 @@ def merge_validated(stored: Document, user: User, at: datetime | None) -> dict[s
 
 
 def with_validated(user: Document, stored: Mapping[str, Any], validated: Document) -> dict[str, Any]:
-    """Return the User of an order merged with the fields of user.validate, field by field the later of the two.
+    """Return the User of an order merged with the fields of user.validate, taking the later value of each field.
 
     Args:
         user: the User object of the customer's latest order.

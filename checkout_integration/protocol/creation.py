@@ -40,7 +40,8 @@ class Customer:
     """The customer of a request (EP1-03 to EP1-10, EP2-13).
 
     ``external_id`` is the merchant's identifier. ``locale`` is a language and a region (``de-DE``); in a token it may be as
-    in Accept-Language, in an order two letters will do. ``metadata`` are attributes of the customer; only tokens take them.
+    in Accept-Language, in an order two letters are enough. ``metadata`` are attributes of the customer, for tokens
+    only.
     """
 
     external_id: str | None = field(default=None, repr=False)

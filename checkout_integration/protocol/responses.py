@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 class MalformedResponse(ValueError):
-    """The response is JSON, but not the one that the specification shows for this endpoint."""
+    """The response is JSON, but not of the form that the specification shows for this endpoint."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,7 +46,7 @@ def verify(
     """Return the index of the secret that signed the body, or None when none did.
 
     Args:
-        header: the value of the Authorization header, whatever a stranger put there.
+        header: the value of the Authorization header; it may be any text.
         body: the bytes as received.
         secrets: the accepted secrets, current first; blank ones never match.
         encodings: the accepted ways of writing the hash.

@@ -24,12 +24,21 @@ from checkout_integration.signals.arguments import (
     GrantArguments,
     GrantDecorator,
     GrantReceiver,
+    NotificationFailedArguments,
+    NotificationFailedDecorator,
+    NotificationFailedReceiver,
     PaymentArguments,
     PaymentDecorator,
     PaymentReceiver,
+    ReceiverGivenUpArguments,
+    ReceiverGivenUpDecorator,
+    ReceiverGivenUpReceiver,
     ReviewArguments,
     ReviewDecorator,
     ReviewReceiver,
+    SyncFailedArguments,
+    SyncFailedDecorator,
+    SyncFailedReceiver,
     ValidationArguments,
     ValidationDecorator,
     ValidationReceiver,
@@ -37,6 +46,7 @@ from checkout_integration.signals.arguments import (
 from checkout_integration.signals.durable import DurableSignal, Receiver, ReversalSignal, Undoing, UndoneWhen
 
 __all__ = [
+    "LIFE_CYCLE",
     "SIGNALS",
     "ChangeArguments",
     "ChangeDecorator",
@@ -45,14 +55,23 @@ __all__ = [
     "GrantArguments",
     "GrantDecorator",
     "GrantReceiver",
+    "NotificationFailedArguments",
+    "NotificationFailedDecorator",
+    "NotificationFailedReceiver",
     "PaymentArguments",
     "PaymentDecorator",
     "PaymentReceiver",
     "Receiver",
+    "ReceiverGivenUpArguments",
+    "ReceiverGivenUpDecorator",
+    "ReceiverGivenUpReceiver",
     "ReversalSignal",
     "ReviewArguments",
     "ReviewDecorator",
     "ReviewReceiver",
+    "SyncFailedArguments",
+    "SyncFailedDecorator",
+    "SyncFailedReceiver",
     "Undoing",
     "UndoneWhen",
     "ValidationArguments",
@@ -60,12 +79,15 @@ __all__ = [
     "ValidationReceiver",
     "checkout_paid",
     "checkout_reversed",
+    "notification_failed",
     "order_changed",
     "payment_cancel",
     "payment_chargeback",
     "payment_refund",
     "payment_review",
     "payment_success",
+    "receiver_given_up",
+    "sync_failed",
     "user_validated",
 ]
 
@@ -139,6 +161,39 @@ user_validated: Final = DurableSignal[ValidationReceiver, ValidationDecorator]("
 Arguments: `ValidationArguments`.
 """
 
+notification_failed: Final = DurableSignal[NotificationFailedReceiver, NotificationFailedDecorator](
+    "notification_failed"
+)
+"""A notification could not be applied, or was quarantined: alert somebody.
+
+Sent once for each notification, ``state`` and ``reason``. A failed one is retried by itself, and may have been applied by the
+time your receiver runs: ``notification.state`` says so.
+
+Arguments: `NotificationFailedArguments`.
+"""
+
+receiver_given_up: Final = DurableSignal[ReceiverGivenUpReceiver, ReceiverGivenUpDecorator](
+    "receiver_given_up"
+)
+"""A receiver of yours was given up after ten attempts: goods may not be granted until somebody runs it again.
+
+Sent once each time that a run is given up. Not sent for receivers of ``notification_failed``, ``receiver_given_up`` and
+``sync_failed`` themselves: an alert that cannot be sent causes no further alert, and health shows it.
+
+Arguments: `ReceiverGivenUpArguments`.
+"""
+
+sync_failed: Final = DurableSignal[SyncFailedReceiver, SyncFailedDecorator]("sync_failed")
+"""A pass through the transaction list ended without being complete: it failed, or the service did not respond.
+
+Sent once for each such pass. The next pass of the lane reads the same rows again.
+
+Arguments: `SyncFailedArguments`.
+"""
+
+LIFE_CYCLE: Final = (notification_failed, receiver_given_up, sync_failed)
+"""Signals about the app's own work, with which a shop alerts itself."""
+
 SIGNALS: Final[Mapping[str, DurableSignal[Any, Any]]] = {
     signal.name: signal
     for signal in (
@@ -151,6 +206,7 @@ SIGNALS: Final[Mapping[str, DurableSignal[Any, Any]]] = {
         payment_review,
         order_changed,
         user_validated,
+        *LIFE_CYCLE,
     )
 }
 """Every signal by its name."""

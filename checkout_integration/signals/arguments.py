@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
 
 if TYPE_CHECKING:
-    from checkout_integration.models import Checkout, Grant, Order, Transition, ValidationDecision
+    from checkout_integration.models import (
+        Checkout,
+        Grant,
+        Notification,
+        Order,
+        ReceiverRun,
+        SyncRun,
+        Transition,
+        ValidationDecision,
+    )
     from checkout_integration.protocol.order import Refund
     from checkout_integration.signals.durable import DurableSignal, Receiver
 
@@ -112,6 +121,56 @@ class ValidationArguments(RunArguments):
     """ "": there is no payment yet."""
 
 
+class LifeCycleArguments(RunArguments):
+    """Arguments of ``notification_failed``, ``receiver_given_up`` and ``sync_failed``. They are words and ids only."""
+
+    project: str
+    """The alias of the project."""
+
+
+class NotificationFailedArguments(LifeCycleArguments):
+    """Arguments of ``notification_failed``."""
+
+    notification: Notification | None
+    """The notification; None if its row was removed since."""
+    state: Literal["failed", "quarantined"]
+    """"failed": it is retried by itself; "quarantined": it waits until staff decide."""
+    reason: str
+    """Where our code or yours failed, or the rule that it breaks. Never its content."""
+    order_id: str
+    """The service's id of the order that it names; "" where it names none, or cannot be read."""
+
+
+class ReceiverGivenUpArguments(LifeCycleArguments):
+    """Arguments of ``receiver_given_up``."""
+
+    run: ReceiverRun | None
+    """The run, with its failed attempts; None if its row was removed since."""
+    receiver: str
+    """The name of the receiver."""
+    failed_signal: str
+    """The name of the signal whose receiver it is."""
+    error: str
+    """The class of the last exception."""
+    order_id: str
+    """The service's id of the order; "" where the signal was about none."""
+
+
+class SyncFailedArguments(LifeCycleArguments):
+    """Arguments of ``sync_failed``."""
+
+    sync_run: SyncRun | None
+    """The pass; None if its row was removed since."""
+    lane: str
+    """The lane of the transaction list."""
+    state: Literal["failed", "unreachable", "abandoned"]
+    """Why: it failed, the service did not respond, or its process ended or stood still."""
+    first: bool
+    """Whether the pass of this lane before it was complete. Of an outage with many failed passes, one is the first."""
+    failure: str
+    """What the pass's row says about it; "" for an abandoned one."""
+
+
 class PaymentReceiver(Protocol):
     """A receiver of a signal about a payment."""
 
@@ -147,11 +206,35 @@ class ValidationReceiver(Protocol):
         """React to the decision."""
 
 
+class NotificationFailedReceiver(Protocol):
+    """A receiver of notifications that could not be applied."""
+
+    def __call__(self, **arguments: Unpack[NotificationFailedArguments]) -> object:
+        """Alert somebody."""
+
+
+class ReceiverGivenUpReceiver(Protocol):
+    """A receiver of receiver runs that were given up."""
+
+    def __call__(self, **arguments: Unpack[ReceiverGivenUpArguments]) -> object:
+        """Alert somebody."""
+
+
+class SyncFailedReceiver(Protocol):
+    """A receiver of passes of the sync that were not complete in the end."""
+
+    def __call__(self, **arguments: Unpack[SyncFailedArguments]) -> object:
+        """Alert somebody."""
+
+
 PaymentT = TypeVar("PaymentT", bound=PaymentReceiver)
 GrantT = TypeVar("GrantT", bound=GrantReceiver)
 ReviewT = TypeVar("ReviewT", bound=ReviewReceiver)
 ChangeT = TypeVar("ChangeT", bound=ChangeReceiver)
 ValidationT = TypeVar("ValidationT", bound=ValidationReceiver)
+NotificationFailedT = TypeVar("NotificationFailedT", bound=NotificationFailedReceiver)
+ReceiverGivenUpT = TypeVar("ReceiverGivenUpT", bound=ReceiverGivenUpReceiver)
+SyncFailedT = TypeVar("SyncFailedT", bound=SyncFailedReceiver)
 
 
 class PaymentDecorator(Protocol):
@@ -186,4 +269,25 @@ class ValidationDecorator(Protocol):
     """A decorator that connects receivers of decisions about customers, and leaves their own types as they are."""
 
     def __call__(self, receiver: ValidationT, /) -> ValidationT:
+        """Connect the receiver."""
+
+
+class NotificationFailedDecorator(Protocol):
+    """A decorator that connects receivers of notifications that failed, and leaves their own types as they are."""
+
+    def __call__(self, receiver: NotificationFailedT, /) -> NotificationFailedT:
+        """Connect the receiver."""
+
+
+class ReceiverGivenUpDecorator(Protocol):
+    """A decorator that connects receivers of runs that were given up, and leaves their own types as they are."""
+
+    def __call__(self, receiver: ReceiverGivenUpT, /) -> ReceiverGivenUpT:
+        """Connect the receiver."""
+
+
+class SyncFailedDecorator(Protocol):
+    """A decorator that connects receivers of passes of the sync that failed, and leaves their own types as they are."""
+
+    def __call__(self, receiver: SyncFailedT, /) -> SyncFailedT:
         """Connect the receiver."""

@@ -41,15 +41,24 @@ def checkout_link(checkout: Checkout | IssuedToken, text: str = "", css_class: s
 
 @register.inclusion_tag("checkout_integration/display/frame.html")
 def checkout_frame(
-    checkout: Checkout | IssuedToken, title: str = "", height: int = 700, css_class: str = ""
+    checkout: Checkout | IssuedToken,
+    title: str = "",
+    height: int = 700,
+    css_class: str = "",
+    by_script: bool = False,
 ) -> dict[str, Any]:
-    """Render the form in an inline frame (EP6-02), with a link to a new window where the frame does not work."""
+    """Render the form in an inline frame (EP6-02), with a link to a new window where the frame does not work.
+
+    ``by_script``: ``mountForms`` of the app's ES module makes the frame, so that it hears the form from its first message on;
+    without script the frame is there all the same.
+    """
     return {
         **_link_beside(checkout),
         "title": title or gettext("Payment form"),
         "height": str(height),  # a number would be written as people of the language write it
         "css_class": css_class,
         "sandbox": FRAME_SANDBOX,
+        "by_script": by_script,
     }
 
 

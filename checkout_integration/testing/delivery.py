@@ -51,7 +51,7 @@ class Deliver:
             secret: signs it; the project's current secret when it is left out.
             encoding: how the hash is written: hex or base64.
             gzip: compress the body; the signature is over the JSON inside.
-            headers: in addition, or in the place of those that are made here (``Authorization`` too).
+            headers: added to those that are made here, or replacing them (``Authorization`` too).
 
         """
         if document is None:

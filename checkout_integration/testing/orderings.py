@@ -22,7 +22,7 @@ Ordering = tuple[int, ...]
 
 
 class Orderings:
-    """Delivers sets of notifications: the value of the fixture ``checkout_orderings``; the test needs the database."""
+    """The fixture ``checkout_orderings``: delivers notifications in every sequence. The test needs the database."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -40,7 +40,7 @@ class Orderings:
         Args:
             documents: whole notifications.
             outcome: reads what is to be compared, for instance ``lambda: Order.objects.get().status``.
-            limit: with more orders than this, that many seeded shuffles are taken instead.
+            limit: if there are more sequences than this, this many seeded shuffles are used instead.
             seed: of the shuffles.
 
         Returns:
@@ -64,7 +64,7 @@ class Orderings:
 
 
 def orderings_of(count: int, *, limit: int, seed: int) -> Iterator[Ordering]:
-    """Return every order of so many things, or ``limit`` different ones by chance where there are more."""
+    """Return every sequence of ``count`` things, or ``limit`` different random ones if there are more."""
     if math.factorial(count) <= limit:
         return permutations(range(count))
     return islice(_shuffles(count, random.Random(seed)), limit)  # noqa: S311 -- repeatable on purpose

@@ -80,7 +80,7 @@ class CheckoutSandbox(Sandbox):
         self._settle()
 
     def chargeback(self, order_id: str) -> None:
-        """Let the customer's bank take a payment back."""
+        """Let the customer's bank reverse a payment."""
         self.payments.chargeback(order_id)
         self._settle()
 

@@ -55,7 +55,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _refusal(request: HttpRequest) -> JsonResponse | None:
-    """Return the response for those who are neither a monitor nor permitted staff; None for permitted staff."""
+    """Return the response that refuses a request without a valid token; None if it comes from staff with the permission."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         body = {

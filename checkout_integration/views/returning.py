@@ -2,37 +2,81 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, JsonResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
+from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
+from django.views.generic import TemplateView
+from django.views.generic.base import ContextMixin
 
 from checkout_integration.conf import app_settings
 from checkout_integration.display import amount_text, csp_nonce
-from checkout_integration.flows.checkout import ask_once, brought_up_to_date, checkout_of
-from checkout_integration.models import Checkout
+from checkout_integration.flows.checkout import (
+    Goods,
+    ask_once,
+    brought_up_to_date,
+    checkout_of,
+    goods_of,
+    signed_reference,
+)
+from checkout_integration.models import Checkout, Order
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.dispatching import JsonDispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
+CHANGING = (*Checkout.PAYABLE, Checkout.Status.REVIEW)
+"""Statuses that change without the customer: their page looks again."""
+EVERYWHERE = (
+    require_safe,
+    never_cache,
+    login_not_required,  # the form's frame sends no session cookie; the signed reference identifies the checkout
+    xframe_options_exempt,  # the form redirects inside its own frame
+    outside_transactions,  # stored notifications for the checkout are applied first
+)
 
-@require_safe
-@never_cache
-@login_not_required  # inside the form's frame the session cookie is not sent; the signed reference identifies the checkout
-@xframe_options_exempt  # the form redirects inside its own frame
-@outside_transactions  # stored notifications for the checkout are applied first
-def return_page(request: HttpRequest, signed: str) -> HttpResponse:
-    """Show whether the checkout is paid; 404 for a reference that is unknown or has expired.
 
-    Override the template ``checkout_integration/return.html`` for the shop's own look.
+def return_link(checkout: Checkout) -> str:
+    """Return the address of the app's page that shows how the checkout stands; it expires after a week."""
+    return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])
+
+
+@method_decorator(EVERYWHERE, name="dispatch")
+class ReturnPageMixin(ContextMixin, View):
+    """The page to which the form leads back, as a page of the shop: ``class Thanks(ReturnPageMixin, TemplateView)``.
+
+    Its address has ``<str:signed>``, and stands in RETURN_URL with ``{reference}`` in that place. It works without a session,
+    and inside the form's frame. The template is given what ``checkout_integration/return.html`` is given; 404 for a reference
+    that is unknown or has expired. ``checkout`` is the checkout, brought up to date.
     """
-    checkout = _checkout(signed)
-    return render(request, "checkout_integration/return.html", _context(request, checkout, signed))
+
+    @cached_property
+    def checkout(self) -> Checkout:
+        """The checkout of the address. Raises ``Http404``."""
+        return _checkout(self.kwargs["signed"])
+
+    def get_try_again_url(self) -> str:
+        """Return where a customer who has not paid can buy the same again: the page of the subject, if it has one."""
+        page = getattr(self.checkout.subject, "get_absolute_url", None)
+        return str(page()) if page else ""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the content of the page."""
+        shown = _context(self.request, self.checkout, self.kwargs["signed"])
+        return super().get_context_data(**shown, try_again_url=self.get_try_again_url(), **kwargs)
+
+
+class ReturnPage(ReturnPageMixin, TemplateView):
+    """Say whether the checkout is paid. Override the template for the shop's own look."""
+
+    template_name = "checkout_integration/return.html"
 
 
 @require_safe
@@ -42,15 +86,20 @@ def return_page(request: HttpRequest, signed: str) -> HttpResponse:
 def status(request: HttpRequest, signed: str) -> JsonResponse:
     """Return the checkout's status for the return page; query the service once for an open checkout.
 
-    ``{"status": "open", "order_status": "created"}``: the checkout's own status, and that of its latest order. The status is
-    ``processing`` while a notification of it is stored that could not be applied yet.
+    ``{"status": "open", "order_status": "created", "goods": ""}``: the checkout's own status, that of its latest order, and
+    how far its goods are: ``granting``, ``delayed`` or ``granted`` once it is paid (`Goods`). The status is ``processing``
+    while a notification of it is stored that could not be applied yet.
     """
     checkout = _checkout(signed)
     was_refreshed = not checkout.processing and ask_once(checkout)
     if was_refreshed:
         checkout = _checkout(signed)
     order = checkout.latest_order
-    body = {"status": checkout.shown_status, "order_status": order.status if order else ""}
+    body = {
+        "status": checkout.shown_status,
+        "order_status": order.status if order else "",
+        "goods": goods_of(checkout),
+    }
     return JsonDispatchingResponse(body) if was_refreshed else JsonResponse(body)
 
 
@@ -62,8 +111,8 @@ def _checkout(signed: str) -> Checkout:
 
 
 def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str, Any]:
-    order = checkout.latest_order
-    heading, message = _words(checkout)
+    order, goods = checkout.latest_order, goods_of(checkout)
+    heading, message = _words(checkout, order, goods)
     return {
         "checkout": checkout,
         "order": order,
@@ -71,7 +120,10 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "message": message,
         "price": _price(checkout),
         "status": checkout.shown_status,
+        "goods": goods,
         "is_pending": checkout.status in Checkout.PAYABLE,
+        "is_changing": checkout.status in CHANGING or goods in (Goods.GRANTING, Goods.DELAYED),
+        "can_try_again": checkout.status in (Checkout.Status.CANCELLED, Checkout.Status.FAILED),
         "status_url": reverse("checkout_integration:status", args=[signed]),
         "continue_url": _continue_url(checkout),
         "csp_nonce": csp_nonce(request),
@@ -91,18 +143,37 @@ def _continue_url(checkout: Checkout) -> str:
     return project.return_continue_url if project else "/"
 
 
-def _words(checkout: Checkout) -> tuple[str, str]:
+def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, str]:
     if checkout.status in Checkout.PAYABLE:
         return _words_of_open(checkout)
     if checkout.status == Checkout.Status.PAID:
-        return gettext("Paid"), gettext("Thank you. Your payment has arrived.")
+        return gettext("Paid"), _words_of_goods(goods)
     if checkout.status == Checkout.Status.REVERSED:
-        return gettext("Refunded"), gettext("The payment was refunded.")
+        return _words_of_reversed(order)
     if checkout.status == Checkout.Status.FAILED:
         return gettext("Not started"), gettext("The payment could not be started. Nothing was charged.")
     if checkout.status == Checkout.Status.REVIEW:
-        return gettext("Received"), gettext("Your payment has arrived. The shop is checking it.")
+        return gettext("Received"), gettext(
+            "Your payment has arrived. Somebody is checking it. Please do not pay again."
+        )
     return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
+
+
+def _words_of_goods(goods: Goods) -> str:
+    if goods == Goods.DELAYED:
+        return gettext(
+            "Thank you. Your payment has arrived, but your goods are delayed. Somebody is looking into it. "
+            "Please do not pay again."
+        )
+    if goods == Goods.GRANTING:
+        return gettext("Thank you. Your payment has arrived, and your goods are on their way.")
+    return gettext("Thank you. Your payment has arrived.")
+
+
+def _words_of_reversed(order: Order | None) -> tuple[str, str]:
+    if order is not None and order.status == OrderStatus.CHARGEBACK:
+        return gettext("Charged back"), gettext("Your bank has taken the payment back.")
+    return gettext("Refunded"), gettext("The payment was refunded.")
 
 
 def _words_of_open(checkout: Checkout) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
@@ -11,7 +12,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 
-from checkout_integration import dispatch
+from checkout_integration import dispatch, telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import count_refused
 from checkout_integration.flows.webhook import (
@@ -28,6 +29,8 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.body import accepts_gzip
 from checkout_integration.views.dispatching import DispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
+
+logger = logging.getLogger("checkout_integration.intake")
 
 
 @csrf_exempt
@@ -69,7 +72,11 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
 
 
 def _refuse(answer: WebhookResponse, project: str, *, packed: bool) -> HttpResponse:
+    """Refuse a request: it is counted without SQL and logged without its content. ``project``: "" for an unknown one."""
     count_refused(project)
+    telemetry.count(telemetry.REFUSED, project=project, reason=answer.code)
+    ids = {"project": project, "reason": answer.code}
+    logger.info("A request was refused: %s, %s.", answer.status, answer.code, extra=ids)
     return respond(answer, packed=packed)
 
 

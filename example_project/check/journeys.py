@@ -73,7 +73,7 @@ class Journeys:
         return f"activation code {item.code[:5]}-… shown"
 
     def pay_by_token(self) -> str:
-        """Pay by a token of customer and purchase: its form makes the order, which is bound by the reference."""
+        """Pay by a payment token: the form creates the order, which is bound to the checkout by its reference."""
         issued = flows.create_token(
             amount=Decimal("1.50"), currency="USD", user=self._account(), subject=_product("gems-500")
         )
@@ -179,7 +179,7 @@ class Journeys:
         expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, True)
         order = _order(Checkout.objects.latest("pk"))
         page = self._staff.get(f"/admin/checkout_integration/order/{order.pk}/erase/")
-        self._staff.submit(page, "/erase/")
+        self._staff.submit(page, "/erase/", reason="requested by letter")
         expect("a way to the form", "Payment form" in self._buyer.get("/purchases/").text, False)
         return "no way to the form, the checkouts are stored"
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 @dataclass(kw_only=True)
 class PageForm:
-    """A form: where it goes, and the values that it holds already."""
+    """A form of a page: where it is sent, and its initial values."""
 
     action: str
     method: str

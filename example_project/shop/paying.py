@@ -8,16 +8,21 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.generic import TemplateView
 
 from checkout_integration import flows
-from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows.checkout import signed_reference
+from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.protocol.creation import Customer
+from checkout_integration.protocol.vocabulary import OrderType
+from checkout_integration.views.returning import ReturnPageMixin
+from checkout_integration.views.selling import SellMixin
 from example_project.shop.models import Product
 
 WAYS = {
@@ -28,69 +33,92 @@ WAYS = {
     "server": "With a payment token that we redeem",
 }
 """The ways to show the form, as the product's page names them; ``templates/shop/pay/`` has a page for each."""
+TOKENS = "payment_tokens"
+"""In the customer's session: tokens by reference of their checkouts. They are for this customer's pages only."""
 
 
-@require_POST
+class Buy(SellMixin):
+    """Sell a product: lead to the form, or to the page of the chosen way."""
+
+    @cached_property
+    def product(self) -> Product:
+        """Return what is sold. Raises ``Http404``."""
+        return get_object_or_404(Product, slug=self.kwargs["slug"])
+
+    @property
+    def way(self) -> str:
+        """How the customer wants to see the form."""
+        return self.request.POST.get("way", "")
+
+    def get_terms(self) -> CheckoutTerms:
+        """Return what is sold, the same for every way; the price is the shop's."""
+        product, buyer = self.product, self.request.user
+        assert isinstance(buyer, User)  # `SellMixin` lets nobody else in
+        return {
+            "type": OrderType(product.kind),
+            "amount": product.price,
+            "currency": product.currency,
+            "products": [] if product.kind == Product.Kind.GEMS else [product.slug],
+            "description": product.name,
+            "customer": Customer(name=buyer.get_full_name(), email=buyer.email),
+            "subject": product,
+        }
+
+    def create(self) -> Checkout:
+        """Create the checkout, or a token for it."""
+        if self.way not in ("token", "server"):
+            return super().create()
+        issued = flows.create_token(user=self.request.user, **self.get_arguments())
+        if self.way == "server":
+            return flows.create_order_from_token(issued)
+        self.request.session[TOKENS] = {issued.checkout.reference: issued.token}
+        return issued.checkout
+
+    def created(self, checkout: Checkout) -> HttpResponseBase:
+        """Lead on by a redirect, so that reloading the next page buys nothing."""
+        return (
+            redirect("pay", self.way, checkout.reference) if self.way in WAYS else super().created(checkout)
+        )
+
+    def not_created(self, error: flows.CheckoutError) -> HttpResponseBase:
+        """Say so on the product's page."""
+        charged = (
+            "Please look at your purchases before you try again."
+            if error.outcome_unknown
+            else "Please try again."
+        )
+        messages.error(self.request, f"The payment could not be started, and nothing was charged. {charged}")
+        return redirect(self.product)
+
+
 @login_required
 @never_cache  # a payment token may stand in the page
-def buy(request: HttpRequest, slug: str) -> HttpResponse:
-    """Sell a product: redirect to the form, or to the page of the chosen way."""
-    sold = get_object_or_404(Product, slug=slug)
-    way = request.POST.get("way", "")
-    arguments = _terms(request, sold)
-    try:
-        if way == "token":
-            issued = flows.create_token(**arguments)
-            return _page(request, way, issued.checkout, issued)
-        if way == "server":
-            checkout = flows.create_order_from_token(flows.create_token(**arguments))
-        else:
-            checkout = flows.create_checkout(**arguments)
-    except CheckoutError:
-        messages.error(
-            request, "The payment could not be started, and nothing was charged. Please try again."
-        )
-        return redirect(sold)
-    return redirect("pay", way, checkout.reference) if way in WAYS else redirect(checkout.payment_form_url)
-
-
-@login_required
-@never_cache
 def pay(request: HttpRequest, way: str, reference: str) -> HttpResponse:
     """Show the form of this customer's checkout; its purchase once there is nothing left to pay."""
     checkout = get_object_or_404(Checkout, reference=reference, user=request.user.pk)
-    if (
-        way not in WAYS or way == "token"
-    ):  # the token was in the response to the customer's press, and nowhere else
+    if way not in WAYS:
         raise Http404
     if checkout.status != Checkout.Status.OPEN:
         return redirect(_purchase(checkout))
-    return _page(request, way, checkout)
-
-
-def _terms(request: HttpRequest, sold: Product) -> dict[str, Any]:
-    """Return the arguments of the checkout; they are the same for every way to show the form."""
-    buyer: User = request.user  # type: ignore[assignment]  # login_required
-    return {
-        "type": sold.kind,
-        "amount": sold.price,
-        "currency": sold.currency,
-        "products": [] if sold.kind == Product.Kind.GEMS else [sold.slug],
-        "description": sold.name,
-        "user": buyer,
-        "customer": Customer(name=buyer.get_full_name(), email=buyer.email),
-        "subject": sold,
-        "request": request,
-    }
-
-
-def _page(
-    request: HttpRequest, way: str, checkout: Checkout, issued: flows.IssuedToken | None = None
-) -> HttpResponse:
-    shown = {"checkout": checkout, "issued": issued, "way": WAYS[way], "purchase_url": _purchase(checkout)}
+    shown: dict[str, Any] = {"checkout": checkout, "way": WAYS[way], "purchase_url": _purchase(checkout)}
+    if way == "token":
+        shown["issued"] = _issued(request, checkout)
     return render(request, f"shop/pay/{way}.html", shown)
 
 
+def _issued(request: HttpRequest, checkout: Checkout) -> flows.IssuedToken:
+    """Return the token of the checkout that this session was given. Raises ``Http404``."""
+    token = request.session.get(TOKENS, {}).get(checkout.reference)
+    if not token:
+        raise Http404
+    return flows.IssuedToken(checkout=checkout, token=token, payment_form_url=checkout.payment_form_url)
+
+
+class Purchase(ReturnPageMixin, TemplateView):
+    """Show how a checkout stands. The form leads back here (RETURN_URL), and so do the shop's own pages."""
+
+    template_name = "shop/purchase.html"
+
+
 def _purchase(checkout: Checkout) -> str:
-    """Return the page that shows how the checkout stands; the form leads back to it too."""
-    return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])
+    return reverse("purchase", args=[signed_reference(checkout.reference)])

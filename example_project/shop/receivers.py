@@ -33,7 +33,7 @@ def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
 
 @checkout_reversed.receiver(undoes=grant_goods)
 def take_goods_back(checkout: Checkout | None, **kwargs: Any) -> None:
-    """Take back what a refund or a chargeback has undone."""
+    """Revoke the goods: their payment was refunded or charged back."""
     if checkout is None:
         return
     InventoryItem.objects.filter(checkout=checkout, taken_back_at=None).update(taken_back_at=timezone.now())

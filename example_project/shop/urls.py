@@ -9,8 +9,9 @@ from example_project.shop import paying, views
 urlpatterns = [
     path("", views.shop, name="shop"),
     path("products/<slug:slug>/", views.product, name="product"),
-    path("products/<slug:slug>/buy/", paying.buy, name="buy"),
+    path("products/<slug:slug>/buy/", paying.Buy.as_view(), name="buy"),
     path("pay/<slug:way>/<slug:reference>/", paying.pay, name="pay"),
+    path("purchase/<str:signed>/", paying.Purchase.as_view(), name="purchase"),
     path("inventory/", views.inventory, name="inventory"),
     path("purchases/", views.purchases, name="purchases"),
 ]

@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from checkout_integration.display import form_link
 from checkout_integration.models import Checkout
 from example_project.shop.models import InventoryItem, Product
 from example_project.shop.paying import WAYS
@@ -33,4 +34,6 @@ def inventory(request: HttpRequest) -> HttpResponse:
 def purchases(request: HttpRequest) -> HttpResponse:
     """Show the player's checkouts, newest first."""
     made = Checkout.objects.filter(user=request.user.pk).select_related("paid_order").order_by("-pk")
-    return render(request, "shop/purchases.html", {"checkouts": made.prefetch_related("subject")})
+    checkouts = made.prefetch_related("subject")
+    rows = [{"checkout": checkout, "form": form_link(checkout)} for checkout in checkouts]
+    return render(request, "shop/purchases.html", {"rows": rows})

@@ -193,7 +193,7 @@ def test_a_service_that_does_not_answer_is_a_message(
     service.server_close()
     answer = admin_client.post(address(in_review, "check"), follow=True)
     assert answer.status_code == 200
-    assert "The service could not be reached" in answer.content.decode()
+    assert "The order could not be fetched from the service" in answer.content.decode()
 
 
 def test_checking_needs_its_permission(client: Client, in_review: Order) -> None:

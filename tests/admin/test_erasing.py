@@ -9,7 +9,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
-from checkout_integration.models import CheckoutUser, Order
+from checkout_integration.models import CheckoutUser, Order, PrivacyAct
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.admin import rows
@@ -18,6 +18,7 @@ from tests.support.tables import columns_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARIES = ["zaphod@canary.example", "Zaphod Canaryblossom"]
+REASON = {"reason": "request 4711"}
 PERMISSIONS = ("view_order", "view_checkoutuser", "erase_customer")
 
 
@@ -40,13 +41,28 @@ def test_the_customer_is_erased_and_the_log_says_so_without_a_name(
     """A GET asks, a POST erases; afterwards no table and no page contains the customer."""
     client.force_login(rows.make_staff(*PERMISSIONS, name="grace"))
     row = order if screen == "order" else order.user
-    assert "cannot be undone" in client.get(address(screen, row)).content.decode()
+    question = client.get(address(screen, row)).content.decode()
+    assert "cannot be undone" in question and "ci-danger" in question
+    assert "Rows with data of this customer" in question
     assert columns_with(CANARIES)
-    page = client.post(address(screen, row), follow=True).content.decode()
-    assert "The customer is erased. 1 order remains without personal data." in page
+    page = client.post(address(screen, row), REASON, follow=True).content.decode()
+    assert "The customer is erased. 1 order remains without personal data" in page
     assert columns_with(CANARIES) == set()
     assert [word for word in CANARIES if word in page] == []
-    assert LogEntry.objects.get().change_message
+    assert "request 4711" in LogEntry.objects.get().change_message
+    act = PrivacyAct.objects.get()
+    assert act.staff is not None
+    assert (act.act, act.origin, act.staff.get_username()) == ("erase", "admin", "grace")
+    assert (act.reason, act.customer, act.counts["orders"]) == ("request 4711", order.user, 1)
+
+
+def test_nothing_is_erased_without_a_reason(client: Client, order: Order) -> None:
+    """The page asks again."""
+    client.force_login(rows.make_staff(*PERMISSIONS))
+    page = client.post(address("order", order), {"reason": " "}).content.decode()
+    assert "This field is required." in page
+    assert columns_with(CANARIES)
+    assert not PrivacyAct.objects.exists()
 
 
 def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> None:
@@ -60,7 +76,7 @@ def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> N
         LogEntry.objects.create(
             user=staff, content_type=kind, object_id=str(row.pk), object_repr=str(row), action_flag=CHANGE
         )
-    client.post(address("order", order))
+    client.post(address("order", order), REASON)
     names = set(LogEntry.objects.values_list("object_repr", flat=True))
     assert names == {order.order_id, "erased customer", checkout.reference}
     assert columns_with(CANARIES) == set()
@@ -73,13 +89,13 @@ def test_erasing_needs_its_own_permission(client: Client, order: Order, screen: 
     client.force_login(rows.make_staff(*others))
     row = order if screen == "order" else order.user
     assert "Erase the customer" not in client.get(page_address(screen, row)).content.decode()
-    assert client.post(address(screen, row)).status_code == 403
+    assert client.post(address(screen, row), REASON).status_code == 403
     assert CheckoutUser.objects.get().erased_at is None
 
 
 def test_what_is_erased_is_not_offered_again(client: Client, order: Order) -> None:
     """The button is gone from both pages."""
     client.force_login(rows.make_staff(*PERMISSIONS))
-    client.post(address("order", order))
+    client.post(address("order", order), REASON)
     pages = [client.get(page_address("order", order)), client.get(page_address("checkoutuser", order.user))]
     assert ["/erase/" in page.content.decode() for page in pages] == [False, False]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
-from django.db import connections
+from django.db import OperationalError, connections
 from django.test import Client
 
+from checkout_integration.admin.order import actions
 from checkout_integration.admin.order.actions import MOST_AT_ONCE
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
@@ -94,7 +95,7 @@ def test_a_service_that_is_away_stops_the_action(
     service.server_close()
     other = rows.make_order("order-2")
     html = choose(admin_client, "check_selected", in_review, other, confirmed="yes")
-    assert html.count("The service could not be reached") == 1
+    assert html.count("The order could not be fetched from the service") == 1
     assert "0 of 2 orders were done." in html
 
 
@@ -141,3 +142,44 @@ def test_a_project_that_is_gone_stops_the_action(admin_client: Client) -> None:
     Order.objects.update(project="old")
     html = choose(admin_client, "check_selected", order, confirmed="yes")
     assert "0 of 1 orders were done." in html
+
+
+def failing_orders(count: int) -> list[Order]:
+    """Orders whose receiver was given up."""
+    runs = [
+        rows.make_run(rows.make_order(), receiver="goods", state="failed", attempts=10) for _ in range(count)
+    ]
+    return [run.order for run in runs if run.order]
+
+
+def test_an_action_ends_in_time_and_says_what_it_did(
+    admin_client: Client, listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow service must not outlast the request; the rest is left as it was. The constant is set: nobody waits 20 s."""
+    monkeypatch.setattr(actions, "LONGEST", 0.0)
+    heard, orders = listen(checkout_paid, name="goods"), failing_orders(3)
+    html = choose(admin_client, "run_selected", *orders, confirmed="yes")
+    assert "The time is up, so the others were left as they were. Select them again." in html
+    assert "1 of 3 orders were done." in html
+    assert (len(heard), LogEntry.objects.count()) == (1, 1)
+    assert ReceiverRun.objects.filter(state="failed").count() == 2
+
+
+def test_a_database_that_fails_in_the_middle_is_said(admin_client: Client, listen: Listening) -> None:
+    """With what was done before; without the error's text, which may have values of rows."""
+    listen(checkout_paid, name="goods")
+    orders, written = failing_orders(3), list[str]()
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and "receiverrun" in sql:
+            written.append(sql)
+            if len(written) > 1:
+                raise OperationalError("canary-of-a-row")
+        return execute(sql, params, many, context)
+
+    with connections["default"].execute_wrapper(fail):
+        html = choose(admin_client, "run_selected", *orders, confirmed="yes")
+    assert "the database failed (Unavailable). 1 of 3 orders were done." in html
+    assert "canary-of-a-row" not in html
+    assert html.count("These receivers run again now: goods.") == 1
+    assert LogEntry.objects.count() == 1

@@ -32,6 +32,7 @@ PERMISSION = {
     "mark-granted": "mark_granted",
     "apply": "apply_notification",
     "link-account": "link_account",
+    "export": "export_customer",
     "restore": "restore_payment",
     "erase": "erase_customer",
 }
@@ -289,7 +290,7 @@ def test_a_customer_is_linked_to_an_account(client: Client, screen: str) -> None
     )
     assert "linked to the account robin." in press(client, row, "link-account", account="robin", **answers)
     again = press(client, row, "link-account", account="robin", **answers)
-    assert "Nothing changed: it is this account already" in again
+    assert "Nothing changed: the customer is linked to this account already" in again
     page_after = press(client, row, "link-account", account="ada@buyers.example", **answers)
     assert "linked to the account ada@buyers.example. It was robin." in page_after
     customer.refresh_from_db()

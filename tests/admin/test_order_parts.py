@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from checkout_integration import flows
+from checkout_integration.models import Order
+from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.testing.delivery import Deliver
 from tests.admin.test_orders import page_of
 from tests.support.admin import rows
+from tests.support.flows.aged import age, prune_after, story
+from tests.support.flows.shop import Listening
 
 pytestmark = pytest.mark.django_db
 
@@ -40,3 +46,29 @@ def test_reversals_are_listed_with_amount_kind_and_reason(admin_client: Client) 
     table = html[html.index("wrong size") - 2000 : html.index("wrong size") + 2000]
     assert [text in table for text in ("1.20", "8.00", "wrong size", "fraud")] == [True] * 4
     assert ("refunded" in table, "chargeback" in table) == (True, True)
+
+
+def test_goods_whose_receivers_were_pruned_are_shown_as_granted(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """And as revoked after a refund; without the runs the grant says who did it."""
+    prune_after(settings)
+    listen(checkout_paid, name="shop.grant")
+    listen(checkout_reversed, name="shop.revoke")
+    paid, *_others, refund, _chargeback = story()
+    checkout_deliver(paid)
+    age()
+    flows.retention.prune_all()
+    order = Order.objects.get()
+    box = answer_of(page_of(admin_client, order))
+    assert "shop.grant – done, its run was pruned" in box and "> granted<" in box
+    refunded = {**paid["object"], "status": "refunded", "refunded": True}
+    checkout_deliver({**refund, "object": refunded})
+    age()
+    flows.retention.prune_all()
+    assert "> revoked<" in answer_of(page_of(admin_client, order))
+
+
+def answer_of(html: str) -> str:
+    """Return the part of the page that says whether the goods were granted."""
+    return html.partition("Were the goods granted?")[2][:600]

@@ -40,7 +40,7 @@ def test_a_payment_in_review_is_not_restored(
 def test_no_note_is_written_once_the_customer_is_erased(admin_client: Client) -> None:
     """Nobody would erase it."""
     order = rows.make_order()
-    press(admin_client, order, "erase")
+    press(admin_client, order, "erase", reason="request 4711")
     assert address(order, "note") not in page(admin_client, order)
     with pytest.raises(ValueError, match="was erased"):
         flows.operations.add_note(order, staff=User.objects.get(), text="Ada called")

@@ -259,7 +259,7 @@ def test_timeline_is_of_this_order_and_project_only(admin_client: Client) -> Non
 
 def test_empty_list_teaches_the_first_order(admin_client: Client) -> None:
     """An empty list says how to fill it."""
-    assert "python -m checkout_integration.sandbox" in html_of(admin_client, LIST)
+    assert "python manage.py checkout_sandbox" in html_of(admin_client, LIST)
 
 
 def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ UNDOCUMENTED_MODULES: Final = {
     "django.contrib.admin.options": "BaseModelAdmin, which ModelAdmin and TabularInline share",
     "django.contrib.admin.utils": "unquote, flatten_fieldsets and label_for_field, as the admin's own views use them",
     "django.contrib.admin.views.main": "ChangeList, which get_changelist is documented to return",
+    "django.core.handlers.asgi": "ASGIRequest: an ASGI server gets files from an iterator that it can await",
     "django.core.cache.backends.db": "BaseDatabaseCache: a cache in which nothing is counted, since that takes statements",
     "django.core.cache.backends.dummy": "DummyCache: a cache that keeps nothing, so that nothing is counted in it either",
     "django.db.backends.base.base": "BaseDatabaseWrapper: the type of connections",
@@ -48,14 +49,16 @@ OF_PYTHON: Final = {"_replace", "_Decompress"}
 DOCUMENTED_MODULES: Final = frozenset(
     """
     django django.apps django.conf django.contrib django.contrib.admin django.contrib.admin.models django.contrib.auth
-    django.contrib.auth.decorators django.contrib.auth.models django.contrib.contenttypes.fields
+    django.contrib.auth.decorators django.contrib.auth.mixins django.contrib.auth.models django.contrib.contenttypes.fields
     django.contrib.contenttypes.models django.core django.core.cache
     django.core.checks django.core.exceptions django.core.management.base
-    django.core.paginator django.core.signals django.db django.db.models django.db.models.deletion django.dispatch
-    django.forms django.http django.http.response django.shortcuts django.template django.template.response django.test
-    django.urls django.utils django.utils.dateparse django.utils.decorators django.utils.html django.utils.module_loading
-    django.utils.safestring django.utils.timezone django.utils.translation django.views.decorators.cache
-    django.views.decorators.clickjacking django.views.decorators.csrf django.views.decorators.http
+    django.core.paginator django.core.signals django.db django.db.models django.db.models.deletion
+    django.db.models.functions django.dispatch django.forms django.http django.http.response django.shortcuts
+    django.template django.template.loader django.template.response django.test django.urls django.utils
+    django.utils.dateparse django.utils.decorators django.utils.html django.utils.module_loading
+    django.utils.safestring django.utils.text django.utils.timezone django.utils.translation django.views
+    django.views.decorators.cache django.views.decorators.clickjacking django.views.decorators.csrf
+    django.views.decorators.http django.views.generic django.views.generic.base
     """.split()
 )
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from checkout_integration.conf.problems import APP_NAMES, OWN_NAMES, PROJECT_NAMES
-from checkout_integration.conf.rules import RULES
+from checkout_integration.conf.rules import PRUNABLE, RULES
 from tests.support.conf.written_settings import found, with_own, with_shared
 
 WRONG: list[tuple[str, list[object]]] = [
     ("RUNNER", ["thread", "", None, ["celery"], True]),
     ("RECEIVER_DEADLINE", ["300", 0, -1, None, True, float("nan"), 86401]),
+    (
+        "RETENTION",
+        [None, 90, [], {"bodies": 90}, {"sync_runs": 6}, {"sync_runs": 3651}, {"sync_runs": "90"}, {5: 90}],
+    ),
     ("LOG_EXCEPTION_MESSAGES", ["no", 0, 1, None]),
     ("UNBOUND_ORDERS", ["reject", "Accept", None, {"accept"}, True]),
     ("LIST_ARRAY_STYLE", ["comma", None, 5]),
@@ -85,6 +89,7 @@ RIGHT: dict[str, list[object]] = {
     "API_VERSION": ["1.0", "2024-05-01"],
     "REFERENCE_KEY": ["checkout_reference", "my ref"],
     "RETURN_CONTINUE_URL": ["/", "/shop/?from=checkout", "https://shop.invalid/"],
+    "RETENTION": [{}, {"outbox_messages": 7}, dict.fromkeys(PRUNABLE, 3650)],
     "RETURN_URL": ["", "https://shop.invalid/paid/{reference}/", "http://127.0.0.1:8000/paid/"],
 }
 

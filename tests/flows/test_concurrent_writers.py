@@ -26,6 +26,7 @@ from checkout_integration.protocol.creation import OrderRequest
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.support.customer import PRIVACY_REQUEST
 from tests.support.flows.concurrency import at_once, deadlocks
 from tests.support.flows.shop import Listening, disown, make_due, notification, own, owned, record_listed
 from tests.support.scale import times
@@ -95,7 +96,7 @@ class Checkouts:
     def erase(self) -> int:
         """Erase the customer."""
         for person in flows.privacy.find_persons(external_id=self.customer):
-            flows.privacy.erase_customer(person)
+            flows.privacy.erase_customer(person, PRIVACY_REQUEST)
         return 200
 
     def all_at_once(self) -> None:

@@ -101,7 +101,7 @@ def rows() -> dict[str, Any]:
         "status": order["status"],
         "contradictory": bool(incidents),
         "items": [_known(each) for each in OrderItem.objects.values()],
-        "refunds": [_known(each) for each in Refund.objects.values()],
+        "refunds": [_known(each) for each in Refund.objects.order_by("document_id", "status").values()],
         "personal": list(Order.objects.values_list("personal_data__document", flat=True)),
     }
 

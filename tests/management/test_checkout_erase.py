@@ -7,9 +7,10 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from checkout_integration.models import CheckoutUser, Order
+from checkout_integration.models import CheckoutUser, Order, PrivacyAct
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.tables import columns_with
@@ -36,6 +37,7 @@ def order() -> Order:
     return made
 
 
+REASON = "--reason=request 4711"
 WAYS = ["--external-id=zaphod@canary.example", "--user-id=canary-service-id", "--order-id", "--customer"]
 
 
@@ -45,7 +47,7 @@ def test_a_customer_is_erased(order: Order, way: str) -> None:
     way = {"--order-id": f"--order-id={order.order_id}", "--customer": f"--customer={order.user_id}"}.get(
         way, way
     )
-    printed, _ = run(way, "--no-input")
+    printed, _ = run(way, REASON, "--no-input")
     assert printed == f"{ONE_ORDER} erased\n"
     assert columns_with(CANARIES) == set()
 
@@ -59,7 +61,7 @@ def test_a_dry_run_erases_nothing(order: Order) -> None:
 
 def test_json_is_for_machines(order: Order) -> None:
     """The same form as the other commands."""
-    result = json.loads(run(WAYS[0], "--no-input", "--json")[0])
+    result = json.loads(run(WAYS[0], REASON, "--no-input", "--json")[0])
     assert (result["ok"], [step["name"] for step in result["steps"]]) == (True, ["default"])
 
 
@@ -68,10 +70,10 @@ def test_it_asks_first(order: Order, monkeypatch: pytest.MonkeyPatch, answer: st
     """Anything but yes is no."""
     monkeypatch.setattr("builtins.input", lambda *_: answer)
     if erased:
-        assert "cannot be undone" in run(WAYS[0])[1]
+        assert "cannot be undone" in run(WAYS[0], REASON)[1]
     else:
         with pytest.raises(CommandError, match="Nothing was erased"):
-            run(WAYS[0])
+            run(WAYS[0], REASON)
     assert (CheckoutUser.objects.filter(erased_at=None).count() == 0) is erased
 
 
@@ -82,22 +84,43 @@ def test_it_asks_first(order: Order, monkeypatch: pytest.MonkeyPatch, answer: st
 def test_mistakes_have_exit_codes(order: Order, words: list[str], code: int) -> None:
     """Exit code 1 for an unknown customer, 2 for an unknown project; the identifier is not printed."""
     with pytest.raises(CommandError) as caught:
-        run(*words, "--no-input")
+        run(*words, REASON, "--no-input")
     assert caught.value.returncode == code
     assert columns_with(CANARIES)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [([], "Give a --reason"), ([REASON, "--staff=nobody"], "There is no account 'nobody'")],
+)
+def test_who_asks_and_why_must_be_known(order: Order, words: list[str], error: str) -> None:
+    """Nothing is erased without a reason; a dry run needs none."""
+    with pytest.raises(CommandError, match=error) as caught:
+        run(WAYS[0], "--no-input", *words)
+    assert caught.value.returncode == 2
+    assert columns_with(CANARIES)
+
+
+def test_the_act_is_recorded(order: Order) -> None:
+    """By whom, from where and why; how much it was."""
+    grace = User.objects.create_user("grace")
+    run(WAYS[0], REASON, "--staff=grace", "--no-input")
+    act = PrivacyAct.objects.get()
+    assert (act.act, act.origin, act.staff, act.reason) == ("erase", "command", grace, "request 4711")
+    assert (act.customer_id, act.counts["orders"]) == (order.user_id, 1)
 
 
 @pytest.mark.parametrize("way", ["--external-id", "--user-id", "--email", "--order-id"])
 def test_an_empty_name_is_nobodys(order: Order, way: str) -> None:
     """A variable of a script that is not set is a usage error."""
     with pytest.raises(CommandError, match=f"argument {way}: it is empty"):
-        run(f"{way}=", "--no-input")
+        run(f"{way}=", REASON, "--no-input")
 
 
 def test_an_empty_project_is_not_all_of_them(order: Order) -> None:
     """The same mistake would erase more than was meant."""
     with pytest.raises(CommandError, match="argument --project: it is empty"):
-        run(WAYS[0], "--project=", "--no-input")
+        run(WAYS[0], "--project=", REASON, "--no-input")
     assert columns_with(CANARIES)
 
 
@@ -107,7 +130,7 @@ def test_without_a_terminal_the_message_names_the_option(
     """As from cron; nothing is erased."""
     monkeypatch.setattr("sys.stdin", StringIO())
     with pytest.raises(CommandError, match="pass --no-input") as caught:
-        run(WAYS[0])
+        run(WAYS[0], REASON)
     assert caught.value.returncode == 2
     assert columns_with(CANARIES)
 
@@ -116,4 +139,4 @@ def test_without_a_terminal_the_message_names_the_option(
 def test_one_way_of_naming_the_customer_is_needed(words: list[Any]) -> None:
     """Not two, and not none."""
     with pytest.raises(CommandError):
-        run(*words)
+        run(*words, REASON)

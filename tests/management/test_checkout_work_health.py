@@ -40,6 +40,15 @@ def test_a_failure_is_1() -> None:
     )
 
 
+def test_the_crontab_of_the_page_fails_at_a_warning() -> None:
+    """So that cron sends a mail."""
+    _, line = block("docs/health.md", "# crontab").splitlines()
+    command, _, _ = line.partition("manage.py ")[2].partition(" >")
+    assert run(*shlex.split(command))[0] == 0
+    rows.make_incident(None)
+    assert run(*shlex.split(command))[0] == 1
+
+
 @pytest.mark.parametrize(("fail_on", "code"), [("failing", 0), ("warning", 1)])
 def test_a_warning_is_1_by_an_option(fail_on: str, code: int) -> None:
     """That is --fail-on."""

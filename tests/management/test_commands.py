@@ -62,7 +62,7 @@ class Stopping(StringIO):
 
     def write(self, text: str) -> int:
         """Stops it once it has said why it waits."""
-        if "does not answer" in text:
+        if "does not respond" in text:
             signal.raise_signal(signal.SIGTERM)
         return super().write(text)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.browser import expect
-from tests.support.paths.browsing import fill_in, log_in, look, reload_until
+from tests.support.paths.browsing import choose, fill_in, log_in, look, reload_until
 from tests.support.paths.example import Example
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = pytest.mark.browser
 
@@ -90,3 +90,97 @@ def test_the_pages_people_see_first(page: Page, example: Example) -> None:
     page.get_by_role("link", name="Moss & Iron").click()
     expect(page.get_by_role("link", name="Log in to buy")).to_be_visible()
     look(page, "product")
+
+
+def go_to(page: Page, words: str) -> None:
+    """Press Tab until what these words name has the focus, and shows that it has."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        if focused.count() and words in name_of(focused):
+            assert focused.evaluate(
+                "each => getComputedStyle(each).outlineStyle !== 'none' || getComputedStyle(each).boxShadow !== 'none'"
+            ), f"nothing shows that {words!r} has the focus"
+            return
+    raise AssertionError(f"Tab does not lead to {words!r}")
+
+
+def name_of(focused: Locator) -> str:
+    """Return the words by which people know what has the focus."""
+    labels = (
+        "each => [each.textContent, ...(each.labels ?? [])].map((part) => part.textContent ?? part).join(' ')"
+    )
+    return str(focused.evaluate(labels))
+
+
+def test_a_purchase_by_the_keyboard_alone(buyer: Page, example: Example) -> None:
+    """From the shop to the goods, and the focus can be seen at each step."""
+    keys = buyer.keyboard
+    buyer.goto(example.shop)
+    go_to(buyer, "Tin raven")
+    keys.press("Enter")
+    buyer.wait_for_url(f"{example.shop}/products/**")
+    go_to(buyer, "Buy now")
+    keys.press("Enter")
+    buyer.wait_for_url(f"{example.service}/form/**")
+    for label, text in (
+        ("Card number", "4242424242424242"),
+        ("Expiry date", "12/34"),
+        ("Security code", "123"),
+        ("E-mail for the receipt", "robin@example.com"),
+    ):
+        go_to(buyer, label)
+        keys.type(text)
+    go_to(buyer, "Pay ")
+    keys.press("Enter")
+    buyer.get_by_role("link", name="OK").wait_for()
+    go_to(buyer, "OK")
+    keys.press("Enter")
+    buyer.wait_for_url(f"{example.shop}/purchase/**")
+    expect(buyer.get_by_role("heading", name="Tin raven")).to_be_visible()
+    go_to(buyer, "To the inventory")
+    keys.press("Enter")
+    buyer.wait_for_url(f"{example.shop}/inventory/")
+
+
+def test_after_a_cancel_the_buyer_can_try_again(buyer: Page, example: Example) -> None:
+    """The page of the purchase and the list of purchases lead back to the product, and offer no form."""
+    buyer.goto(example.shop)
+    buyer.get_by_role("link", name="Tin raven").click()
+    buyer.get_by_role("button", name="Buy now").click()
+    buyer.wait_for_url(f"{example.service}/form/**")
+    buyer.get_by_role("button", name="Cancel").click()
+    buyer.get_by_role("link", name="OK").click()
+    expect(buyer.get_by_role("heading", name="Cancelled")).to_be_visible()
+    look(buyer, "return-cancelled")
+    page = buyer.url
+    buyer.goto(f"{example.shop}/purchases/")
+    row = buyer.get_by_role("row").nth(1)
+    expect(row.get_by_text("Cancelled")).to_be_visible()
+    assert row.get_by_role("link", name="Payment form").count() == 0
+    expect(row.get_by_role("link", name="Try again")).to_be_visible()
+    look(buyer, "purchases-cancelled")
+    buyer.goto(page)
+    buyer.get_by_role("link", name="Try again").click()
+    expect(buyer.get_by_role("button", name="Buy now")).to_be_visible()
+
+
+def test_a_double_click_leads_to_one_form(buyer: Page, example: Example) -> None:
+    """The browser sends both, and shows the second answer."""
+    buyer.goto(f"{example.shop}/purchases/")
+    had = buyer.get_by_role("row").count()
+    buyer.goto(example.shop)
+    buyer.get_by_role("link", name="Moss & Iron").click()
+    buyer.get_by_role("button", name="Buy now").dblclick()
+    buyer.wait_for_url(f"{example.service}/form/**")
+    buyer.goto(f"{example.shop}/purchases/")
+    assert buyer.get_by_role("row").count() == had + 1
+
+
+def test_the_token_page_is_a_page_of_its_own(buyer: Page, example: Example) -> None:
+    """Reloading it sends no form again, and shows the same token's form."""
+    choose(buyer, example, "Tin raven", "By the form's script, with a payment token")
+    buyer.wait_for_url(f"{example.shop}/pay/token/**")
+    buyer.frame_locator("#pay iframe").get_by_label("Card number").wait_for()
+    buyer.reload()
+    buyer.frame_locator("#pay iframe").get_by_label("Card number").wait_for()

@@ -31,6 +31,7 @@ follow_imports = silent
 """
 PAGES = {
     "shop/page_of_signals.py": block("docs/reference/signals.md", "# shop/signals.py"),
+    "shop/page_of_alerts.py": block("docs/health.md", "# shop/alerts.py"),
     "shop/page_of_hooks.py": block("docs/reference/hooks.md", "# shop/hooks.py"),
     "shop/page_of_models.py": block("docs/reference/models.md", "# shop/reports.py"),
     "shop/page_of_flows.py": block("docs/reference/flows.md", "# shop/selling.py"),

@@ -38,7 +38,7 @@ def owned(page: Page, example: Example) -> int:
 
 def expect_bought(page: Page, product: str) -> None:
     """Expect the page of a purchase, in the whole window, that says paid and shows the goods."""
-    page.wait_for_url("**/checkout/return/**")
+    page.wait_for_url("**/purchase/**")
     expect(page.get_by_role("heading", name="Paid")).to_be_visible()
     expect(page.locator(".owned").get_by_role("heading", name=product)).to_be_visible()
 

@@ -8,12 +8,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from checkout_integration import errors, flows, hooks, signals
+from checkout_integration import errors, flows, hooks, signals, telemetry
 from checkout_integration.signals import arguments
 from tests.reference.docstrings import attribute_texts, parsed
-from tests.reference.markdown import anything, function, joined, quoted, section, table, value_class
+from tests.reference.markdown import NO_TEXT, anything, function, joined, quoted, section, table, value_class
 
-STAFF: Final = ("operations", "sync", "outbox", "privacy")
+STAFF: Final = ("operations", "accounting", "sync", "outbox", "privacy", "rebuild", "retention")
 """Rooms of `flows` whose `__all__` staff, commands and monitors call."""
 RECEIVER: Final = "arguments"
 TERMS: Final = (hooks.CheckoutTerms, hooks.CheckoutArguments)
@@ -26,8 +26,11 @@ def signal_arguments() -> str:
         "### Of every signal",
         _arguments("RunArguments"),
         "### Of every signal about an order",
-        "All but `user_validated` have these, too.",
+        "All but `user_validated` and the three about the app's own work have these, too.",
         _arguments("OrderArguments"),
+        "### Of every signal about the app's own work",
+        "`notification_failed`, `receiver_given_up` and `sync_failed` have these.",
+        _arguments("LifeCycleArguments"),
     )
 
 
@@ -63,6 +66,25 @@ def _arguments(name: str) -> str:
 
 def _forward(annotation: object) -> str:
     return getattr(annotation, "__forward_arg__", None) or str(annotation)
+
+
+@section
+def metric_list() -> str:
+    """Return every metric: counters, histograms with their spans, gauges."""
+    rows = [[quoted(name), unit, text] for name, (unit, text) in telemetry.COUNTERS.items()]
+    gauges = [[quoted(name), unit or NO_TEXT, text] for name, (unit, text) in telemetry.GAUGES.items()]
+    steps = [
+        [quoted(f"checkout.{name}.duration"), quoted(f"checkout.{name}"), text]
+        for name, text in telemetry.STEPS.items()
+    ]
+    return joined(
+        "## Counters",
+        table(["counter", "unit", "meaning"], rows),
+        "## Histograms, in seconds, and spans",
+        table(["histogram", "span", "what is measured"], steps),
+        "## Gauges",
+        table(["gauge", "unit", "meaning"], gauges),
+    )
 
 
 @section

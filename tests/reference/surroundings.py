@@ -25,7 +25,18 @@ from tests.reference.docstrings import code, parsed
 from tests.reference.markdown import NO_TEXT, anything, function, joined, quoted, section, table
 
 OWN: Final = "checkout_integration"
-COMMANDS: Final = ("accept", "apply", "erase", "replay", "sandbox", "sync", "work")
+COMMANDS: Final = (
+    "accept",
+    "apply",
+    "erase",
+    "export",
+    "prune",
+    "rebuild",
+    "replay",
+    "sandbox",
+    "sync",
+    "work",
+)
 KINDS: Final = {
     "BigInteger": "whole number",
     "Binary": "bytes",
@@ -58,7 +69,7 @@ def model_list() -> str:
 def _model(name: str, model: type[django_models.Model]) -> str:
     columns = [
         [quoted(each.name), _kind(each), meaning_of(model, each)]
-        for each in model._meta.fields
+        for each in model._meta.local_fields
         if not each.auto_created
     ]
     return joined(
@@ -213,7 +224,11 @@ def parser_of(name: str) -> dict[str, Action]:
 def _command(name: str) -> str:
     command = load_command_class(OWN, name)
     rows = [
-        [quoted(option), _choice(action), code(action.help or NO_TEXT)]
+        [
+            ", ".join(map(quoted, action.option_strings)) or quoted(option),
+            _choice(action),
+            code(action.help or NO_TEXT),
+        ]
         for option, action in parser_of(name).items()
     ]
     return joined(
@@ -238,6 +253,7 @@ def task_list() -> str:
     tasks_by_name: Mapping[str, Any] = {
         "run_due": tasks.run_due,
         "sync_transactions": tasks.sync_transactions,
+        "prune": tasks.prune,
     }
     return joined(
         *(function(name, task.run) for name, task in tasks_by_name.items()),

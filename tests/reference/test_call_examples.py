@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.reference.test_examples import executed
 from tests.support.documents import block
+from tests.support.flows.aged import RETENTION, prune_after
 from tests.support.flows.shop import make_due
 
 
@@ -69,9 +71,11 @@ def test_the_async_views_of_the_page_sell_and_look_again(
 
 
 def test_staff_of_the_page_decide_about_payments(support: Any, staff: User) -> None:
-    """One in review, one without a checkout, one that was reversed."""
-    OrderFactory.create()
-    assert len(support.accept_all_in_review(staff)) == 1
+    """One from before the installation, one without a checkout, one that was reversed."""
+    Order.objects.filter(pk=OrderFactory.create().pk).update(
+        verdict="review", verdict_reason="before_installation"
+    )
+    assert len(support.accept_sold_before(staff)) == 1
     order = OrderFactory.create()
     assert "verified" in support.bind_to_what_was_sold(order, staff)
     lost = OrderFactory.create(checkout=CheckoutFactory.create(), status="chargeback")
@@ -112,4 +116,13 @@ def test_the_page_repairs_and_lists(support: Any, checkout_sandbox: Any) -> None
 def test_the_page_forgets_a_customer(support: Any) -> None:
     """By the shop's own id."""
     OrderFactory.create(checkout=CheckoutFactory.create(user=User.objects.create_user("ada", pk=4711)))
+    exported = support.hand_over("4711", User.objects.get())
+    assert json.loads(exported)["projects"][0]["orders"]
     assert support.forget("4711") == 1
+
+
+@pytest.mark.django_db
+def test_the_page_prunes(support: Any, settings: Any) -> None:
+    """What RETENTION names."""
+    prune_after(settings)
+    assert set(support.prune()) == set(RETENTION)

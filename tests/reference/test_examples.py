@@ -9,6 +9,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from logging.config import DictConfigurator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,12 +21,13 @@ from django.template import Context, Template
 from django.test import RequestFactory, override_settings
 
 from checkout_integration import errors, flows
+from checkout_integration.flows import outbox
 from checkout_integration.hooks import FailedRun, Hooks, Refusal
 from checkout_integration.models import Checkout
 from checkout_integration.protocol.user import Address, parse_user
 from checkout_integration.protocol.user import User as ServiceUser
 from checkout_integration.schedule import DRAIN_SECONDS, SYNC_SECONDS
-from checkout_integration.signals import SIGNALS, checkout_paid
+from checkout_integration.signals import LIFE_CYCLE, SIGNALS, DurableSignal, checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import UserDocumentFactory
@@ -70,6 +72,53 @@ def test_each_receiver_of_the_page_is_called(
     parts = ["grant", "revoke", "look at order", "known by notification", "was paid", "was refunded"]
     parts += ["was charged back", "ended unpaid", "user.validate: False"]
     assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.django_db
+def test_the_receivers_of_failures_on_the_page_are_called(
+    receivers: ModuleType, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each of the life-cycle signals."""
+    send_failures()
+    assert [
+        part for part in ("is failed: somewhere", "was given up", "lane recent") if part not in caplog.text
+    ] == []
+
+
+@pytest.mark.django_db
+def test_the_alerts_of_the_page_are_sent(settings: Any, mailoutbox: list[Any]) -> None:
+    """One mail for each, to the admins of the host."""
+    settings.ADMINS = [("Ada", "ada@example.com")]
+    module = executed("alerts", block("docs/health.md", "# shop/alerts.py"))
+    send_failures()
+    assert [mail.subject.partition("] ")[2] for mail in mailoutbox] == [
+        "default: a notification is failed",
+        "default: shop.grant was given up",
+        "default: lane recent of the sync is failed",
+    ]
+    for signal in LIFE_CYCLE:
+        for receiver in signal.connected().values():
+            assert receiver.__module__ == module.__name__
+            signal.disconnect(receiver)
+
+
+def send_failures() -> None:
+    """Send each life-cycle signal once."""
+    arguments: list[dict[str, Any]] = [
+        {"notification": 1, "state": "failed", "reason": "somewhere", "order_id": ""},
+        {
+            "run": 1,
+            "receiver": "shop.grant",
+            "failed_signal": "checkout_paid",
+            "error": "E",
+            "order_id": "",
+        },
+        {"sync_run": 1, "lane": "recent", "state": "failed", "first": True, "failure": "of this test"},
+    ]
+    signals: tuple[DurableSignal[Any, Any], ...] = LIFE_CYCLE
+    for signal, own in zip(signals, arguments, strict=True):
+        outbox.write_messages([outbox.life_cycle_message(signal, "default", 1, source="sync", **own)])
+    flows.run_due()
 
 
 @pytest.mark.django_db
@@ -160,7 +209,8 @@ def test_the_tags_of_the_page_render(checkout_sandbox: Any) -> None:
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     issued = flows.create_token(amount=Decimal("9.99"), currency="USD")
     shown = Template(source).render(Context({"checkout": checkout, "issued": issued}))
-    assert shown.count("<iframe") == 1
+    assert shown.count("<iframe") == 2
+    assert shown.count("data-checkout-form") == 1
     assert shown.count("renderPage") + shown.count("<script") >= 2
 
 
@@ -193,8 +243,11 @@ def test_the_page_of_rest_asks(db: None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_commands_of_the_page_run(checkout_sandbox: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_of_the_page_run(
+    checkout_sandbox: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each of them, but for the sandbox, which runs until it is stopped: its options are known."""
+    monkeypatch.chdir(tmp_path)
     checkout_paid.connect(_grant, dispatch_uid="shop.receivers.grant")
     OrderFactory(checkout=CheckoutFactory(), user=UserDocumentFactory(external_id="player-1"))
     shown = block("docs/reference/commands.md", "$ python manage.py checkout_work --once")
@@ -223,11 +276,16 @@ def test_the_schedule_of_the_page_is_celerys() -> None:
     assert f"every {DRAIN_SECONDS:.0f} seconds" in page
     assert f"every {SYNC_SECONDS / 60:.0f} minutes" in page
     assert all(f"| `{lane}` |" in page for lane in flows.sync.LANES)
-    names = {tasks.run_due.name, tasks.sync_transactions.name}
-    assert names == {"checkout_integration.run_due", "checkout_integration.sync_transactions"}
+    names = {tasks.run_due.name, tasks.sync_transactions.name, tasks.prune.name}
+    assert names == {
+        "checkout_integration.run_due",
+        "checkout_integration.sync_transactions",
+        "checkout_integration.prune",
+    }
     assert set(module.app.conf.beat_schedule) == {
         "checkout_integration.run_due",
         "checkout_integration.sync_due.default",
+        "checkout_integration.prune",
     }
 
 

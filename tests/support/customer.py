@@ -12,6 +12,7 @@ from django.db import models
 from django.test import Client
 
 from checkout_integration import flows
+from checkout_integration.flows.privacy import PrivacyRequest
 from checkout_integration.hooks import Refusal
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, ValidationDecision
 from checkout_integration.protocol import strict_json
@@ -33,6 +34,8 @@ CANARIES = [
         "canary-note",
     ),
 ]
+PRIVACY_REQUEST = PrivacyRequest(reason="request 4711")
+"""Why a customer is exported or erased."""
 USER: dict[str, Any] = {
     "id": SERVICE_ID,
     "external_id": EXTERNAL_ID,

@@ -1,6 +1,7 @@
 """The code blocks of the pages that people read, as the tests execute them.
 
-A block is named by its first line: for Python a comment that says which file it goes into, for the shell its first command.
+A block is named by its first line: for Python and JavaScript a comment that says which file it goes into, for the shell its
+first command.
 A page of short calls may say its imports once, and is executed as a whole.
 """
 
@@ -17,7 +18,7 @@ PAGES: Final = (
     "SECURITY.md",
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
 )
-_BLOCK: Final = re.compile(r"^( *)```(python|console|crontab)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(r"^( *)```(python|console|crontab|js)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks_of(page: str) -> list[str]:

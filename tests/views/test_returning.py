@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,8 +16,9 @@ from django.utils import timezone
 from checkout_integration import flows
 from checkout_integration.display import form_link
 from checkout_integration.flows.checkout.return_page import signed_reference
-from checkout_integration.models import Checkout, Notification
+from checkout_integration.models import Checkout, Notification, ReceiverRun
 from checkout_integration.sandbox import Sandbox
+from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 
@@ -89,7 +91,8 @@ def test_the_status_tells_checkout_and_order(client: Client) -> None:
     """What the page's script compares."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
-    assert client.get(status_of(checkout)).json() == {"status": "paid", "order_status": "processed"}
+    expected = {"status": "paid", "order_status": "processed", "goods": "granting"}
+    assert client.get(status_of(checkout)).json() == expected
 
 
 @pytest.mark.django_db(transaction=True)
@@ -149,7 +152,8 @@ def test_what_is_stored_is_applied_first(client: Client, stored: Checkout) -> No
 
 def test_the_status_applies_what_is_stored(client: Client, stored: Checkout) -> None:
     """A request for the status applies stored notifications, too."""
-    assert client.get(status_of(stored)).json() == {"status": "paid", "order_status": "processed"}
+    state = client.get(status_of(stored)).json()
+    assert (state["status"], state["order_status"]) == ("paid", "processed")
 
 
 def test_what_cannot_be_applied_now_is_processing(client: Client, stored: Checkout) -> None:
@@ -160,3 +164,95 @@ def test_what_cannot_be_applied_now_is_processing(client: Client, stored: Checko
     assert "<h1>Processing</h1>" in page and 'data-status="processing"' in page
     stored.processing = True
     assert form_link(stored) == ""
+
+
+def grant(**kwargs: Any) -> None:
+    """Is a receiver that grants the goods."""
+
+
+def grant_in_vain(**kwargs: Any) -> None:
+    """Is a receiver that fails."""
+    raise OSError
+
+
+@pytest.fixture
+def paid() -> Checkout:
+    """A paid checkout, whose receivers have not run."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    checkout.refresh_from_db()
+    return checkout
+
+
+@pytest.mark.parametrize(
+    ("receivers", "goods", "said"),
+    [
+        ([grant], "granted", "Thank you. Your payment has arrived.</p>"),
+        ([grant_in_vain], "delayed", "Somebody is looking into it."),
+        ([grant, grant_in_vain], "delayed", "Somebody is looking into it."),
+        ([], "", "Thank you. Your payment has arrived.</p>"),
+    ],
+    ids=["granted", "failed", "one of two failed", "without receivers"],
+)
+def test_the_page_says_how_far_the_goods_are(
+    client: Client, paid: Checkout, receivers: list[Any], goods: str, said: str
+) -> None:
+    """First on their way; then granted, or late, with a word that somebody knows."""
+    for receiver in receivers:
+        checkout_paid.connect(receiver)
+    try:
+        assert client.get(status_of(paid)).json()["goods"] == "granting"
+        assert "your goods are on their way" in client.get(page_of(paid)).content.decode()
+        flows.run_due()
+        assert client.get(status_of(paid)).json()["goods"] == goods
+        page = client.get(page_of(paid)).content.decode()
+        assert said in page and f'data-goods="{goods}"' in page
+        assert ("<script" in page) == (goods == "delayed")
+    finally:
+        for receiver in receivers:
+            checkout_paid.disconnect(receiver)
+
+
+def test_goods_that_were_given_up_are_late(client: Client, paid: Checkout) -> None:
+    """Until staff run the receiver again, or grant the goods by hand."""
+    checkout_paid.connect(grant)
+    try:
+        flows.run_due()
+        ReceiverRun.objects.update(state="failed", attempts=0)
+        assert client.get(status_of(paid)).json()["goods"] == "delayed"
+        ReceiverRun.objects.update(state="running", attempts=1)
+        assert client.get(status_of(paid)).json()["goods"] == "granting"
+        ReceiverRun.objects.update(state="running", attempts=2)
+        assert client.get(status_of(paid)).json()["goods"] == "delayed"
+    finally:
+        checkout_paid.disconnect(grant)
+
+
+def test_a_chargeback_is_not_called_a_refund(client: Client) -> None:
+    """The customer's bank did it, not the shop."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout, status="chargeback")
+    page = client.get(page_of(checkout)).content.decode()
+    assert "<h1>Charged back</h1>" in page and "Refunded" not in page
+
+
+@pytest.mark.parametrize(("ended", "offered"), [("canceled", True), ("rejected", True), ("processed", False)])
+def test_what_was_not_paid_can_be_tried_again(
+    client: Client, ended: str, offered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of the shop's own object leads to another try, where it has one."""
+    monkeypatch.setattr(User, "get_absolute_url", lambda user: f"/offers/{user}/", raising=False)
+    shown = User.objects.create(username="Sword")
+    for subject, has_page in ((shown, True), (Group.objects.create(name="Basket"), False)):
+        checkout = CheckoutFactory(refreshed_at=timezone.now(), subject=subject)
+        OrderFactory(checkout=checkout, status=ended)
+        page = client.get(page_of(checkout)).content.decode()
+        assert ('<a href="/offers/Sword/" target="_top">Try again</a>' in page) == (has_page and offered)
+
+
+def test_a_payment_in_review_is_looked_at_again(client: Client) -> None:
+    """The page says that somebody checks it, and that there is no need to pay again."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout, amount=Decimal("0.01"))
+    page = client.get(page_of(checkout)).content.decode()
+    assert "Please do not pay again." in page and "<script" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 MOST_AT_ONCE: Final = 50
-"""Orders that one action is about: so many as a page lists."""
+"""The most orders that one action takes: as many as a page lists."""
+LONGEST: Final = 20.0
+"""Seconds after which an action begins with no further order; servers mostly end a request after thirty or sixty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +87,34 @@ def _run_act(
 
 
 def _carry_out(act: Act, admin: ButtonAdmin, request: HttpRequest, orders: Sequence[Order]) -> None:
-    """Act on one order after the other, each in its own transaction; the first refusal stops."""
+    """Act on one order after the other, each in its own transaction, until the time is up; the first failure stops.
+
+    What was done is said in any case: a server in front of this one may end a request that lasts too long.
+    """
     assert isinstance(request.user, AbstractBaseUser)
+    begun = time.monotonic()
     for done, order in enumerate(orders):
+        if done and time.monotonic() - begun >= LONGEST:
+            text = _("The time is up, so the others were left as they were. Select them again.")
+            messages.warning(request, f"{text} {_done(done, orders)}")
+            break
         try:
             changed = act.act(order, request.user)
+            admin.log_change(request, order, str(act.label))
         except (Refused, UnknownAlias) as refused:
-            rest = _("%(done)d of %(all)d orders were done.") % {"done": done, "all": len(orders)}
-            messages.error(request, f"{_about(order, str(refused))} {rest}")
+            messages.error(request, f"{_about(order, str(refused))} {_done(done, orders)}")
             break
-        admin.log_change(request, order, str(act.label))
+        except DatabaseError as error:
+            # Without its message, which may have values of rows.
+            text = _("the database failed (%(error)s).") % {"error": type(error).__name__}
+            messages.error(request, f"{_about(order, text)} {_done(done, orders)}")
+            return
         messages.success(request, _about(order, changed or _("Nothing changed.")))
     dispatch.dispatch_due()
+
+
+def _done(done: int, orders: Sequence[Order]) -> str:
+    return _("%(done)d of %(all)d orders were done.") % {"done": done, "all": len(orders)}
 
 
 def _about(order: Order, text: StrOrPromise) -> str:
@@ -139,14 +159,14 @@ def _confirm(
 def _failing_runs(orders: Sequence[Order]) -> QuerySet[ReceiverRun]:
     """Return the runs that have failed, and were given up or wait for their next attempt."""
     runs = flows.operations.retryable_runs(orders).exclude(state=ReceiverRun.State.SUPERSEDED)
-    return runs.filter(attempts__gt=0).select_related("message")
+    return runs.filter(attempts__gt=0).select_related("message__grant")
 
 
 def _failing(orders: Sequence[Order]) -> dict[int, Value]:
     receivers: dict[int, list[str]] = {}
     for run in _failing_runs(orders):
-        assert run.message.order_id is not None  # it was found by its order
-        receivers.setdefault(run.message.order_id, []).append(visible(run.receiver))
+        assert run.message.payer_id is not None  # it was found by its order
+        receivers.setdefault(run.message.payer_id, []).append(visible(run.receiver))
     return {order: ", ".join(names) for order, names in receivers.items()}
 
 
@@ -162,7 +182,7 @@ CHECK_SELECTED: Final = Act(
     ),
     detail=gettext_lazy("project"),
     of_orders=lambda orders: {order.pk: visible(order.project) for order in orders},
-    act=lambda order, staff: CHECK.act(order, staff, ""),
+    act=lambda order, staff: str(CHECK.act(order, staff, "")),
 )
 RUN_SELECTED: Final = Act(
     code="run_selected",

@@ -64,7 +64,9 @@ def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     try:
         found = flows.refresh_order(order)
     except flows.CheckoutError as error:
-        raise Refused(_("The service could not be reached: %(why)s") % {"why": error}) from None
+        raise Refused(
+            _("The order could not be fetched from the service: %(why)s") % {"why": error}
+        ) from None
     if not found:
         return _("The service has no such order. Nothing changed.")
     after = orders.get()

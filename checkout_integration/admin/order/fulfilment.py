@@ -22,7 +22,7 @@ from checkout_integration.admin.site import (
     moment,
     visible,
 )
-from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
 
 GRANT: Final = "checkout_paid"
@@ -44,12 +44,29 @@ def fulfilment_summary(
             _("receivers ran"), _("receivers are running"), _("some receivers ran"), _("not granted")
         )
     headline = _progress(revoking, revoked) or _progress(granting, granted)
+    if headline is None and (grant := _grant_of_pruned_runs(order, messages)):
+        return _pruned_summary(grant)
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
     return SummaryBox(
         _("Were the goods granted?"),
         badge(headline or StateLabel(_("not granted"), "calm")),
         lines or [_why_no_receiver(order, messages)],
     )
+
+
+def _grant_of_pruned_runs(order: Order, messages: Sequence[OutboxMessage]) -> Grant | None:
+    """Return the order's grant where its receivers completed and their runs were pruned since (docs/retention.md)."""
+    if not Verdict(VerdictStatus(order.verdict)).pays or any(message.signal == GRANT for message in messages):
+        return None
+    grant = order.grants.order_by("pk").last()
+    return grant if grant and grant.completed else None
+
+
+def _pruned_summary(grant: Grant) -> SummaryBox:
+    is_open = grant.state == Grant.State.OPEN
+    label = StateLabel(_("granted"), "good") if is_open else StateLabel(_("revoked"), "good")
+    receivers = [format_html(_("{} – done, its run was pruned"), visible(each)) for each in grant.completed]
+    return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,7 @@ def _why_no_receiver(order: Order, messages: Sequence[OutboxMessage]) -> str:
         return _("The receivers of checkout_paid have not run yet.")
     if Verdict(VerdictStatus(order.verdict)).pays:
         return _(
-            "No receiver runs: another order has paid the checkout, or the payment was reversed before they ran."
+            "No receiver runs: another order has paid the checkout, or the payment was reversed before a receiver ran."
         )
     return _("Receivers run when the payment is verified or accepted.")
 

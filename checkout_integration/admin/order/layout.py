@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SummaryBox:
-    """A box on top of the page: a title, a value in large, and a few lines of small print."""
+    """A box on top of the page: a title, a value in large type, and a few lines in small type."""
 
     question: StrOrPromise
     value: Value

@@ -6,25 +6,33 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models.functions import Coalesce
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
 from django.utils.html import format_html
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.order.actions import check_selected, run_selected
 from checkout_integration.admin.order.binding import BIND
 from checkout_integration.admin.order.buttons import ACCEPT, CHECK, NOTE, RESTORE
+from checkout_integration.admin.order.evidence import evidence_of
 from checkout_integration.admin.order.notifications import APPLY_AGAIN
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.receivers import MARK_GRANTED, RUN
 from checkout_integration.admin.order.search import find_orders
-from checkout_integration.admin.screens import ERASE, LINK
+from checkout_integration.admin.screens import ERASE, EXPORT, LINK
 from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
     ButtonAdmin,
     Choices,
+    OriginFilter,
     ProjectFilter,
     Value,
     badge,
@@ -62,22 +70,32 @@ def _receivers() -> Choices:
 def _with_run(**condition: Any) -> Q:
     """Return the condition that an order has such a run; an index of the state finds them, since they are few."""
     runs = ReceiverRun.objects.filter(**condition, message__order__isnull=False)
-    return Q(pk__in=runs.values("message__order"))
+    return Q(pk__in=runs.values(payer=Coalesce("message__grant__order", "message__order")))
 
 
 @admin.register(Order)
 class OrderAdmin(ButtonAdmin):
-    """Every order that the service has sent."""
+    """The list of all orders, and the page of one."""
 
-    list_display = ("order_id", "status", "amount", "verdict", "user", "created")
+    list_display = ("order_id", "status", "amount", "verdict", "user", "origin", "created")
     list_filter = (
         label_filter("status", _("status"), ORDER_STATUSES),
         label_filter("verdict", _("verdict"), VERDICTS),
-        choice_filter("queue", _("waiting for somebody"), order_queues),
+        choice_filter("queue", _("waiting for staff"), order_queues),
         choice_filter("receivers", _("receivers"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
+        OriginFilter,
         ("created_at", admin.DateFieldListFilter),
+    )
+    csv_columns = (
+        *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),
+        *("created_at", "recorded_at", "changed_at", "refunded_at", "canceled_at", "country", "method_type"),
+        *("amount", "currency", "charge_amount", "charge_currency"),
+        *("tax_amount", "tax_currency", "tax_rate", "vat_payer"),
+        *("fee_amount", "fee_currency", "net_revenue_amount", "net_revenue_currency"),
+        *("refund_amount", "refund_currency", "transaction", "receipt_number", "recurring_id"),
+        *("checkout__reference", "user__external_id", "personal_data__email", "personal_data__last4"),
     )
     list_select_related = ("user",)
     list_deferred = ("document", "facts", "stamps", "conflicts")
@@ -91,11 +109,11 @@ class OrderAdmin(ButtonAdmin):
         "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
         "E-mail, card and activation code are searched only with the permission “Can see personal data of customers”."
     )
-    headings = {"user": _("customer"), "created": _("created")}
+    headings = {"user": _("customer"), "origin": _("origin"), "created": _("created")}
     labels = {"status": ORDER_STATUSES}
     page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
-    buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, RESTORE, ERASE)
+    buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, EXPORT, RESTORE, ERASE)
     actions = (check_selected, run_selected)
 
     def has_check_permission(self, request: HttpRequest) -> bool:
@@ -108,7 +126,34 @@ class OrderAdmin(ButtonAdmin):
 
     def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
         """Add the content of the order's page."""
-        return {**super().page_context(request, row), "page": order_page(row, self.viewer(request))}
+        evidence = self._address("evidence", row) if self._may_download_evidence(request) else ""
+        page = order_page(row, self.viewer(request))
+        return {**super().page_context(request, row), "page": page, "evidence": evidence}
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the screen, and that of an order's evidence."""
+        view = self.admin_site.admin_view(self.evidence_view)
+        evidence = path("<path:object_id>/evidence/", view, name=self._address_name("evidence"))
+        return [evidence, *super().get_urls()]
+
+    def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Send all that is known of an order. A GET changes nothing, but is logged: it has personal data."""
+        if not self._may_download_evidence(request):
+            raise PermissionDenied
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        order = self.get_object(request, unquote(object_id))
+        if order is None:
+            raise Http404
+        self.log_change(request, order, _("Evidence downloaded, with personal data"))
+        file = evidence_of(order, self.viewer(request))
+        name = f"evidence-{slugify(order.order_id)}.zip"
+        return FileResponse(file, as_attachment=True, filename=name, headers={"Cache-Control": "no-store"})
+
+    def _may_download_evidence(self, request: HttpRequest) -> bool:
+        viewer = self.viewer(request)
+        may = viewer.may("download_evidence") and viewer.sees_personal_data
+        return may and self.has_view_permission(request)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list; its search box names the kinds of text that this viewer may search for."""
@@ -140,6 +185,10 @@ class OrderAdmin(ButtonAdmin):
     def user(self, row: Order) -> CheckoutUser | None:
         """Return the customer, named by their id in this shop."""
         return row.user
+
+    def origin(self, row: Order) -> Value:
+        """Return where the customer came from, as the service says."""
+        return short(row.origin)
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""

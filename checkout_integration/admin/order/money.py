@@ -107,7 +107,7 @@ def _before_loss(order: Order, state: OrderState, net: str) -> str:
 
 
 def _refunded(order: Order) -> str:
-    """Return the refunded sum; one of a part says of how much, where both are in the same currency: "5.00 of 14.99 USD"."""
+    """Return the refunded sum. For a partial refund in the currency of the payment, with the whole: "5.00 of 14.99 USD"."""
     paid = {order.currency: order.amount, order.charge_currency: order.charge_amount}
     whole, part = paid.get(order.refund_currency), order.refund_amount
     if whole is None or part is None or not 0 < part < whole:
@@ -119,7 +119,7 @@ def _refunded(order: Order) -> str:
 
 
 def payment_table(order: Order) -> Table:
-    """Return what the customer paid, for a confirmation page: whom and how much an act is about."""
+    """Return what the customer paid, for a confirmation page: the customer and the amount that an act is about."""
     columns = [_("order"), _("type"), _("amount"), _("status"), _("verdict"), _("customer")]
     row = [
         visible(order.order_id),

@@ -68,8 +68,8 @@ APPLY_AGAIN: Final = Button(
     label=gettext_lazy("Apply a notification again"),
     permission="apply_notification",
     question=gettext_lazy(
-        "The notification is applied as if it had just arrived, at the current time. The table shows what each would change, "
-        "alone; most were applied before and change nothing. No goods are granted twice."
+        "The notification is applied as if it had just arrived, at the current time. The table shows what each notification "
+        "would change by itself. Most were applied before and change nothing. No goods are granted twice."
     ),
     form=NotificationForm,
     offered=lambda order: flows.operations.notifications_of(order).exists(),

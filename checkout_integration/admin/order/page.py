@@ -41,9 +41,10 @@ from checkout_integration.policy.state import OrderState
 
 def order_page(order: Order, viewer: Viewer) -> Page:
     """Return everything about an order. The number of SQL statements does not depend on the length of its history."""
-    messages = list(OutboxMessage.objects.filter(order=order).order_by("-pk")[:NEWEST])
+    about = OutboxMessage.objects.about([order])
+    messages = list(about.order_by("-pk")[:NEWEST])
     runs = list(
-        ReceiverRun.objects.filter(message__order=order).select_related("message").order_by("-pk")[:NEWEST]
+        ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )
     state = state_of(order)
     return Page(
@@ -89,9 +90,7 @@ def _status(order: Order, state: OrderState) -> SummaryBox:
 def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
     number = visible(order.receipt_number) or NOTHING
     if not order.receipt_url:
-        return SummaryBox(
-            _("Where is the receipt?"), number, [_("The service sent no address of a receipt.")]
-        )
+        return SummaryBox(_("Where is the receipt?"), number, [_("The service sent no link to a receipt.")])
     address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
     return SummaryBox(_("Where is the receipt?"), number, [address])
 

@@ -64,9 +64,8 @@ def timeline_of(
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
-    notifications = Notification.objects.filter(project=order.project, object_id=order.order_id).order_by(
-        "-received_at", "-pk"
-    )
+    about = Notification.objects.about_orders(order.project, [order.order_id])
+    notifications = about.order_by("-received_at", "-pk")
     bodies: dict[Any, Any] = {}
     if viewer.sees_personal_data:
         bodies = dict(notifications.values_list("pk", "body")[:BODIES])

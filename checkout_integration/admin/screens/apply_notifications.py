@@ -38,7 +38,7 @@ MOST_AT_ONCE: Final = 100
 
 
 def preview_tables(rows: Sequence[Notification]) -> list[Table]:
-    """Return the changes that applying these would make now, each by itself."""
+    """Return the changes that each of these notifications would make now, if it alone were applied."""
     lines = [line for row in rows for line in _preview(row)]
     columns = [
         _("notification"),

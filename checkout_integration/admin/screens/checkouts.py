@@ -11,6 +11,7 @@ from checkout_integration.admin.site import (
     CHECKOUT_STATUSES,
     LIVE,
     TEST,
+    OriginFilter,
     ProjectFilter,
     ReadOnlyAdmin,
     StateLabel,
@@ -29,12 +30,35 @@ from checkout_integration.models import Checkout
 class CheckoutAdmin(ReadOnlyAdmin):
     """Checkouts: their content, customer, price, and paying order."""
 
-    list_display = ("reference", "status", "mode", "price", "user", "order", "recorded_at")
+    list_display = ("reference", "status", "mode", "price", "user", "order", "origin", "recorded_at")
     list_filter = (
         label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
+        OriginFilter,
         ("recorded_at", admin.DateFieldListFilter),
+    )
+    csv_columns = (
+        *(
+            "reference",
+            "project",
+            "status",
+            "failure",
+            "test",
+            "type",
+            "expected_amount",
+            "currency",
+            "description",
+        ),
+        *(
+            "platform_id",
+            "virtual_currency_amount",
+            "order_id",
+            "paid_order__order_id",
+            "recorded_at",
+            "paid_at",
+        ),
+        *("user_id", "subject_type__model", "subject_id"),
     )
     list_select_related = ("user", "paid_order")
     list_deferred = (
@@ -63,7 +87,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         ),
         (
             gettext_lazy("In this shop"),
-            {"fields": ("reference", "project", "user", "subject", "recorded_at")},
+            {"fields": ("reference", "project", "user", "subject", "origin", "recorded_at")},
         ),
     )
     inlines = (OrdersInline,)
@@ -72,6 +96,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         "price": gettext_lazy("price"),
         "user": gettext_lazy("account"),
         "order": gettext_lazy("order"),
+        "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),
         "payment_form_url": gettext_lazy("address"),
@@ -93,8 +118,12 @@ class CheckoutAdmin(ReadOnlyAdmin):
         return money(row.expected_amount, row.currency)
 
     def order(self, row: Checkout) -> str:
-        """Return the id of the order that paid; while none has, of the one that was created for the form."""
+        """Return the id of the order that paid; if none has paid, the id of the order that was created for the form."""
         return row.paid_order.order_id if row.paid_order else row.order_id
+
+    def origin(self, row: Checkout) -> str:
+        """Return where the customer came from, as the shop says."""
+        return visible(row.origin)
 
     def payment_form(self, row: Checkout) -> str:
         """Return whether the customer can pay."""
@@ -105,12 +134,12 @@ class CheckoutAdmin(ReadOnlyAdmin):
         return _("The customer can pay in this form.")
 
     def payment_form_url(self, row: Checkout) -> Value:
-        """Return the address of the form, to copy, in which a token may be; "" when there is nothing left to pay."""
+        """Return the address of the form, to copy; it may contain a token. "" when there is nothing left to pay."""
         address = form_link(row)
         return copyable(address, _("Address of the payment form")) if address else ""
 
     def products_sold(self, row: Checkout) -> str:
-        """Return the products, for whose price the service may be responsible."""
+        """Return the products. The service may set their price."""
         return ", ".join(map(str, row.products))
 
     def virtual_currency(self, row: Checkout) -> str:

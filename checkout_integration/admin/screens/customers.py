@@ -1,63 +1,27 @@
-"""Customers, as the service knows them, and the button that erases one."""
+"""Customers, as the service knows them, found by id or e-mail, with the buttons to link, export and erase one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from django.contrib import admin
-from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from checkout_integration import flows
 from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.orders_inline import OrdersInline
-from checkout_integration.admin.site import Button, ButtonAdmin, ProjectFilter, Refused, Value, Viewer
-from checkout_integration.models import CheckoutUser, Order
+from checkout_integration.admin.screens.personal_data import ERASE, EXPORT
+from checkout_integration.admin.site import ButtonAdmin, ProjectFilter, Value, Viewer, within
+from checkout_integration.models import CheckoutUser
 
 if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+    Customers: TypeAlias = QuerySet[CheckoutUser]
 
 PERSONAL: Final = (
     *("name", "email", "phone", "ip", "locale", "address", "metadata"),
     *("notify_new_region", "notify_new_region_email"),
-)
-
-
-def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
-    persons = flows.privacy.find_persons(
-        **({"customer": row} if isinstance(row, CheckoutUser) else {"order": row})
-    )
-    if not persons:
-        raise Refused(_("There is no data of this customer."))
-    erasures = [flows.privacy.erase_customer(person) for person in persons]
-    row.refresh_from_db()  # the log of what staff did names the row: by then without the customer
-    orders = sum(erasure.orders for erasure in erasures)
-    text = ngettext(
-        "The customer is erased. %(n)d order remains without personal data.",
-        "The customer is erased. %(n)d orders remain without personal data.",
-        orders,
-    )
-    return text % {"n": orders}
-
-
-def _is_erasable(row: CheckoutUser | Order) -> bool:
-    personal = row if isinstance(row, CheckoutUser) else getattr(row, "personal_data", None)
-    return personal is None or personal.erased_at is None
-
-
-ERASE: Final = Button(
-    name="erase",
-    label=gettext_lazy("Erase the customer"),
-    permission="erase_customer",
-    question=gettext_lazy(
-        "All personal data of this customer is deleted, here and on all their orders in this project: names, addresses, ids, "
-        "and the bodies of notifications. Amounts, statuses and times stay. Notifications that arrive later are stored "
-        "without the customer's data. This cannot be undone."
-    ),
-    danger=True,
-    offered=_is_erasable,
-    act=_erase,
 )
 
 
@@ -67,9 +31,12 @@ class CustomerAdmin(ButtonAdmin):
 
     list_display = ("customer", "user_id", "account", "recorded_at")
     list_filter = (ProjectFilter, ("recorded_at", admin.DateFieldListFilter))
+    csv_columns = ("external_id", "user_id", "project", "account_id", "recorded_at", "erased_at")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
-    search_help_text = gettext_lazy("The customer's id in this shop, or at the service.")
+    search_help_text = gettext_lazy(
+        "The customer's id in this shop, or at the service. An e-mail address, with the permission to see personal data."
+    )
     page_related = ("account",)
     fieldsets = (
         (None, {"fields": ("external_id", "user_id", "account", "project", "recorded_at", "erased_at")}),
@@ -83,7 +50,20 @@ class CustomerAdmin(ButtonAdmin):
         "recorded_at": gettext_lazy("first seen"),
     }
     personal_fields = PERSONAL
-    buttons = (LINK, ERASE)
+    buttons = (LINK, EXPORT, ERASE)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Customers, search_term: str
+    ) -> tuple[Customers, bool]:
+        """Return the customers with this id; with this e-mail address, too, for those who may see it.
+
+        For others each hit would confirm a guess.
+        """
+        text = search_term.strip()
+        if "@" not in text or not self.viewer(request).sees_personal_data:
+            return super().get_search_results(request, queryset, search_term)
+        address = Q(orders__personal_data__email=text.lower())
+        return within(queryset, [Q(external_id=text), Q(user_id=text), address]), False
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""

@@ -66,6 +66,7 @@ class IncidentAdmin(ButtonAdmin):
         ProjectFilter,
         ("recorded_at", admin.DateFieldListFilter),
     )
+    csv_columns = ("kind", "project", "order__order_id", "detail", "recorded_at", "resolved_at")
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
     sortable = {"recorded_at": "recorded_at"}
@@ -93,7 +94,7 @@ class IncidentAdmin(ButtonAdmin):
         return incident_label(row.kind)
 
     def meaning(self, row: Incident) -> StrOrPromise:
-        """Return the kind in a sentence."""
+        """Return the sentence that explains the kind."""
         return incident_sentence(row.kind)
 
     def payments(self, row: Incident) -> str | None:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class LinkForm(ReasonForm):
-    """A form with the name of an account, by which its owner logs in, and a reason."""
+    """A form with the login name of an account, and a reason."""
 
     account = forms.CharField(
         label=gettext_lazy("Account"),
         max_length=255,
-        help_text=gettext_lazy("The whole name with which the account logs in."),
+        help_text=gettext_lazy("The full login name of the account."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("account", "reason")
@@ -55,7 +55,7 @@ def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[st
         raise Refused(_("Nothing changed: the order has no customer."))
     before = customer.account
     if not flows.operations.link_account(customer, account):
-        raise Refused(_("Nothing changed: it is this account already, or the customer was erased."))
+        raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
     if before is None:
         return _("The customer is linked to the account %(account)s.") % names
@@ -75,8 +75,8 @@ LINK: Final = Button(
     label=gettext_lazy("Link to an account"),
     permission="link_account",
     question=gettext_lazy(
-        "The customer is linked to an account of this shop, in place of the one before. Orders and checkouts stay as they "
-        "are: the account sees what was bought through checkouts of its own."
+        "The customer is linked to an account of this shop, which replaces the previous one. Orders and checkouts stay as "
+        "they are: the account still sees only what was bought through its own checkouts."
     ),
     form=LinkForm,
     offered=_is_linkable,

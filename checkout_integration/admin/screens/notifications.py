@@ -34,6 +34,20 @@ class NotificationAdmin(ButtonAdmin):
         ProjectFilter,
         ("received_at", admin.DateFieldListFilter),
     )
+    csv_columns = (
+        *(
+            "notification_id",
+            "event",
+            "state",
+            "object_id",
+            "project",
+            "live",
+            "delivery_try",
+            "receipts",
+            "created_at",
+        ),
+        *("received_at", "last_received_at", "expires_at", "failure"),
+    )
     list_deferred = ("body",)
     ordering = ("-received_at", "-pk")
     sortable = {"received_at": "received_at"}
@@ -75,8 +89,8 @@ class NotificationAdmin(ButtonAdmin):
     buttons = (APPLY,)
     actions = (apply_selected,)
     when_empty = gettext_lazy(
-        "No notification yet. Start the sandbox with “python -m checkout_integration.sandbox”, give it the address of your "
-        "webhook, and pay for an order; the README shows how."
+        "No notification yet. Start the sandbox with “python manage.py checkout_sandbox”, and pay for an order; the README "
+        "shows how."
     )
 
     def has_apply_permission(self, request: HttpRequest) -> bool:

@@ -28,6 +28,7 @@ class OutboxMessageAdmin(ReadOnlyAdmin):
         label_filter("signal", _("signal"), {name: StateLabel(name) for name in SIGNALS}),
         ProjectFilter,
     )
+    csv_columns = ("signal", "order__order_id", "checkout__reference", "project", "state", "recorded_at")
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
     sortable = {"recorded_at": "pk"}

@@ -50,7 +50,7 @@ def run_state(run: ReceiverRun) -> StateLabel:
 
 
 def _retried() -> Choices:
-    """Return the runs that failed and wait for their next attempt; by index, however many are due now."""
+    """Return the choice of runs that failed and wait for their next attempt. An index finds them."""
     later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
     return {"yes": (_("failed, retried later"), later)}
 
@@ -109,11 +109,19 @@ class ReceiverRunAdmin(ButtonAdmin):
         choice_filter("retried", gettext_lazy("retried"), _retried),
         ("due_at", admin.DateFieldListFilter),
     )
-    list_select_related = ("message__order",)
-    list_deferred = (*(f"message__{name}" for name in ORDER_DOCUMENTS), "message__arguments")
+    csv_columns = (
+        *("receiver", "message__signal", "message__order__order_id", "state", "attempts", "error"),
+        *("message__recorded_at", "due_at", "finished_at"),
+    )
+    list_select_related = ("message__order", "message__grant__order")
+    list_deferred = (
+        *(f"message__{name}" for name in ORDER_DOCUMENTS),
+        *(f"message__grant__{name}" for name in ORDER_DOCUMENTS),
+        "message__arguments",
+    )
     search_fields = ("message__order__order_id",)
     search_help_text = gettext_lazy("Order id.")
-    page_related = ("message__order",)
+    page_related = ("message__order", "message__grant__order")
     fieldsets = (
         (None, {"fields": ("state", "receiver", "message", "order", "attempts", "error")}),
         (gettext_lazy("Times"), {"fields": ("recorded_at", "running_since", "due_at", "finished_at")}),

@@ -36,6 +36,19 @@ class RefundAdmin(ReadOnlyAdmin):
         ProjectFilter,
         ("refunded_at", admin.DateFieldListFilter),
     )
+    csv_columns = (
+        *(
+            "document_id",
+            "order__order_id",
+            "project",
+            "status",
+            "refunded_at",
+            "recorded_at",
+            "amount",
+            "currency",
+        ),
+        *("reason", "code", "receipt_number", "transaction"),
+    )
     list_select_related = ("order__personal_data",)
     list_deferred = ("document", *ORDER_DOCUMENTS)
     search_fields = ("order__order_id", "transaction")

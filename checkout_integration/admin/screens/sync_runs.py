@@ -19,6 +19,20 @@ class SyncRunAdmin(ReadOnlyAdmin):
         ProjectFilter,
         ("started_at", admin.DateFieldListFilter),
     )
+    csv_columns = (
+        *(
+            "started_at",
+            "finished_at",
+            "project",
+            "lane",
+            "state",
+            "window_from",
+            "window_to",
+            "pages",
+            "rows",
+        ),
+        *("changed", "failure"),
+    )
     sortable = {"started_at": "pk"}
     fieldsets = (
         (None, {"fields": ("state", "failure", "project", "lane", "started_at", "finished_at")}),
@@ -33,5 +47,5 @@ class SyncRunAdmin(ReadOnlyAdmin):
         "changed": _("orders changed"),
     }
     when_empty = _(
-        "No sync yet. Run “python manage.py checkout_sync”, or let Celery's beat run it every five minutes."
+        "No sync yet. Run “python manage.py checkout_sync”, or start “checkout_work” or Celery's beat."
     )

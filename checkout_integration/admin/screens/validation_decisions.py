@@ -40,6 +40,20 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
         ProjectFilter,
         ("decided_at", admin.DateFieldListFilter),
     )
+    csv_columns = (
+        *(
+            "external_id",
+            "project",
+            "approved",
+            "code",
+            "reason",
+            "decided_by",
+            "latency",
+            "late",
+            "decided_at",
+        ),
+        "failure",
+    )
     search_fields = ("external_id",)
     search_help_text = _("The customer's id in this shop.")
     page_related = ("notification", "user")
@@ -57,7 +71,8 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
     }
     labels = {"approved": RESPONSES, "decided_by": DECIDERS}
     when_empty = _(
-        "No decision yet. Your shop decides only if the project's webhooks are in pre-approval mode; the sandbox has it too."
+        "No decision yet. Your shop decides only if the project's webhooks are in pre-approval mode; the sandbox has this "
+        "mode too."
     )
 
     def changelist_view(

@@ -3,8 +3,10 @@
 from checkout_integration.admin.site.button_views import ButtonAdmin
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, Table
 from checkout_integration.admin.site.choices import one_of, some_of
+from checkout_integration.admin.site.csv_files import csv_response, csv_text
 from checkout_integration.admin.site.filters import (
     Choices,
+    OriginFilter,
     ProjectFilter,
     choice_filter,
     empty_filter,
@@ -73,6 +75,7 @@ __all__ = [
     "ButtonAdmin",
     "Choices",
     "ConfirmForm",
+    "OriginFilter",
     "ProjectFilter",
     "ReadOnlyAdmin",
     "ReadOnlyInline",
@@ -85,6 +88,8 @@ __all__ = [
     "badge",
     "choice_filter",
     "copyable",
+    "csv_response",
+    "csv_text",
     "empty_filter",
     "flag_filter",
     "folded_traceback",

@@ -11,7 +11,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
@@ -57,8 +57,8 @@ class ButtonAdmin(ReadOnlyAdmin):
             "buttons": [(button, self._address(button.name, row)) for button in offered],
         }
 
-    def button_view(self, button: Button, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask on GET, act on POST."""
+    def button_view(self, button: Button, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Show the confirmation page on GET, and act on POST."""
         if not self.has_view_permission(request) or not self.viewer(request).may(button.permission):
             raise PermissionDenied
         row = self.get_object(request, unquote(object_id))
@@ -71,8 +71,7 @@ class ButtonAdmin(ReadOnlyAdmin):
         form_class = button.form or (ReasonForm if button.needs_reason else ConfirmForm)
         form = form_class(request.POST if request.method == "POST" else None, row=row)
         if form.is_valid():
-            self._act(button, request, row, form.cleaned_data)
-            return HttpResponseRedirect(back)
+            return self._act(button, request, row, form.cleaned_data) or HttpResponseRedirect(back)
         context = {
             **self.admin_site.each_context(request),
             **self.page_context(request, row),
@@ -85,21 +84,27 @@ class ButtonAdmin(ReadOnlyAdmin):
         }
         return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
 
-    def _act(self, button: Button, request: HttpRequest, row: Any, values: dict[str, Any]) -> None:
+    def _act(
+        self, button: Button, request: HttpRequest, row: Any, values: dict[str, Any]
+    ) -> HttpResponseBase | None:
+        """Act, log it, and show a message; return the file where the button gives one."""
         assert isinstance(request.user, AbstractBaseUser)
         reason = values.get("reason", "")
         try:
-            message = button.act(row, request.user, values if button.form else reason)
+            result = button.act(row, request.user, values if button.form else reason)
         except Refused as refused:
             messages.error(request, str(refused))
-            return
+            return None
         except UnknownAlias as error:  # the project of the row is gone from the settings
             messages.error(request, _("Nothing changed. %(why)s") % {"why": error})
-            return
+            return None
         text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
         # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
         # additions: it has what the flow has added to the order's history.
         log = self.log_addition if button.writes_own_log else self.log_change
         log(request, getattr(row, "order", None) or row, text)
-        messages.success(request, str(message))
+        if isinstance(result, HttpResponseBase):
+            return result
+        messages.success(request, str(result))
         dispatch.dispatch_due()
+        return None

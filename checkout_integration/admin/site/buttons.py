@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.values import Value
@@ -35,7 +36,7 @@ class ReasonForm(ConfirmForm):
     reason = forms.CharField(
         label=_("Reason"),
         max_length=255,
-        help_text=_("It is stored in the order's history, with your name."),
+        help_text=_("It is stored, with your name."),
         widget=forms.TextInput(attrs={"size": 60, "autofocus": True}),
     )
 
@@ -66,12 +67,12 @@ class Button:
         needs_reason: whether staff must give a reason, which is stored.
         form: a form with more fields; ``act`` then gets all its values in place of the reason.
         asks: whether the page of the row leads to the confirmation first; without that, one click acts, by POST.
-        danger: whether it overrules the service, or cannot be undone: it then looks different.
+        danger: whether it overrules the service or cannot be undone; such a button looks different.
         offered: whether the row's state allows it.
         writes_own_log: whether the flow stores the account and the reason in the order's history, so that its timeline need
             not show the entry of Django's log.
         logged: the text of Django's log beside the label, from the form's values; the reason where it is None.
-        act: the action; returns the message to show, or raises `Refused`.
+        act: the action; returns the message to show, or a file to send; or raises `Refused`.
         preview: tables of the changes, shown on the confirmation page; it writes nothing.
 
     """
@@ -86,6 +87,6 @@ class Button:
     danger: bool = False
     writes_own_log: bool = False
     offered: Callable[[Any], bool]
-    act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise]
+    act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise | StreamingHttpResponse]
     preview: Callable[[Any], Sequence[Table]] | None = None
     logged: Callable[[Any], str] | None = None

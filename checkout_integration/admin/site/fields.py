@@ -43,7 +43,7 @@ class ReadOnly(Options):
     """
 
     headings: Mapping[str, StrOrPromise] = {}
-    """Headings of fields whose column name says too little."""
+    """Headings of fields whose column name is not clear enough."""
     labels: Mapping[str, Mapping[Any, StateLabel]] = {}
     """Labels of the fields with a state."""
     personal_fields: Sequence[str] = ()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.admin.site.large_tables import within
 from checkout_integration.conf import app_settings
+from checkout_integration.models.attribution import FILTERED as ATTRIBUTION_FILTERED
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -43,6 +46,42 @@ def choice_filter(
     return type("ChoiceFilter", (ChoiceFilter,), attributes)
 
 
+class TextFilter(admin.SimpleListFilter):
+    """A filter by a text that staff type: the rows that have it, exactly, in one of some columns. Each needs an index."""
+
+    template = "admin/checkout_integration/text_filter.html"
+    columns: tuple[str, ...]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, StrOrPromise]]:
+        """Return the one choice, without which Django does not show the filter."""
+        return [("", self.title or "")]
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Yield the content of the form: the text, and the list's other parameters."""
+        others = {**changelist.get_filters_params(), SEARCH_VAR: [changelist.query]}
+        yield {
+            "parameter": self.parameter_name,
+            "value": self.value() or "",
+            "others": [
+                (name, value)
+                for name, values in others.items()
+                for value in (values if isinstance(values, list) else [values])
+                if name != self.parameter_name and value
+            ],
+        }
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows with the text."""
+        text = (self.value() or "").strip()
+        return within(queryset, [Q((column, text)) for column in self.columns]) if text else queryset
+
+
+def text_filter(parameter: str, heading: StrOrPromise, *columns: str) -> type[TextFilter]:
+    """Return a filter by a typed text, looked up in indexed columns."""
+    attributes = {"title": heading, "parameter_name": parameter, "columns": columns}
+    return type("TextFilter", (TextFilter,), attributes)
+
+
 def label_filter(field: str, heading: StrOrPromise, labels: Mapping[str, StateLabel]) -> type[ChoiceFilter]:
     """Return a filter by a column of states."""
     choices = {code: (label.text, Q((field, code))) for code, label in labels.items()}
@@ -72,3 +111,6 @@ def _projects() -> Choices:
 
 ProjectFilter = choice_filter("project", _("project"), _projects)
 """The filter by project; it is not shown if the settings have only one."""
+
+OriginFilter = text_filter("origin", _("origin (source, campaign or host)"), *ATTRIBUTION_FILTERED)
+"""The filter by where customers came from."""

@@ -112,7 +112,7 @@ VERDICTS: Final[Mapping[str, StateLabel]] = {
 }
 
 CHECKOUT_STATUSES: Final[Mapping[str, StateLabel]] = {
-    Checkout.Status.NEW: StateLabel(_("new"), "wait", _("It has not been sent to the service yet.")),
+    Checkout.Status.NEW: StateLabel(_("new"), "wait", _("The service has not responded yet.")),
     Checkout.Status.UNKNOWN: StateLabel(
         _("unknown"),
         "wait",

@@ -12,6 +12,7 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.downloads import DownloadableList
 from checkout_integration.admin.site.fields import ReadOnly, viewed
 from checkout_integration.admin.site.large_tables import BoundedPaginator, within
 from checkout_integration.admin.site.values import Value, short
@@ -20,18 +21,17 @@ from checkout_integration.admin.site.viewer import Viewer
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-    ModelAdmin = admin.ModelAdmin[Any]
     TabularInline = admin.TabularInline[Any, Any]
     FormSet = BaseInlineFormSet[Any, Any, Any]
 else:  # they cannot be subscripted at run time
-    ModelAdmin, TabularInline, FormSet = admin.ModelAdmin, admin.TabularInline, BaseInlineFormSet
+    TabularInline, FormSet = admin.TabularInline, BaseInlineFormSet
 
 NEWEST: Final = 50
 """Rows of a related table that a page shows."""
 
 
-class ReadOnlyAdmin(ReadOnly, ModelAdmin):
-    """A list, and a page per row."""
+class ReadOnlyAdmin(DownloadableList):
+    """A list, which can be downloaded, and a page per row."""
 
     actions: Sequence[Any] | None = None
     show_full_result_count = False
@@ -46,9 +46,11 @@ class ReadOnlyAdmin(ReadOnly, ModelAdmin):
     """Large columns that the list does not read."""
     page_related: Sequence[str] = ()
     """Relations that the page of a row shows."""
+    rows_are_called: StrOrPromise = ""
+    """The plural of the rows below the list, where the model's own is the name of a page."""
     when_empty: StrOrPromise = _(
-        "Nothing here yet. Start the sandbox with “python -m checkout_integration.sandbox” and buy something in your shop to "
-        "make the first order; the README shows how."
+        "Nothing here yet. To make the first order, start the sandbox with “python manage.py checkout_sandbox” and buy "
+        "something in your shop; the README shows how."
     )
     """The text of an empty list."""
 

@@ -97,7 +97,7 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
 
 
 def copyable(text: str, label: StrOrPromise) -> SafeString:
-    """Return a text in a field that only can be read, with a button that copies it where scripts run."""
+    """Return a text in a read-only field; where scripts run, with a button that copies it."""
     return format_html(
         '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
         '<button type="button" class="button" data-ci-copy="{}" hidden>{}</button> <span role="status"></span></span>',

@@ -1,6 +1,7 @@
 """The creation of checkouts and tokens, and the customer's return page.
 
-A checkout is one value (`terms`), committed before the service is called (`creating`); `return_page` signs and checks the
+A checkout is one value (`terms`), committed before the service is called (`creating`), once for each request
+(`idempotency`); `return_page` signs and checks the
 form's return address, and brings the checkout up to date there.
 """
 
@@ -15,15 +16,20 @@ from checkout_integration.flows.checkout.creating import (
     create_order_from_token,
     create_token,
 )
+from checkout_integration.flows.checkout.idempotency import NotCreated
 from checkout_integration.flows.checkout.return_page import (
+    Goods,
     ask_once,
     brought_up_to_date,
     checkout_of,
+    goods_of,
     signed_reference,
 )
 
 __all__ = [
+    "Goods",
     "IssuedToken",
+    "NotCreated",
     "NotRecorded",
     "TransactionOpen",
     "acreate_checkout",
@@ -35,5 +41,6 @@ __all__ = [
     "create_checkout",
     "create_order_from_token",
     "create_token",
+    "goods_of",
     "signed_reference",
 ]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
-from typing import TypeVar, Unpack
+from typing import Final, TypeVar, Unpack
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
@@ -20,6 +21,7 @@ from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
+from checkout_integration.flows.checkout.idempotency import SOLD, await_form, earlier_of, key_for, refuse_sold
 from checkout_integration.flows.checkout.terms import Account, Terms, sent_metadata
 from checkout_integration.flows.database import (
     Unavailable,
@@ -32,6 +34,7 @@ from checkout_integration.flows.ledger import Cause, Step, identity_here, lock_c
 from checkout_integration.flows.sync import client_for
 from checkout_integration.hooks import CheckoutArguments, CheckoutTerms
 from checkout_integration.models import Checkout
+from checkout_integration.models.checkout import erased_columns
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.creation import (
     Customer,
@@ -42,6 +45,8 @@ from checkout_integration.protocol.creation import (
 from checkout_integration.protocol.order import parse_order
 
 Result = TypeVar("Result")
+UNOPENED: Final = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.FAILED)
+"""Without a response so far; of two tokens for one checkout the first may fail."""
 
 
 class TransactionOpen(RuntimeError):
@@ -61,7 +66,7 @@ class NotRecorded(CheckoutError):
 
     def __init__(self, checkout: Checkout, *, retry_is_safe: bool, outcome_unknown: bool) -> None:
         super().__init__(
-            "the service made the order or token, but the database did not take it; the sync will find the order",
+            "the service created the order or token, but the database did not record it; the sync will find the order",
             retry_is_safe=retry_is_safe,
             outcome_unknown=outcome_unknown,
         )
@@ -80,7 +85,8 @@ class IssuedToken:
 def create_checkout(*, user: Account | None = None, **arguments: Unpack[CheckoutArguments]) -> Checkout:
     """Store the checkout, create the order at the service (EP2-01), and return the `Checkout`.
 
-    Send the customer to its ``payment_form_url``. docs/selling.md shows each type of checkout.
+    Send the customer to its ``payment_form_url``. docs/selling.md shows each type of checkout. If the same request came just
+    before, as by a double click, its checkout is returned: see ``idempotency_key`` and the setting DOUBLE_CLICK_SECONDS.
 
     Args:
         user: the shop's account; its primary key is sent as the customer's ``external_id``. Not signed in: a guest.
@@ -90,6 +96,7 @@ def create_checkout(*, user: Account | None = None, **arguments: Unpack[Checkout
         CreationError: the checkout breaks a rule of the specification; nothing was stored.
         CheckoutError: the service did not create the order; the row says ``failed``, or ``unknown`` when it may exist.
         NotRecorded: a CheckoutError; the order was created, and the database did not record it.
+        NotCreated: a CheckoutError; the same request came before, and its checkout has no form.
         TransactionOpen: a transaction is open, so the checkout could not be committed first.
         UnknownAlias: no project of the settings has this alias.
         django.db.Error: the database refused the checkout; nothing was stored, and the service was not called.
@@ -100,7 +107,11 @@ def create_checkout(*, user: Account | None = None, **arguments: Unpack[Checkout
     checkout = terms.checkout()
     request = terms.order_request(checkout, order)
     terms.check(lambda: build_order_document(request))
-    commit_checkout(terms.project, checkout, terms.buyer)
+    stored = commit_checkout(
+        terms.project, checkout, terms.buyer, way=f"order {order}", given=terms.idempotency_key
+    )
+    if stored is not checkout:
+        return await_form(stored, terms.project)
     created = _call(terms.project, checkout, lambda client: client.create_order(request))
     checkout.order_id, checkout.payment_form_url = created.id, created.payment_form_url
     return _recorded(checkout, lambda: record_created(terms.project, checkout, request), again=False)
@@ -115,22 +126,27 @@ def create_token(
 ) -> IssuedToken:
     """Store the checkout and return a payment token (EP1-01) for the client-side object or for order creation.
 
-    The order is made later with the token, and is bound to the checkout by its reference. Exceptions are those of
-    `create_checkout`.
+    The order is made later with the token, and is bound to the checkout by its reference. The same request just after it, as
+    by a double click, is issued another token for the same checkout. Exceptions are those of `create_checkout`.
 
     Args:
         user: the shop's account, as in `create_checkout`.
         button_caption: text of the form's button that leads back, at most 18 characters, OK when empty (EP1-21).
         is_buy_for_virtual_currency: True if the customer pays with virtual currency (EP1-20).
-        **arguments: those of `create_checkout` but for ``order``.
+        **arguments: those of `create_checkout` except ``order``.
 
     """
     terms = Terms.of(user, arguments)
     checkout = terms.checkout()
-    request = terms.token_request(checkout, button_caption, is_buy_for_virtual_currency)
-    terms.check(lambda: build_token_document(request))
-    commit_checkout(terms.project, checkout, terms.buyer)
-    issued = _call(terms.project, checkout, lambda client: client.create_token(request))
+    build = partial(
+        terms.token_request,
+        button_caption=button_caption,
+        is_buy_for_virtual_currency=is_buy_for_virtual_currency,
+    )
+    terms.check(lambda: build_token_document(build(checkout)))
+    checkout = commit_checkout(terms.project, checkout, terms.buyer, way="token", given=terms.idempotency_key)
+    refuse_sold(checkout)
+    issued = _call(terms.project, checkout, lambda client: client.create_token(build(checkout)))
     checkout.payment_form_url = issued.payment_form_url
     _recorded(checkout, lambda: with_retries(lambda: _record_issued(checkout)), again=True)
     return IssuedToken(checkout=checkout, token=issued.token, payment_form_url=issued.payment_form_url)
@@ -139,9 +155,12 @@ def create_token(
 def create_order_from_token(issued: IssuedToken) -> Checkout:
     """Create the order of a token's checkout by the token alone (EP6-05), and return the `Checkout` with its form.
 
-    Call it once: every call makes another order. Raises ``CheckoutError`` as `create_checkout` does.
+    A checkout that has an order already is returned as it is. Two calls at the very same moment may make an order each, of
+    which one can pay the checkout. Raises ``CheckoutError`` as `create_checkout` does.
     """
-    checkout = issued.checkout
+    checkout = Checkout.objects.using(state_database()).get(pk=issued.checkout.pk)
+    if checkout.order_id or checkout.status in SOLD:
+        return checkout
     project = app_settings().project(checkout.project)
     created = _call(project, checkout, lambda client: client.create_order_from_token(issued.token))
     checkout.order_id, checkout.payment_form_url = created.id, created.payment_form_url
@@ -173,13 +192,20 @@ async def acreate_order_from_token(issued: IssuedToken) -> Checkout:
     return await sync_to_async(create_order_from_token)(issued)
 
 
-def commit_checkout(project: Project, checkout: Checkout, buyer: Customer | None) -> None:
-    """Commit the checkout on its own: in an open transaction it could be rolled back after the customer has paid."""
+def commit_checkout(
+    project: Project, checkout: Checkout, buyer: Customer | None, *, way: str = "", given: str = ""
+) -> Checkout:
+    """Commit the checkout on its own: in an open transaction it could be rolled back after the customer has paid.
+
+    Return it, or the one that the same request made before (`idempotency`): ``way`` and ``given`` name the request.
+    """
     _refuse_open_transaction()
     checkout.identity = identity_here(buyer.external_id if buyer else None)
+    if way:
+        checkout.idempotency_key = key_for(project, checkout, way, given)
     try:
         ensure_installed(project)
-        with_retries(lambda: _insert(project, checkout))
+        return with_retries(lambda: _insert(project, checkout, given))
     except Unavailable as error:
         raise error.__cause__ or error from None  # the shop's own matter, such as an account that is gone
 
@@ -201,13 +227,24 @@ def _refuse_open_transaction() -> None:
         raise refusal
 
 
-def _insert(project: Project, checkout: Checkout) -> None:
+def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
     checkout.pk = None  # set by an attempt that was rolled back
     with write_transaction(durable=True):
+        earlier = earlier_of(project, checkout, given)  # locks a checkout, if any: before the customer
+        if earlier is not None:
+            return earlier
         known = lock_customer(project, checkout.identity)
         if known is not None and known.erased_at:
-            checkout.metadata, checkout.identity, checkout.erased_at = {}, "", known.erased_at
+            _leave_customer_out(checkout, known.erased_at)
+        # RACE: the same request at the same time has the same key; who loses is retried, and finds the checkout of the other.
         checkout.save(using=state_database(), force_insert=True)
+    return checkout
+
+
+def _leave_customer_out(checkout: Checkout, erased_at: datetime) -> None:
+    """Store nothing about a customer who was erased, although the same account buys again."""
+    for name, value in {**erased_columns(), "erased_at": erased_at}.items():
+        setattr(checkout, name, value)
 
 
 def _call(project: Project, checkout: Checkout, call: Callable[[Client], Result]) -> Result:
@@ -275,12 +312,14 @@ def record_created(project: Project, checkout: Checkout, request: OrderRequest) 
 
 
 def _record_issued(checkout: Checkout) -> None:
+    rows = Checkout.objects.using(state_database()).filter(pk=checkout.pk)
     with write_transaction():
-        _open(checkout)
+        rows.filter(order_id="").update(payment_form_url=checkout.payment_form_url)
+        rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)
 
 
 def _open(checkout: Checkout) -> None:
     """Open the checkout, unless a notification before the response has changed its status."""
     rows = Checkout.objects.using(state_database()).filter(pk=checkout.pk)
     rows.update(order_id=checkout.order_id, payment_form_url=checkout.payment_form_url)
-    rows.filter(status__in=(Checkout.Status.NEW, Checkout.Status.UNKNOWN)).update(status=Checkout.Status.OPEN)
+    rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)

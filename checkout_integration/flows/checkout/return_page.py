@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from django.core import signing
 from django.http import HttpRequest
@@ -13,7 +14,7 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.inbox import apply_for
 from checkout_integration.flows.sync import refresh_checkout
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, Grant, OutboxMessage, ReceiverRun
 from checkout_integration.policy.log_safety import error_location
 
 logger = logging.getLogger("checkout_integration.returning")
@@ -62,8 +63,52 @@ def ask_once(checkout: Checkout) -> bool:
         logger.warning(
             "The order of a returning customer could not be requested from the service: %s",
             error_location(error),
+            extra={"project": checkout.project, "order_id": checkout.order_id},
         )
     return True
+
+
+class Goods(StrEnum):
+    """How far the receivers of ``checkout_paid`` are, for the customer who waits for the goods of a paid checkout."""
+
+    NONE = ""
+    GRANTING = "granting"
+    DELAYED = "delayed"
+    GRANTED = "granted"
+
+
+def goods_of(checkout: Checkout) -> Goods:
+    """Return how far the goods of a checkout are. ``delayed``: a receiver has failed, so that somebody has to look into it.
+
+    None where the checkout is not paid, or where no receiver grants anything.
+    """
+    if checkout.status != Checkout.Status.PAID:
+        return Goods.NONE
+    grants = {"signal": "checkout_paid", "grant__state": Grant.State.OPEN}
+    messages = OutboxMessage.objects.using(state_database()).filter(checkout=checkout, **grants)
+    rows = messages.values_list("state", "runs__state", "runs__attempts")
+    reached = {_reached(*row) for row in rows}
+    if not reached and _completed_once(checkout):
+        return Goods.GRANTED
+    return next(
+        (each for each in (Goods.DELAYED, Goods.GRANTING, Goods.GRANTED) if each in reached), Goods.NONE
+    )
+
+
+def _completed_once(checkout: Checkout) -> bool:
+    """Return whether a receiver has granted the goods, as the grant says; its run may have been pruned."""
+    grants = Grant.objects.using(state_database()).filter(checkout=checkout, state=Grant.State.OPEN)
+    return any(grants.values_list("completed", flat=True))
+
+
+def _reached(message: str, run: str | None, attempts: int | None) -> Goods:
+    """Return how far one receiver is, or the message that has none."""
+    if run is None:
+        return Goods.GRANTING if message == OutboxMessage.State.NEW else Goods.NONE
+    if run in (ReceiverRun.State.DONE, ReceiverRun.State.SUPERSEDED):
+        return Goods.GRANTED
+    failed_before = (attempts or 0) - (run == ReceiverRun.State.RUNNING)
+    return Goods.DELAYED if run == ReceiverRun.State.FAILED or failed_before > 0 else Goods.GRANTING
 
 
 def return_addresses(

@@ -16,6 +16,7 @@ from checkout_integration.flows.checkout.return_page import return_addresses
 from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.policy.amounts import fits_column
+from checkout_integration.policy.attribution import Attribution
 from checkout_integration.protocol.creation import CreationError, Customer, OrderRequest, TokenRequest
 from checkout_integration.protocol.creation_rules import price_problems
 from checkout_integration.protocol.vocabulary import UNITS_KEY, CheckoutsOption, OrderType
@@ -46,6 +47,8 @@ class Terms:
     request: HttpRequest | None = None
     url_success: str = ""
     url_fail: str = ""
+    idempotency_key: str = ""
+    attribution: Attribution | None = None
 
     @classmethod
     def of(cls, user: Account | None, arguments: CheckoutTerms) -> Terms:
@@ -67,6 +70,7 @@ class Terms:
             description=self.description,
             metadata=self.metadata or {},
             user_id=self.user.pk if self.user is not None else None,
+            **(self.attribution.columns if self.attribution else {}),
         )
         if self.subject is not None:
             checkout.subject = self.subject
@@ -128,7 +132,7 @@ class Terms:
         )
 
     def _common(self, checkout: Checkout) -> dict[str, Any]:
-        """Return the parameters that both requests name alike."""
+        """Return the parameters that have the same name in both requests."""
         return {
             "type": self.type,
             "amount": self.amount if self._sends_price else None,

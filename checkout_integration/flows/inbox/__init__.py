@@ -15,7 +15,7 @@ from checkout_integration.flows.inbox.by_staff import (
     preview_notification,
     waiting_notifications,
 )
-from checkout_integration.flows.inbox.reading import read_notification
+from checkout_integration.flows.inbox.reading import read, read_notification
 from checkout_integration.flows.inbox.storing import (
     NotificationRow,
     VerifiedNotification,
@@ -48,6 +48,7 @@ __all__ = [
     "apply_stored",
     "notifications_of",
     "preview_notification",
+    "read",
     "read_notification",
     "row_of",
     "still_stored",

@@ -17,6 +17,7 @@ from typing import Final
 
 from django.db import IntegrityError
 
+from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     TRANSIENT_DATABASE_ERRORS,
@@ -28,7 +29,7 @@ from checkout_integration.flows.database import (
     write_transaction,
 )
 from checkout_integration.flows.inbox.reading import Reading, read
-from checkout_integration.flows.inbox.settling import Settled, record_in_halves, settle, settled
+from checkout_integration.flows.inbox.settling import Settled, record_in_halves, report, settle, settled
 from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, Outcome, Step, consult_hooks, record
 from checkout_integration.flows.outbox import FanOut
@@ -46,7 +47,7 @@ from checkout_integration.models import Notification, ReceiverRun
 # each commit: a notification that another process stored, and left because the head was locked, was stored before that look.
 
 Look = Callable[[int, Collection[int]], list[int]]
-"""A look: a function that returns the keys of at most so many due heads, oldest first, except those to be skipped."""
+"""A look: a function that returns the keys of due heads, oldest first, up to a number and except those to be skipped."""
 
 # No index serves this condition: otherwise a planner without fresh statistics would read all due rows for one order's.
 _DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
@@ -112,8 +113,8 @@ def head_of(notification: Notification | NotificationRow) -> Look:
 def claim(keys: Collection[int], most: int) -> list[Notification]:
     """Return up to ``most`` of these heads, locked until the transaction ends, in the order in which they were received.
 
-    RACE: rows locked by another process are left to it. Where the database cannot skip locked rows, this waits for them, and
-    they are not due any more.
+    RACE: rows locked by another process are left to it. If the database cannot skip locked rows, this waits for them; by
+    then they are no longer due.
     """
     claimed = _CLAIM.rows(keys=keys, now=datetime.now(UTC), most=most)
     return sorted(claimed, key=lambda row: (row.received_at, row.pk))
@@ -121,7 +122,7 @@ def claim(keys: Collection[int], most: int) -> list[Notification]:
 
 BATCH = 100
 WINDOW = 2
-"""A look reads so many times the size of a batch: other processes claim the first ones at the same time."""
+"""How many batches of keys a look reads: other processes claim the first ones at the same time."""
 SECONDS_EACH = 0.01
 """The expected time of one notification, until the first batch has shown it; hardly any machine is slower."""
 
@@ -155,8 +156,8 @@ class ApplySummary:
 class _Way:
     """The way in which a batch is applied.
 
-    ``carefully``: with savepoints, since the database has refused a batch; nothing is claimed then, since a savepoint may
-    undo it. ``advice``: of the shop's hooks, by project.
+    ``carefully``: with savepoints, since the database has refused a batch; then no receiver runs are claimed, since the
+    rollback of a savepoint would undo their claims. ``advice``: what the shop's hooks returned, by project.
     """
 
     fan_out: bool
@@ -205,7 +206,9 @@ def apply_due(
         if not keys:
             return _summary(results, claimed)
         way = _Way(fan_out=fan_out, claims=claims, advice=_advice(keys) if asks_hooks else {})
-        found, own = _apply(keys, size, way)
+        with telemetry.timed(telemetry.APPLY):
+            found, own = _apply(keys, size, way)
+        report(found)
         results += found
         claimed += own
         passed |= _missed(keys, found)

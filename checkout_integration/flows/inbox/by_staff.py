@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows import ledger
@@ -95,7 +96,7 @@ def preview_notification(notification: Notification, *, again: bool = False) -> 
     The shop's ``Hooks.resolve_checkout`` may be called, as in `apply_notification`. ``again``: also of an applied one.
 
     Raises:
-        NotApplicable: it is applied already, or its body was erased.
+        NotApplicable: it is applied already, or its body was erased or pruned.
 
     """
 
@@ -120,7 +121,7 @@ def apply_notification(
     an applied one too, as after an update of this app. Mostly nothing changes; it stays applied whatever comes of it.
 
     Raises:
-        NotApplicable: it is applied already, or its body was erased.
+        NotApplicable: it is applied already, or its body was erased or pruned.
 
     """
 
@@ -149,7 +150,9 @@ def apply_notification(
 
 def _check_project(notification: Notification) -> None:
     if notification.project not in app_settings().projects:
-        raise NotApplicable(f"The project {notification.project!r} is not in the settings.")
+        raise NotApplicable(
+            _("The project “%(project)s” is not in the settings.") % {"project": notification.project}
+        )
 
 
 def _advice(notification: Notification) -> Advice:
@@ -165,9 +168,9 @@ def _read(notification: Notification, staff: AbstractBaseUser | None, *, again: 
     rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=states)
     row = locked(rows).first()
     if row is None:
-        raise NotApplicable("It is applied already.")
+        raise NotApplicable(_("It is applied already."))
     if not row.body:
-        raise NotApplicable("Its body was erased, so there is nothing to apply.")
+        raise NotApplicable(_("Its body was erased or pruned, so there is nothing to apply."))
     reading = read(row, datetime.now(UTC), staff)
     if reading.error:
         raise reading.error
@@ -216,7 +219,9 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
 
 def _failed(notification: Notification, error: BaseException) -> Application:
     place = error_location(error)
-    logger.error("Notification %s could not be applied: %s", notification.key, place)
+    logger.error(
+        "Notification %s could not be applied: %s", notification.key, place, extra=notification.log_ids
+    )
     return Application(state=State.FAILED, reason=place)
 
 

@@ -10,21 +10,24 @@ from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 
+from checkout_integration import telemetry
 from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Command, state_database, update
 from checkout_integration.flows.inbox.reading import Reading
 from checkout_integration.flows.inbox.storing import (
     NOT_APPLIED,
     REFUSED_CONTENT,
     UNKNOWN_EVENT,
+    failed_message,
     incident_about,
     open_incidents,
     resolve_incidents,
 )
-from checkout_integration.flows.ledger import Outcome, Step, names_erased
-from checkout_integration.flows.outbox import lines_of
+from checkout_integration.flows.ledger import OrderChange, Outcome, Step, log_change, names_erased
+from checkout_integration.flows.outbox import lines_of, write_messages
 from checkout_integration.models import Incident, Notification
 from checkout_integration.policy.log_safety import error_location
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
+from checkout_integration.signals.arguments import Origin
 
 # The steps of a batch that the database refuses are found by halves, each in a savepoint, under the batch's claim.
 
@@ -76,18 +79,23 @@ APPLIED: Final = Command(
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """The outcome of one notification. ``lines``: of its order and the checkout, where the ledger knows them now."""
+    """The outcome of one notification. ``change``: of its order, where it has one."""
 
     reading: Reading
     state: str
     reason: str = ""
     erased: bool = False
-    lines: frozenset[int] = frozenset()
+    change: OrderChange | None = None
 
     @property
     def row(self) -> Notification:
         """The notification."""
         return self.reading.row
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines of its order and the checkout, where the ledger knows them now."""
+        return lines_of(self.change.row) if self.change else frozenset()
 
     @property
     def ends_well(self) -> bool:
@@ -100,21 +108,44 @@ def settled(reading: Reading, outcome: Outcome | None) -> Settled:
     error = outcome.error if outcome and outcome.error else reading.error
     if error:
         place = error_location(error)
-        logger.error("Notification %s could not be applied: %s", reading.row.key, place)
+        logger.error(
+            "Notification %s could not be applied: %s", reading.row.key, place, extra=reading.row.log_ids
+        )
         return Settled(reading=reading, state=State.FAILED, reason=place)
-    change = outcome.change if outcome else None
     return Settled(
         reading=reading,
         state=reading.state,
         reason=reading.reason,
         erased=bool(outcome and outcome.erased),
-        lines=lines_of(change.row) if change else frozenset(),
+        change=outcome.change if outcome else None,
     )
+
+
+def report(results: Sequence[Settled]) -> None:
+    """Count the outcomes and log the changes of orders, after the commit."""
+    for each in results:
+        changed = each.change is not None and each.change.changed
+        outcome = ("changed" if changed else "unchanged") if each.ends_well else str(each.state)
+        telemetry.count(
+            telemetry.APPLIED if each.ends_well else telemetry.FAILED,
+            project=each.row.project,
+            outcome=outcome,
+        )
+        if each.change is not None and changed:
+            log_change(each.change)
+        else:
+            logger.debug("Notification %s: %s.", each.row.key, outcome, extra=each.row.log_ids)
 
 
 def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
     """Write the states of a batch and its incidents, in the transaction that applied it."""
     incidents = [incident for each in results for incident in _incidents(each)]
+    source: Origin = "staff" if staff_id else "notification"
+    failures = [
+        failed_message(each.row, each.state, each.reason, source=source)
+        for each in results
+        if _fails_anew(each)
+    ]
     resolved = [each.row for each in results if each.ends_well and not _is_first_attempt(each)]
     dropped = [each.row.pk for each in results if each.erased] + _withheld(results)
     for each in results:
@@ -128,6 +159,7 @@ def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
         Notification.objects.using(state_database()).filter(pk__in=dropped).update(body=None)
     open_incidents(incidents)
     resolve_incidents(resolved, staff_id)
+    write_messages(failures)
 
 
 def _next_try(tries: int) -> datetime:
@@ -150,15 +182,19 @@ def _taken(each: Settled) -> bool:
 
 
 def _incidents(each: Settled) -> list[Incident]:
-    """Return the incidents for staff. A repeated failure at the same place opens none."""
+    """Return the incidents for staff."""
     document = each.reading.document
-    if each.state == State.QUARANTINED:
-        return [incident_about(each.row, REFUSED_CONTENT, each.reason)]
-    if each.state == State.FAILED and (each.row.state, each.row.failure) != (State.FAILED, each.reason):
-        return [incident_about(each.row, NOT_APPLIED, each.reason)]
+    if _fails_anew(each):
+        kind = REFUSED_CONTENT if each.state == State.QUARANTINED else NOT_APPLIED
+        return [incident_about(each.row, kind, each.reason)]
     if each.state == State.APPLIED and document and document.event not in PAYMENT_EVENTS:
         return [incident_about(each.row, UNKNOWN_EVENT)]
     return []
+
+
+def _fails_anew(each: Settled) -> bool:
+    """Return whether it was not applied, and not for the reason that its row says already."""
+    return not each.ends_well and (each.row.state, each.row.failure) != (each.state, each.reason)
 
 
 def _is_first_attempt(each: Settled) -> bool:

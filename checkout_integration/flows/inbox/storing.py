@@ -18,10 +18,13 @@ from checkout_integration.flows.database import (
     write_transaction,
 )
 from checkout_integration.flows.ledger import names_erased, request_hashes
-from checkout_integration.models import Incident, Notification
+from checkout_integration.flows.outbox import life_cycle_message, write_messages
+from checkout_integration.models import Incident, Notification, OutboxMessage
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.signals import notification_failed
+from checkout_integration.signals.arguments import Origin
 
 # Incidents about notifications are opened and resolved for a whole batch at once.
 
@@ -53,6 +56,22 @@ def resolve_incidents(rows: Iterable[Notification], staff_id: Any = None) -> Non
     if keys:
         incidents = Incident.objects.using(state_database()).filter(key__in=keys, resolved_at=None)
         incidents.update(resolved_at=datetime.now(UTC), resolved_by=staff_id)
+
+
+def failed_message(row: Notification, state: str, reason: str, *, source: Origin) -> OutboxMessage:
+    """Return ``notification_failed``: one for all attempts of the notification that fail in the same way."""
+    return life_cycle_message(
+        notification_failed,
+        row.project,
+        row.key,
+        state,
+        reason,
+        source=source,
+        notification=row.pk,
+        state=str(state),
+        reason=reason,
+        order_id=row.order_id,
+    )
 
 
 def _key(row: Notification, kind: str) -> str:
@@ -166,7 +185,10 @@ def store_settled(row: NotificationRow) -> None:
             row.body = None
         store(row)
         if row.state == State.QUARANTINED:
-            open_incidents([incident_about(stored_row(row), REFUSED_CONTENT, row.failure)])
+            stored = stored_row(row)
+            open_incidents([incident_about(stored, REFUSED_CONTENT, row.failure)])
+            if stored.receipts == 1:  # its message may have been pruned since the first time
+                write_messages([failed_message(stored, row.state, row.failure, source="notification")])
 
 
 def stored_row(row: NotificationRow) -> Notification:

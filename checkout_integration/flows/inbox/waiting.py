@@ -62,7 +62,8 @@ def _apply_if_possible(waiting: Sequence[Notification]) -> None:
     try:
         apply_orders_of(waiting)
     except Exception as error:  # noqa: BLE001  # for example a busy database: the page is shown all the same
-        logger.warning("Notifications of a checkout could not be applied: %s", error_location(error))
+        place, ids = error_location(error), {"project": next((row.project for row in waiting), "")}
+        logger.warning("Notifications of a checkout could not be applied: %s", place, extra=ids)
 
 
 def _stored_for(checkouts: Sequence[Checkout]) -> list[Notification]:
@@ -89,7 +90,7 @@ def apply_stored(notification: NotificationRow) -> ApplySummary:
 
 
 def apply_orders_of(notifications: Iterable[Notification | NotificationRow]) -> None:
-    """Apply due notifications for the orders of these, for a process that need not know the receivers."""
+    """Apply due notifications of the same orders. It runs no receivers, so the process need not know them."""
     of_each = {(row.project, row.object_id or row.body_hash): row for row in notifications}
     for row in of_each.values():
         apply_due(look=head_of(row))

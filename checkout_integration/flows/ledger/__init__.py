@@ -20,11 +20,11 @@ from checkout_integration.flows.ledger.customers import (
     request_hashes,
     tombstones_of,
 )
-from checkout_integration.flows.ledger.deciding import Batch
+from checkout_integration.flows.ledger.deciding import Batch, terms_of, terms_of_unbound
 from checkout_integration.flows.ledger.locking import named_orders
 from checkout_integration.flows.ledger.recording import compute, consult_hooks, record, store
 from checkout_integration.flows.ledger.reversals import assign
-from checkout_integration.flows.ledger.rows import GROUPED, columns_of, state_of
+from checkout_integration.flows.ledger.rows import GROUPED, columns_of, item_rows, personal_row, state_of
 from checkout_integration.flows.ledger.staff_decisions import (
     ACCEPTABLE,
     ChangePreview,
@@ -33,7 +33,16 @@ from checkout_integration.flows.ledger.staff_decisions import (
     changes_of,
     restored,
 )
-from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, Cause, OrderChange, Outcome, Step
+from checkout_integration.flows.ledger.steps import (
+    NO_ADVICE,
+    Advice,
+    Cause,
+    OrderChange,
+    Outcome,
+    Step,
+    log_change,
+    verdict_of,
+)
 
 __all__ = [
     "ACCEPTABLE",
@@ -60,14 +69,20 @@ __all__ = [
     "identity_of",
     "is_recorded",
     "is_tombstoned",
+    "item_rows",
     "link_to_account",
     "lock_customer",
+    "log_change",
     "named_orders",
     "names_erased",
+    "personal_row",
     "record",
     "request_hashes",
     "restored",
     "state_of",
     "store",
+    "terms_of",
+    "terms_of_unbound",
     "tombstones_of",
+    "verdict_of",
 ]

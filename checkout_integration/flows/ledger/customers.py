@@ -216,7 +216,8 @@ def account_by_hook(project: Project, user: User) -> Any:
     except TRANSIENT_DATABASE_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001  # whatever the hook raises
-        logger.error("Hooks.find_user failed, so the customer has no account: %s", error_location(error))
+        place, ids = error_location(error), {"project": project.alias}
+        logger.error("Hooks.find_user failed, so the customer has no account: %s", place, extra=ids)
         return None
 
 

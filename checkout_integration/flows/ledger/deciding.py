@@ -276,17 +276,27 @@ class Batch:
 
     @cached_property
     def _terms(self) -> Terms:
-        """The settings about payments for checkouts."""
-        return Terms(
-            accept_unbound=self.project.unbound_orders == "accept",
-            accept_test=self.project.accept_test_payments,
-            historic_margin=self.project.historic_delta,
-        )
+        """The terms of payments for checkouts."""
+        return terms_of(self.project)
 
     @cached_property
     def _terms_of_unbound(self) -> Terms:
-        """The terms for unbound orders: also the time since which this app watches the project, read for them only."""
-        return replace(self._terms, installed_at=installed_at(self.project))
+        """The terms of unbound orders, whose time of the installation is read for them only."""
+        return terms_of_unbound(self.project)
+
+
+def terms_of(project: Project) -> Terms:
+    """Return the settings about payments for checkouts."""
+    return Terms(
+        accept_unbound=project.unbound_orders == "accept",
+        accept_test=project.accept_test_payments,
+        historic_margin=project.historic_delta,
+    )
+
+
+def terms_of_unbound(project: Project) -> Terms:
+    """Return the terms for unbound orders: also the time since which this app watches the project."""
+    return replace(terms_of(project), installed_at=installed_at(project))
 
 
 def _by_order(act: Sequence[Assigned]) -> Iterator[tuple[str, list[Assigned]]]:
@@ -331,4 +341,5 @@ def _log_unbound_payment(change: OrderChange) -> None:
             "Order %r is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
             "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
             change.order_id,
+            extra={"project": change.row.project, "order_id": change.order_id},
         )

@@ -38,7 +38,7 @@ from checkout_integration.flows.ledger.locking import (
     look_up,
     named_orders,
 )
-from checkout_integration.flows.ledger.reversals import assign, attach_waiting, store_unmatched
+from checkout_integration.flows.ledger.reversals import assign, attach_waiting, store_unmatched, write_refunds
 from checkout_integration.flows.ledger.rows import (
     Columns,
     columns_of,
@@ -49,12 +49,12 @@ from checkout_integration.flows.ledger.rows import (
     personal_row,
     state_of,
     transition_of,
-    write_refunds,
 )
 from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, LockedOrder, OrderChange, Outcome, Step
 from checkout_integration.flows.outbox import FanOut, write_messages
 from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser, Incident, Notification, OrderItem, Transition
+from checkout_integration.models.checkout import erased_columns
 from checkout_integration.policy.binding import reference_of
 from checkout_integration.policy.observation import Observation, Timing
 from checkout_integration.policy.state import OrderState, observe
@@ -186,9 +186,7 @@ def _accounts(project: Project, observations: Sequence[Observation]) -> dict[str
 
 ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "changed_at")
 """In addition to those of `Columns`."""
-CHECKOUT_FIELDS = tuple(
-    "order_id metadata payment_form_url identity erased_at status paid_order paid_at".split()
-)
+CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at".split(), *erased_columns())
 GRANT_FIELDS = ("order", "checkout", "state", "closed_at")
 
 
@@ -295,7 +293,7 @@ def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
         moved["order_id"] = settlement.changes[0].order_id
     if any(change.order.erased for change in settlement.changes) and not checkout.erased_at:
         # Its customer was erased before any order identified the customer of the checkout.
-        moved |= {"metadata": {}, "payment_form_url": "", "identity": "", "erased_at": datetime.now(UTC)}
+        moved |= {**erased_columns(), "erased_at": datetime.now(UTC)}
     if settlement.after is not None:
         status, payer = settlement.after
         if (status, payer.pk if payer else None) != settlement.before:

@@ -1,19 +1,24 @@
-"""Reversal documents of the list: assigned to the order that they reverse, or stored until it is known; never a payment."""
+"""Refunds and chargebacks: what notifications state, and the reversal documents of the list.
+
+A document is assigned to the order that it reverses, or stored until that is known; it is never a payment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_missing, key_of, state_database
+from checkout_integration.flows.database import insert_missing, key_of, state_database, upsert
 from checkout_integration.flows.ledger.locking import LockedRows
-from checkout_integration.flows.ledger.steps import Assigned, OrderChange, Step
+from checkout_integration.flows.ledger.steps import Assigned, LockedOrder, OrderChange, Step
 from checkout_integration.models import Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
 from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.personal import lasting, split
+from checkout_integration.policy.personal import REFUND, lasting, split
+from checkout_integration.policy.refunds import Refunded, refunded_by
 from checkout_integration.policy.reversal_documents import (
     is_older,
     may_be_reversal_document,
@@ -22,6 +27,8 @@ from checkout_integration.policy.reversal_documents import (
 )
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
+from checkout_integration.protocol.values import parse_moment
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 
 def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], list[Observation]]:
@@ -155,4 +162,118 @@ def _waiting_row(project: Project, observation: Observation) -> Refund:
         currency=as_column_text(currency, 8),
         document=document,
         observed_at=observation.observed_at,
+    )
+
+
+REFUND_COLUMNS = tuple(
+    "order status refunded_at amount currency reason code receipt_number document transaction observed_at".split()
+)
+
+
+def write_refunds(project: Project, orders: Sequence[LockedOrder]) -> None:
+    """Write the refunds of a batch. Called under the locks of their orders.
+
+    A notification's statement and the reversal documents are about the same money, so the documents replace it: any of them
+    its refund, and one of a chargeback its chargeback.
+    """
+    from_list = [_document_row(project, order, each) for order in orders for each in order.reversals]
+    reversed_orders = [order for order in orders if _is_reversed(order)]
+    known = _known_documents([order.row.pk for order in reversed_orders], from_list)
+    stated = [row for order in reversed_orders for row in _stated_rows(order, known[order.row.pk])]
+    rows = {row.key: row for row in [*from_list, *stated]}  # the latest of each
+    upsert([rows[key] for key in sorted(rows)], "key", update=REFUND_COLUMNS)
+    documented = {order.row.pk for order in orders if order.reversals}
+    waited = [refund.pk for order in orders for refund in order.orders_themselves]
+    if documented or waited:
+        replaced = Q(order__in=documented, document_id="") & ~Q(key__in=[row.key for row in stated])
+        Refund.objects.using(state_database()).filter(replaced | Q(pk__in=waited)).delete()
+
+
+def _known_documents(orders: Collection[int], from_list: Sequence[Refund]) -> dict[int, list[Refund]]:
+    """Return the documents of orders by the orders' keys: those that are stored, and those that are just written."""
+    if not orders:
+        return {}
+    stored = Refund.objects.using(state_database()).filter(order__in=orders).exclude(document_id="")
+    rows = {row.key: row for row in [*stored.defer("document", "reason"), *from_list]}
+    return {key: [row for row in rows.values() if row.order_id == key] for key in orders}
+
+
+def _is_reversed(order: LockedOrder) -> bool:
+    state = order.state
+    return state.fully_reversed or state.partial or bool(state.order.refund and state.order.refunded)
+
+
+def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
+    reversal = observation.reversal
+    assert reversal is not None  # `OrderChange.reversals` has no others
+    refund = reversal.refund
+    stated = refunded_by(reversal)
+    shown = lasting(project.reference_key)["refund"] if order.erased else REFUND
+    return Refund(
+        key=key_of("document", project.alias, reversal.id),
+        project=project.alias,
+        order=order.row,
+        document_id=as_column_text(reversal.id),
+        transaction=as_column_text(reversal.transaction),
+        status=as_column_text(reversal.status, 16),
+        refunded_at=reversal.refunded_at or reversal.created_at,
+        amount=as_column_money(stated.amount, stated.currency),
+        currency=as_column_text(stated.currency, 8),
+        reason="" if order.erased or refund is None else refund.reason or "",
+        code=as_column_text(refund.code if refund else None),
+        receipt_number=as_column_text(refund.receipt_number if refund else None),
+        document=split(refund.document, shown or {})[0] if refund else {},
+        observed_at=observation.observed_at,
+    )
+
+
+def _stated_rows(order: LockedOrder, documents: Sequence[Refund]) -> Iterator[Refund]:
+    """Yield what notifications state and no document does: a refund, and a chargeback of what was left after it.
+
+    By the facts, and not by the status, which shows one of the two, and may have been the other one before.
+    """
+    status, stated = order.state.status, refunded_by(order.state.order)
+    is_refunded = order.state.facts.knows(OrderStatus.REFUNDED)
+    is_charged_back = order.state.facts.knows(OrderStatus.CHARGEBACK) or status == OrderStatus.CHARGEBACK
+    returned = [
+        Refunded(amount=row.amount, currency=row.currency)
+        for row in documents
+        if row.status == OrderStatus.REFUNDED
+    ]
+    if not documents and (is_refunded or not is_charged_back):
+        yield _stated_row(order, "order", OrderStatus.REFUNDED if is_refunded else status, stated)
+        returned = [stated]
+    if is_charged_back and all(row.status != OrderStatus.CHARGEBACK for row in documents):
+        left = _left(order, returned) if returned else stated
+        yield _stated_row(order, "chargeback", OrderStatus.CHARGEBACK, left)
+
+
+def _left(order: LockedOrder, returned: Sequence[Refunded]) -> Refunded:
+    """Return what a chargeback took: the charge without the part that was refunded before."""
+    charge = refunded_by(replace(order.state.order, refund=None))
+    part = sum(each.amount or 0 for each in returned if each.currency in ("", charge.currency))
+    if charge.amount is None or not 0 < part < charge.amount:
+        return charge
+    return Refunded(amount=charge.amount - part, currency=charge.currency)
+
+
+def _stated_row(order: LockedOrder, kind: str, status: OrderStatus, stated: Refunded) -> Refund:
+    state, document = order.state, order.state.order
+    refund = document.refund
+    # The document's time is that of the refund before it.
+    is_second = status == OrderStatus.CHARGEBACK and state.facts.knows(OrderStatus.REFUNDED)
+    return Refund(
+        key=key_of(kind, order.row.project, order.order_id),
+        project=order.row.project,
+        order=order.row,
+        transaction=as_column_text(document.transaction),
+        status=status.value,
+        refunded_at=(None if is_second else document.refunded_at)
+        or parse_moment(min(filter(None, state.facts.times(status)), default="")),
+        amount=as_column_money(stated.amount, stated.currency),
+        currency=as_column_text(stated.currency, 8),
+        reason=refund.reason or "" if refund else "",
+        code=as_column_text(refund.code if refund else None),
+        receipt_number=as_column_text(refund.receipt_number if refund else None),
+        document=split(refund.document, REFUND)[0] if refund else {},
     )

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Q
-
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import key_of, state_database, upsert
-from checkout_integration.flows.ledger.steps import LockedOrder, OrderChange, PendingSignal
+from checkout_integration.flows.database import key_of
+from checkout_integration.flows.ledger.steps import OrderChange, PendingSignal
 from checkout_integration.flows.outbox import message_key
 from checkout_integration.models import (
     Incident,
@@ -23,18 +21,16 @@ from checkout_integration.models import (
     OrderItem,
     OutboxMessage,
     PersonalData,
-    Refund,
     Transition,
 )
-from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.models.columns import as_column_money, as_column_rate, as_column_text
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import personal
-from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.personal import REFUND, lasting, split
-from checkout_integration.policy.refunds import refunded_by
+from checkout_integration.policy.attribution import ATTRIBUTION
+from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState, stamps_from_json, stamps_to_json
 from checkout_integration.policy.verdict import FOREIGN
 from checkout_integration.protocol import order as documents
@@ -100,7 +96,9 @@ def _copied(order: documents.Order, refunded: tuple[Decimal | None, str | None])
         else (None, None),
         "refund_": refunded,
     }
+    issuer = order.issuer
     return {
+        **{name: as_column_text(getattr(issuer, name, None)) for name in ATTRIBUTION},
         "is_production": order.is_production,
         "transaction": as_column_text(order.transaction),
         "type": as_column_text(order.type, 32),
@@ -112,6 +110,8 @@ def _copied(order: documents.Order, refunded: tuple[Decimal | None, str | None])
         "recurring_id": as_column_text(order.recurring_id),
         "original_amount": as_column_money(order.original_amount, order.currency),
         "virtual_currency_amount": as_column_money(order.virtual_currency_amount),
+        "tax_rate": as_column_rate(order.tax.rate if order.tax else None),
+        "vat_payer": as_column_text(order.vat_payer, 16),
         "method_type": as_column_text(order.method.type if order.method else None, 64),
         **{
             f"{prefix}amount": as_column_money(amount, currency)
@@ -152,80 +152,6 @@ def _item_row(row: Order, position: int, item: Item) -> OrderItem:
 
 
 # Rows of refunds and chargebacks: one for each reversal document, else one for a notification's statement.
-
-REFUND_COLUMNS = tuple(
-    "order status refunded_at amount currency reason code receipt_number document transaction observed_at".split()
-)
-
-
-def write_refunds(project: Project, orders: Sequence[LockedOrder]) -> None:
-    """Write the refunds of a batch. Called under the locks of their orders.
-
-    A notification's statement and the reversal documents are about the same money, so the documents replace it.
-    """
-    documents = [_document_row(project, order, each) for order in orders for each in order.reversals]
-    documented = {order.row.pk for order in orders if order.reversals}
-    others = [order for order in orders if _is_reversed(order) and order.row.pk not in documented]
-    refunds = Refund.objects.using(state_database())
-    if others:
-        stored = refunds.filter(order__in=[order.row.pk for order in others]).exclude(document_id="")
-        before = set(stored.values_list("order_id", flat=True))
-        others = [order for order in others if order.row.pk not in before]
-    rows = {row.key: row for row in [*documents, *map(_stated_row, others)]}  # the latest of each
-    upsert([rows[key] for key in sorted(rows)], "key", update=REFUND_COLUMNS)
-    waited = [refund.pk for order in orders for refund in order.orders_themselves]
-    if documented or waited:
-        refunds.filter(Q(order__in=documented, document_id="") | Q(pk__in=waited)).delete()
-
-
-def _is_reversed(order: LockedOrder) -> bool:
-    state = order.state
-    return state.order.refund is not None and (
-        bool(state.order.refunded) or state.fully_reversed or state.partial
-    )
-
-
-def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
-    reversal = observation.reversal
-    assert reversal is not None  # `OrderChange.reversals` has no others
-    refund = reversal.refund
-    stated = refunded_by(reversal)
-    shown = lasting(project.reference_key)["refund"] if order.erased else REFUND
-    return Refund(
-        key=key_of("document", project.alias, reversal.id),
-        project=project.alias,
-        order=order.row,
-        document_id=as_column_text(reversal.id),
-        transaction=as_column_text(reversal.transaction),
-        status=as_column_text(reversal.status, 16),
-        refunded_at=reversal.refunded_at or reversal.created_at,
-        amount=as_column_money(stated.amount, stated.currency),
-        currency=as_column_text(stated.currency, 8),
-        reason="" if order.erased or refund is None else refund.reason or "",
-        code=as_column_text(refund.code if refund else None),
-        receipt_number=as_column_text(refund.receipt_number if refund else None),
-        document=split(refund.document, shown or {})[0] if refund else {},
-        observed_at=observation.observed_at,
-    )
-
-
-def _stated_row(order: LockedOrder) -> Refund:
-    document = order.state.order
-    assert document.refund is not None  # `_is_reversed`
-    return Refund(
-        key=key_of("order", order.row.project, order.order_id),
-        project=order.row.project,
-        order=order.row,
-        transaction=as_column_text(document.transaction),
-        status=order.state.status.value,
-        refunded_at=document.refunded_at,
-        amount=as_column_money(document.refund.amount, document.refund.currency),
-        currency=as_column_text(document.refund.currency, 8),
-        reason=document.refund.reason or "",
-        code=as_column_text(document.refund.code),
-        receipt_number=as_column_text(document.refund.receipt_number),
-        document=split(document.refund.document, REFUND)[0],
-    )
 
 
 def transition_of(change: OrderChange) -> Transition | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -179,6 +180,22 @@ class OrderChange:
         once = ("review", about.order_id, reason)
         self.signals.append(PendingSignal("payment_review", once, {"reason": reason}, order=order))
         self.reviews.append((reason, about))
+
+
+logger = logging.getLogger("checkout_integration.ledger")
+
+
+def log_change(change: OrderChange) -> None:
+    """Log what became of an order and which signals are sent for it, after the commit."""
+    ids = {
+        "project": change.row.project,
+        "order_id": change.order_id,
+        "signals": [signal.name for signal in change.signals],
+        "source": change.cause.word,
+    }
+    status, verdict = change.after.status, change.verdict.status
+    # %r: the id is the service's text, and a line end in it would forge a line of the log.
+    logger.info("Order %r is %s, verdict %s.", change.order_id, status, verdict, extra=ids)
 
 
 def verdict_of(row: Order) -> Verdict:

@@ -7,7 +7,7 @@ rows that wait for staff. Everything reads indexes only, and counts to a limit.
 
 from checkout_integration.flows.monitoring.assessment import Health, ProjectMode, health
 from checkout_integration.flows.monitoring.backlog import QueueState, queue_state
-from checkout_integration.flows.monitoring.finding import Finding, Severity
+from checkout_integration.flows.monitoring.finding import Finding, Severity, span
 from checkout_integration.flows.monitoring.queues import StaffQueue, order_queues, staff_queues
 from checkout_integration.flows.monitoring.reading import LONGEST_UNSYNCED, WHO_SYNCS
 from checkout_integration.flows.monitoring.refusals import count_refused
@@ -28,5 +28,6 @@ __all__ = [
     "health",
     "order_queues",
     "queue_state",
+    "span",
     "staff_queues",
 ]

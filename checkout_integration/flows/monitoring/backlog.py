@@ -19,7 +19,7 @@ from checkout_integration.flows.outbox import left_behind_before
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 
 MOST_COUNTED = 1_000
-"""Where a count stops: it then means so many or more."""
+"""The limit of a count: a count at the limit means that many or more."""
 State = ReceiverRun.State
 
 

@@ -7,11 +7,13 @@ is warned within minutes, and one with few payments only when so many would have
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
+from django.db import connections
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project
@@ -23,40 +25,52 @@ from checkout_integration.models import Installation, Notification
 
 SHORTEST: Final = timedelta(minutes=30)
 USUAL: Final = 20
-"""So many notifications in each of the stretches: fewer may be missing by chance."""
+"""The smallest usual number of notifications in each of the stretches: fewer may be missing by chance."""
 WEEK: Final = timedelta(days=7)
 WEEKS: Final = 4
 MOST_READ: Final = 2_000
-"""So many rows of a stretch are read at most."""
-NEWEST: Final = (50, 5_000)
-"""So many of the newest rows are read for the last one of each project; more only where one is missing."""
+"""How many rows of a stretch are read at most."""
 MOST_WAITING: Final = 5_000
 HOUR: Final = timedelta(hours=1)
 ANY_WITHOUT: Final = 3
-"""So many requests refused in an hour without an accepted one: perhaps the secret is wrong."""
+"""How many requests refused in an hour, with none accepted, are a warning: perhaps the secret is wrong."""
 MANY: Final = 100
 
+# Each part reads so many rows of an index at most, in its sequence.
 _LAST: Final = Command(
-    """SELECT newest.project, MAX(newest.received_at), MIN(newest.received_at), COUNT(*) FROM (
-        SELECT own.project, own.received_at FROM {notifications} own ORDER BY own.received_at DESC LIMIT {most}
-    ) newest GROUP BY newest.project""",
+    "SELECT own.received_at FROM {notifications} own WHERE own.project = {project}"
+    " ORDER BY own.received_at DESC LIMIT 1",
     notifications=Notification,
 )
 _STRETCH: Final = """(SELECT COUNT(*) FROM (
-        SELECT own.project FROM {notifications} own
-        WHERE own.received_at > {begin[n]} AND own.received_at <= {end[n]} ORDER BY own.received_at LIMIT {most}
-    ) came WHERE came.project = {project})"""
+        SELECT 1 AS one FROM {notifications} own WHERE own.project = {project}
+        AND own.received_at > {begin[n]} AND own.received_at <= {end[n]} ORDER BY own.received_at LIMIT {most}
+    ) came[n])"""
 _STRETCHES: Final = Command(
     "SELECT " + ", ".join(_STRETCH.replace("[n]", str(week)) for week in range(1, WEEKS + 1)),
     notifications=Notification,
 )
-_NOT_APPLIED: Final = Command(
-    """SELECT waiting.project, waiting.state, COUNT(*), MIN(waiting.received_at) FROM (
-        SELECT own.project, own.state, own.received_at FROM {notifications} own
-        WHERE own.state IN ('failed', 'quarantined') LIMIT {most}
-    ) waiting GROUP BY waiting.project, waiting.state""",
-    notifications=Notification,
+# A range of one state, and not "=": so only the index of those that are not applied has this sequence. With "=", PostgreSQL
+# would read all notifications by their time where it expects that many have failed.
+_WAITING: Final = """SELECT [what] FROM {notifications} own
+        WHERE own.state IN ('failed', 'quarantined') AND own.project = {project}
+        AND own.state >= '[state]' AND own.state <= '[state]' ORDER BY own.state, own.received_at LIMIT [most]"""
+_COUNT: Final = "(SELECT COUNT(*) FROM ([rows]) [state])".replace(
+    "[rows]", _WAITING.replace("[what]", "1 AS one").replace("[most]", "{most}")
 )
+_OLDEST: Final = f"({_WAITING})".replace("[what]", "own.received_at").replace("[most]", "1")
+_PARTS: Final = ((_COUNT, "failed"), (_COUNT, "quarantined"), (_OLDEST, "failed"))
+_NOT_APPLIED: Final = "SELECT " + ", ".join(part.replace("[state]", state) for part, state in _PARTS)
+
+
+@cache
+def _not_applied_in(vendor: str) -> Command:
+    """Return the statement about notifications that are not applied.
+
+    The limit is hidden from PostgreSQL: with old statistics it would read and sort all rows to count so many.
+    """
+    most = "(SELECT {most})" if vendor == "postgresql" else "{most}"
+    return Command(_NOT_APPLIED.replace("{most}", most), notifications=Notification)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,35 +89,23 @@ def incoming_findings(projects: Iterable[Project], now: datetime) -> Iterator[Fi
         .filter(project__in=aliases)
         .values_list("project", "installed_at")
     )
-    last, waiting = _last_ones(aliases, installed), _waiting()
     for alias in aliases:
-        silence = _silence(alias, last[alias], installed.get(alias), now)
+        last = _last_one(alias, installed.get(alias))
+        silence = _silence(alias, last, installed.get(alias), now)
         yield silence
-        yield _refused(alias, last[alias], now, is_silent=silence.severity != Severity.OK)
-        yield _not_applied(alias, waiting, now)
+        yield _refused(alias, last, now, is_silent=silence.severity != Severity.OK)
+        yield _not_applied(alias, now)
 
 
-def _last_ones(aliases: Sequence[str], installed: Mapping[str, datetime]) -> dict[str, LastOne]:
-    """Return the last notification of each project, among the newest of all projects."""
-    found: dict[str, datetime] = {}
-    oldest: datetime | None = None
-    for most in NEWEST:
-        rows = _LAST.fetch(most=most)
-        found = {project: instant_of(newest) for project, newest, _oldest, _count in rows}
-        is_cut = sum(count for *_others, count in rows) >= most
-        oldest = min(instant_of(row[2]) for row in rows) if is_cut else None
-        if not is_cut or found.keys() >= set(aliases):
-            break
-    return {
-        alias: LastOne(at=found.get(alias), since=found.get(alias) or oldest or installed.get(alias))
-        for alias in aliases
-    }
+def _last_one(alias: str, installed_at: datetime | None) -> LastOne:
+    at = next((instant_of(received_at) for (received_at,) in _LAST.fetch(project=alias)), None)
+    return LastOne(at=at, since=at or installed_at)
 
 
 def _silence(alias: str, last: LastOne, installed_at: datetime | None, now: datetime) -> Finding:
     name = "notifications"
     if last.since is None:
-        text = _("Nothing of this project has come yet.")
+        text = _("No notification of this project has arrived yet.")
         return Finding(name=name, project=alias, text=text, figures={"last_at": None})
     silent = now - last.since
     usual = _usual(alias, last.since, min(silent, WEEK), installed_at) if silent >= SHORTEST else None
@@ -115,8 +117,8 @@ def _silence(alias: str, last: LastOne, installed_at: datetime | None, now: date
     length = {"span": span(silent.total_seconds())}
     if usual is not None and usual >= USUAL:
         text = _(
-            "No notification for %(span)s; in the same hours of the last weeks at least %(n)s came each time. Look at the "
-            "service whether the webhook has your address, and here whether requests are refused."
+            "No notification for %(span)s; in the same hours of the last weeks at least %(n)s came each time. Check at "
+            "the service that the webhook has your address, and here whether requests are refused."
         ) % {**length, "n": shown_count(usual, MOST_READ)}
         return Finding(name=name, project=alias, severity=Severity.WARNING, text=text, figures=figures)
     text = _("The last notification came %(span)s ago.") if last.at else _("No notification for %(span)s.")
@@ -148,8 +150,8 @@ def _refused(alias: str, last: LastOne, now: datetime, *, is_silent: bool) -> Fi
         return Finding(name="refused", project=alias, text=text, figures=figures)
     if none_accepted:
         advice = _(
-            "None was accepted. Compare SECRET_KEY with the project's webhooks page at the service, and look whether a proxy "
-            "changes the body or drops the header Authorization."
+            "None was accepted. Compare SECRET_KEY with the project's webhooks page at the service, and check whether a "
+            "proxy changes the body or drops the header Authorization."
         )
     else:
         advice = _("Others were accepted, so the secret is right: somebody else may be sending them.")
@@ -162,23 +164,24 @@ def _refused(alias: str, last: LastOne, now: datetime, *, is_silent: bool) -> Fi
     )
 
 
-def _waiting() -> dict[tuple[str, str], tuple[int, datetime]]:
-    rows = _NOT_APPLIED.fetch(most=MOST_WAITING)
-    return {(project, state): (count, instant_of(oldest)) for project, state, count, oldest in rows}
+def not_applied(alias: str) -> tuple[int, int, Any]:
+    """Return how many notifications of a project failed and are quarantined, to a limit, and since when one has failed."""
+    ((failed, quarantined, oldest),) = _not_applied_in(connections[state_database()].vendor).fetch(
+        project=alias, most=MOST_WAITING
+    )
+    return failed, quarantined, oldest
 
 
-def _not_applied(
-    alias: str, waiting: Mapping[tuple[str, str], tuple[int, datetime]], now: datetime
-) -> Finding:
-    failed, failed_since = waiting.get((alias, Notification.State.FAILED.value), (0, now))
-    quarantined, _since = waiting.get((alias, Notification.State.QUARANTINED.value), (0, now))
+def _not_applied(alias: str, now: datetime) -> Finding:
+    failed, quarantined, oldest = not_applied(alias)
+    failed_since = now if oldest is None else instant_of(oldest)
     age = now - failed_since
     figures = {"failed": failed, "quarantined": quarantined, "failed_seconds": seconds_of(age)}
     if not failed and not quarantined:
         text = _("Every notification could be applied.")
         return Finding(name="not_applied", project=alias, text=text, figures=figures)
     text = _(
-        "Notifications that could not be applied: %(failed)s (retried by themselves). In quarantine, until staff decide: "
+        "Notifications that could not be applied: %(failed)s (retried automatically). In quarantine, until staff decide: "
         "%(quarantined)s. The admin's notifications say why."
     ) % {
         "failed": shown_count(failed, MOST_WAITING),

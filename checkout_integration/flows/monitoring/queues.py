@@ -15,10 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import Command, state_database
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state
+from checkout_integration.flows.monitoring.incoming import not_applied
 from checkout_integration.flows.monitoring.reading import open_incidents
 from checkout_integration.flows.monitoring.steps import shown_count
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import Grant, Notification, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.order import REVERSED
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import checkout_paid
@@ -31,9 +33,12 @@ WEEK: Final = timedelta(days=7)
 ABANDONED: Final = timedelta(days=30)
 """After so long an order that was not paid will not be: the sync does not look at it any more either."""
 MOST_READ: Final = 2_000
-"""So many unfinished runs of each state are read for the orders that are paid and not granted."""
+"""How many unfinished runs of each state are read for the orders that are paid and not granted."""
 UNGRANTED: Final = (*UNFINISHED, ReceiverRun.State.FAILED)
-REVERSED: Final = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
+
+
+SEQUENCES: Final = {"review": "recorded_at", "pending": "-created_at", "created": "-created_at"}
+"""The sequence of the index by which the orders of a queue are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +49,7 @@ class StaffQueue:
         name: a stable word.
         label: its name for people.
         model: the model of its rows, in lower case, as in the addresses of the admin.
-        filters: by which the model's list in the admin shows these rows.
+        filters: the parameters with which the model's list in the admin shows these rows.
         count: how many they are, counted to a limit.
         more: whether there may be more than these, since not all rows were looked at.
 
@@ -59,7 +64,7 @@ class StaffQueue:
 
     @property
     def shown(self) -> str:
-        """The number for people: "1,000+" is so many or more."""
+        """The number for people: "1,000+" means 1,000 or more."""
         return f"{self.count:,}+" if self.more else shown_count(self.count)
 
     @property
@@ -71,16 +76,15 @@ class StaffQueue:
 def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
     """Return the queues of orders, each with its label and its condition now."""
     now = datetime.now(UTC)
-    status, reversed_now = Q(status=OrderStatus.CHARGEBACK), Q(refunded_at__gte=now - WEEK)
     return {
-        "not_granted": (_("paid, not granted"), Q(pk__in=_granting_runs().values("message__order"))),
+        "not_granted": (_("paid, not granted"), Q(pk__in=_granting_runs().values("message__grant__order"))),
         "review": (_("in review"), Q(verdict=VerdictStatus.REVIEW) & ~Q(status__in=REVERSED)),
         "pending": (
             _("pending for more than a day"),
             Q(status=OrderStatus.PENDING, created_at__lte=now - DAY),
         ),
         "created": (
-            _("not paid for more than a day, of the last 30 days"),
+            _("not paid for more than a day, created in the last 30 days"),
             Q(
                 status=OrderStatus.CREATED,
                 created_at__lte=now - DAY,
@@ -89,17 +93,24 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
         ),
         "chargebacks": (
             _("chargebacks of the last 7 days"),
-            status & (reversed_now | Q(refunded_at=None, changed_at__gte=now - WEEK)),
+            _charged_back_at(now) | _charged_back_without_time(now),
         ),
     }
 
 
 def staff_queues() -> list[StaffQueue]:
     """Return all queues with their numbers, the most urgent first."""
-    orders, state = order_queues(), queue_state()
-    counted = {name: condition for name, (_label, condition) in orders.items() if name != "not_granted"}
-    counts = {name: _counted(Order.objects.filter(condition)) for name, condition in counted.items()}
+    orders, state, now = order_queues(), queue_state(), datetime.now(UTC)
+    counts = {
+        name: _counted(Order.objects.filter(orders[name][1]), index) for name, index in SEQUENCES.items()
+    }
+    # Two counts, each of an index; an OR over them would read every chargeback.
+    parts = [_charged_back_at(now), _charged_back_without_time(now)]
+    charged_back = sum(_counted(Order.objects.filter(part), "refunded_at") for part in parts)
+    counts["chargebacks"] = min(charged_back, MOST_COUNTED)
     counts["not_granted"], more = _not_granted()
+    waiting = [not_applied(alias) for alias in app_settings().projects]
+    failed, quarantined = (sum(each[place] for each in waiting) for place in (0, 1))
     of_orders = {
         name: StaffQueue(
             name=name,
@@ -118,8 +129,8 @@ def staff_queues() -> list[StaffQueue]:
         of_orders["review"],
         of_orders["pending"],
         of_orders["created"],
-        _notifications("failed", _("notifications that failed")),
-        _notifications("quarantined", _("notifications in quarantine")),
+        _notifications("failed", _("notifications that failed"), failed),
+        _notifications("quarantined", _("notifications in quarantine"), quarantined),
         of_orders["chargebacks"],
         StaffQueue(
             name="incidents",
@@ -131,17 +142,35 @@ def staff_queues() -> list[StaffQueue]:
     ]
 
 
+def _charged_back_at(now: datetime) -> Q:
+    return Q(status=OrderStatus.CHARGEBACK, refunded_at__gte=now - WEEK)
+
+
+def _charged_back_without_time(now: datetime) -> Q:
+    """Return the condition of chargebacks whose time the service did not say."""
+    return Q(status=OrderStatus.CHARGEBACK, refunded_at=None, changed_at__gte=now - WEEK)
+
+
 def _runs(name: str, label: StrOrPromise, filters: Mapping[str, str], count: int) -> StaffQueue:
     return StaffQueue(name=name, label=label, model="receiverrun", filters=filters, count=count)
 
 
-def _notifications(state: str, label: StrOrPromise) -> StaffQueue:
-    count = _counted(Notification.objects.filter(state=state))
-    return StaffQueue(name=state, label=label, model="notification", filters={"state": state}, count=count)
+def _notifications(state: str, label: StrOrPromise, count: int) -> StaffQueue:
+    return StaffQueue(
+        name=state,
+        label=label,
+        model="notification",
+        filters={"state": state},
+        count=min(count, MOST_COUNTED),
+    )
 
 
-def _counted(rows: QuerySet[Any]) -> int:
-    return rows.using(state_database()).order_by().values("pk")[:MOST_COUNTED].count()
+def _counted(rows: QuerySet[Any], *index: str) -> int:
+    """Count to a limit, in the sequence of an index.
+
+    Without a sequence, PostgreSQL would read the whole table where it expects many such rows.
+    """
+    return rows.using(state_database()).order_by(*index).values("pk")[:MOST_COUNTED].count()
 
 
 def _granting_runs() -> QuerySet[ReceiverRun]:
@@ -150,7 +179,6 @@ def _granting_runs() -> QuerySet[ReceiverRun]:
         state__in=UNGRANTED,
         message__signal=checkout_paid.name,
         message__grant__state=Grant.State.OPEN,
-        message__order__isnull=False,
     )
 
 
@@ -176,7 +204,7 @@ _OLDEST: Final = """SELECT of_[state].message_id FROM (
 # A subquery for each run: with a join, PostgreSQL would read all messages where it expects many runs.
 _NOT_GRANTED: Final = """SELECT COUNT(DISTINCT waiting.order_id), COUNT(*) FROM (
         SELECT (
-            SELECT message.order_id FROM {messages} message JOIN {grants} granted ON granted.id = message.grant_id
+            SELECT granted.order_id FROM {messages} message JOIN {grants} granted ON granted.id = message.grant_id
             WHERE message.id = unfinished.message_id AND message.signal = {signal} AND granted.state = 'open'
         ) AS order_id FROM ([runs]) unfinished
     ) waiting"""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import state_database
@@ -21,9 +22,9 @@ LONGEST_UNSYNCED: Final = timedelta(hours=1)
 BLIND_AFTER: Final = timedelta(days=1)
 """After so long without the lane ``recent``, a payment whose notification was lost is missing for too long."""
 WHO_SYNCS: Final = {
-    "request": "run manage.py checkout_sync --lane due from cron, every five minutes.",
-    "celery": "start beat with checkout_integration.schedule.beat_schedule().",
-    "worker": "start manage.py checkout_work, without --no-sync.",
+    "request": gettext_lazy("run manage.py checkout_sync --lane due from cron, every five minutes."),
+    "celery": gettext_lazy("start beat with checkout_integration.schedule.beat_schedule()."),
+    "worker": gettext_lazy("start manage.py checkout_work, without --no-sync."),
 }
 
 
@@ -44,13 +45,13 @@ def _lane(project: Project, status: LaneStatus) -> Finding:
         if status.complete_at:
             text = _("Lane %(lane)s of the transaction list was read to its end %(span)s ago.") % lane
         else:
-            text = _("Lane %(lane)s of the transaction list was not read yet; it is not overdue.") % lane
+            text = _("Lane %(lane)s of the transaction list has not been read yet; it is not overdue.") % lane
         return Finding(name=f"sync_{status.lane}", project=project.alias, text=text, figures=figures)
     is_blind = status.lane == "recent" and status.unread_for > BLIND_AFTER
     runner = app_settings().runner
     text = (
         _(
-            "Lane %(lane)s of the transaction list was not read to its end for %(span)s: payments and refunds whose "
+            "Lane %(lane)s of the transaction list has not been read to its end for %(span)s: payments and refunds whose "
             "notification was lost are not found."
         )
         % lane
@@ -83,7 +84,7 @@ def incident_finding(project: Project) -> Finding:
         name="incidents",
         project=project.alias,
         severity=Severity.WARNING,
-        text=_("Open incidents: %(n)s. The admin's incidents say what each one asks of you.")
+        text=_("Open incidents: %(n)s. The page of each incident in the admin says what it means.")
         % {"n": shown_count(count)},
         figures=figures,
     )
@@ -92,4 +93,4 @@ def incident_finding(project: Project) -> Finding:
 def open_incidents(*projects: str) -> int:
     """Return how many incidents of these projects are open, counted to a limit."""
     found = Incident.objects.using(state_database()).filter(resolved_at=None, project__in=projects)
-    return found.order_by()[:MOST_COUNTED].count()
+    return found.order_by("resolved_at", "project")[:MOST_COUNTED].count()  # the sequence of an index

@@ -64,5 +64,5 @@ def _is_usable() -> bool:
 def not_counted() -> str:
     """Return the sentence that says why nothing is counted."""
     return _(
-        "Refused requests are not counted: Django's default cache is in the database, keeps nothing, or is away."
+        "Refused requests are not counted: Django's default cache is in the database, keeps nothing, or does not respond."
     )

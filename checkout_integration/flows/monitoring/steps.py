@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import state_database
@@ -21,10 +22,14 @@ LONG_LEFT: Final = 60
 FRESH: Final = 7 * 24 * 3600
 """Seconds for which a run that was given up is failing. After that it is a warning, so that a monitor does not stay red."""
 WHO_WORKS: Final = {
-    "request": 'with the next notification web processes do it; set RUNNER to "celery" or "worker", or run '
-    "manage.py checkout_work --once from cron.",
-    "celery": "start a Celery worker, and beat with checkout_integration.schedule.beat_schedule().",
-    "worker": "start manage.py checkout_work.",
+    "request": gettext_lazy(
+        'web processes do it with the next notification; set RUNNER to "celery" or "worker", or run '
+        "manage.py checkout_work --once from cron."
+    ),
+    "celery": gettext_lazy(
+        "start a Celery worker, and beat with checkout_integration.schedule.beat_schedule()."
+    ),
+    "worker": gettext_lazy("start manage.py checkout_work."),
 }
 
 
@@ -48,7 +53,9 @@ def _due(name: str, text: str, count: int, seconds: float, figure: str) -> Findi
     if seconds <= LONG_LEFT:
         return Finding(name=name, text=text, figures=figures)
     runner = app_settings().runner
-    left = _("The oldest has been due for %(span)s, and nobody does it. RUNNER is %(runner)s: %(advice)s") % {
+    left = _(
+        "The oldest has been due for %(span)s, and no process does it. RUNNER is %(runner)s: %(advice)s"
+    ) % {
         "span": span(seconds),
         "runner": f'"{runner}"',
         "advice": WHO_WORKS[runner],
@@ -99,8 +106,8 @@ def _overlong(queue: QueueState) -> Finding:
         name="receivers_overlong",
         severity=Severity.FAILING,
         text=_(
-            "Receivers that have run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s. They may hang; only ending their "
-            "process ends them."
+            "Receivers that have run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s. They may hang; to stop them, "
+            "end their process."
         )
         % {"n": shown_count(queue.overdue), "span": span(app_settings().receiver_deadline)},
         figures=figures,
@@ -108,5 +115,5 @@ def _overlong(queue: QueueState) -> Finding:
 
 
 def shown_count(count: int, most: int = MOST_COUNTED) -> str:
-    """Return a number that was counted to a limit: "1,000+" means so many or more."""
+    """Return a number that was counted to a limit: "1,000+" means 1,000 or more."""
     return f"{most:,}+" if count >= most else f"{count:,}"

@@ -19,7 +19,7 @@ from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 LEFT_AFTER: Final = timedelta(seconds=1)
 """Work that became due just now is left to the request that stored it; other processes would only disturb it."""
 LOOK_EVERY: Final = 1.0
-"""After a process has found no work left by others, it does not look again for so many seconds."""
+"""For how many seconds a process that found no work left by others does not look again."""
 DUE_IN_LINES: Final = Command(
     "SELECT 1 FROM {runs} run WHERE run.line IN {lines} AND run.state = 'due' AND run.due_at <= {now} LIMIT 1",
     runs=ReceiverRun,
@@ -36,7 +36,7 @@ LEFT: Final = Command(
     notifications=Notification,
 )
 APPLIED_AT_ONCE: Final = 500
-"""So many notifications are applied before receivers are run: a long backlog of notifications must not stop the receivers."""
+"""How many notifications are applied before receivers run: a long backlog of notifications must not stop the receivers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ def run_due(
 
     Args:
         limit: how many receivers at most.
-        seconds: after so many no further work is begun.
+        seconds: after this time no further work is begun.
         worker: the worker that this slot belongs to; a receiver has at most half of its slots while others wait.
         stopping: called after each batch and each receiver; True ends the work.
 
@@ -112,8 +112,8 @@ async def arun_due(limit: int = 200, seconds: float = 30.0) -> DueSummary:
 def run_own(applied: ApplySummary, limit: int, seconds: float) -> None:
     """Run the receivers of notifications that were just applied.
 
-    First the claimed ones, then so many other due ones of their lines, with a look after each: most payments have one
-    receiver, and a claim that finds nothing costs more.
+    First the claimed runs, then up to ``limit`` other due runs of their lines. After each it looks whether more are due:
+    most payments have one receiver, and a claim that finds nothing costs more than a look.
     """
     ends_at = time.monotonic() + seconds
     outbox.run_claimed(applied.claimed)

@@ -45,7 +45,7 @@ def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
 
 
 def link_account(customer: CheckoutUser, account: AbstractBaseUser) -> bool:
-    """Link a customer to an account of the shop, in place of the one before.
+    """Link a customer to an account of the shop; it replaces the previous account.
 
     Orders and checkouts stay as they are: an account owns what it has bought through a checkout of its own. Return False
     where nothing changes: it is linked already, or the customer was erased.

@@ -20,6 +20,7 @@ from checkout_integration.flows.outbox import complete_by_staff, finish, make_du
 from checkout_integration.models import (
     Grant,
     Order,
+    OutboxMessage,
     ReceiverRun,
     Transition,
 )
@@ -38,15 +39,19 @@ MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.WAITING, ReceiverRun.State.
 def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
     """Return the runs of these orders that `retry_run` can make due now, oldest first."""
     later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
-    runs = ReceiverRun.objects.using(state_database()).filter(message__order__in=orders)
-    return runs.filter(later | Q(state__in=ENDED)).order_by("pk")
+    return _runs_of(orders).filter(later | Q(state__in=ENDED)).order_by("pk")
 
 
 def markable_runs(order: Order) -> QuerySet[ReceiverRun]:
     """Return the runs of an order that `mark_granted` can mark, oldest first."""
-    runs = ReceiverRun.objects.using(state_database()).filter(message__order=order, state__in=MARKABLE)
+    runs = _runs_of([order]).filter(state__in=MARKABLE)
     opened = runs.filter(message__signal=checkout_paid.name, message__grant__state=Grant.State.OPEN)
     return opened.order_by("pk")
+
+
+def _runs_of(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
+    messages = OutboxMessage.objects.using(state_database()).about(orders)
+    return ReceiverRun.objects.using(state_database()).filter(message__in=messages)
 
 
 def is_retryable(run: ReceiverRun) -> bool:
@@ -63,7 +68,8 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     own = ReceiverRun.objects.using(state_database()).filter(pk=run.pk)
     made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
     if made_due:
-        logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk)
+        ids = {"receiver_run": run.pk, "receiver": run.receiver, "staff": staff.pk}
+        logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk, extra=ids)
     return made_due
 
 
@@ -88,10 +94,13 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
         if not complete_by_staff(grant.pk, run.receiver):
             transaction.set_rollback(True, using=state_database())
             return False
+        payer = Order.objects.using(state_database()).get(
+            grants=grant
+        )  # read now: the grant may have been handed over
         Transition.objects.using(state_database()).create(
-            order_id=grant.order_id,
-            from_status=grant.order.status,
-            to_status=grant.order.status,
+            order=payer,
+            from_status=payer.status,
+            to_status=payer.status,
             source=Source.STAFF.value,
             staff_id=staff.pk,
             act=Transition.Act.MARK_GRANTED,

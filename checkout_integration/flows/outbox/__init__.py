@@ -14,6 +14,7 @@ from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
 from checkout_integration.flows.outbox.looking import left_behind_before as left_behind_before
 from checkout_integration.flows.outbox.messages import FanOut as FanOut
 from checkout_integration.flows.outbox.messages import fan_out
+from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
 from checkout_integration.flows.outbox.messages import message_key as message_key
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
 from checkout_integration.flows.outbox.replay import (
@@ -29,6 +30,7 @@ from checkout_integration.flows.outbox.replay import make_due_again as make_due_
 from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
 from checkout_integration.flows.outbox.running import RunSummary, run_claimed, run_due
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
+from checkout_integration.flows.outbox.undoing import remember as remember
 
 __all__ = [
     "ReplaySelection",

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -28,8 +28,17 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.outbox.claiming import new_fence
 from checkout_integration.flows.outbox.exclusivity import Place, lock_heads
-from checkout_integration.models import Order, OutboxMessage, ReceiverRun
-from checkout_integration.signals import SIGNALS
+from checkout_integration.models import (
+    Notification,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    SyncRun,
+    ValidationDecision,
+)
+from checkout_integration.models.row import Row
+from checkout_integration.signals import SIGNALS, DurableSignal
+from checkout_integration.signals.arguments import Origin
 
 FAN_OUT_BATCH = 200
 SECONDS_EACH: Final = 0.03
@@ -53,6 +62,45 @@ AHEAD: Final = Command(
 def message_key(*parts: object) -> str:
     """Return the key that lets one logical event be sent once: 128 bits, in hex."""
     return key_of(*parts)
+
+
+def life_cycle_message(
+    signal: DurableSignal[Any, Any],
+    project: str,
+    *parts: object,
+    source: Origin,
+    **arguments: str | int | bool,
+) -> OutboxMessage:
+    """Return a message about the app's own work; ``parts`` make its key. The caller's transaction makes that state change.
+
+    It has no order and so no line: an alert that cannot be sent for hours holds up no other alert, and no goods.
+    """
+    return OutboxMessage(
+        idempotency_key=message_key(project, signal.name, *parts),
+        signal=signal.name,
+        project=project,
+        arguments={"source": source, **arguments},
+    )
+
+
+ROWS: Final[Mapping[str, type[Row]]] = {
+    "decision": ValidationDecision,
+    "notification": Notification,
+    "run": ReceiverRun,
+    "sync_run": SyncRun,
+}
+"""Arguments that are rows; a message stores their primary keys."""
+
+
+def rows_among_arguments(messages: Collection[OutboxMessage]) -> dict[int, dict[str, Row | None]]:
+    """Return the rows among the arguments of messages, by their messages' keys: one statement for each of `ROWS` at most."""
+    rows: dict[int, dict[str, Row | None]] = {}
+    for name, model in ROWS.items():
+        keys = {message.pk: message.arguments[name] for message in messages if name in message.arguments}
+        found = model._default_manager.using(state_database()).in_bulk(keys.values()) if keys else {}
+        for message, key in keys.items():
+            rows.setdefault(message, {})[name] = found.get(key)
+    return rows
 
 
 @dataclass(kw_only=True)

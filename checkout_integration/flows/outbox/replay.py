@@ -33,7 +33,7 @@ class UnknownReceiver(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySelection:
-    """A choice of past events: of all signals of a receiver or of one, since a time, of one project."""
+    """A selection of past events for one receiver: of all its signals or of one, since a time, of one project."""
 
     receiver: str
     signal: str | None = None

@@ -8,12 +8,16 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
+from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import locked, state_database, write_transaction
 from checkout_integration.flows.outbox.exclusivity import finish
+from checkout_integration.flows.outbox.messages import life_cycle_message, write_messages
 from checkout_integration.hooks import FailedRun, load_hooks
-from checkout_integration.models import FailedAttempt, ReceiverRun
+from checkout_integration.models import FailedAttempt, OutboxMessage, ReceiverRun
+from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.log_safety import error_location, traceback_of
+from checkout_integration.signals import LIFE_CYCLE, receiver_given_up
 
 # A receiver's failure leaves a line in the log, a row, and a call of the shop's hook.
 
@@ -23,7 +27,7 @@ logger = logging.getLogger("checkout_integration.receivers")
 def log_failure(run: ReceiverRun, error: BaseException) -> None:
     """Log where a receiver failed; the exception's message only if LOG_EXCEPTION_MESSAGES allows it."""
     text = traceback_of(error, messages=app_settings().log_exception_messages)
-    logger.error("Receiver %s failed at attempt %s: %s", run.receiver, run.attempts, text)
+    logger.error("Receiver %s failed at attempt %s: %s", run.receiver, run.attempts, text, extra=run.log_ids)
 
 
 def store_failure(run: ReceiverRun, error: BaseException) -> None:
@@ -51,7 +55,7 @@ def report_failure(run: ReceiverRun, error: BaseException, *, given_up: bool) ->
         )
         load_hooks(app_settings().project(project).hooks).receiver_failed(failed_run, error)
     except (Exception, SystemExit) as failed:  # noqa: BLE001  # the shop's own code
-        logger.error("The hook receiver_failed failed: %s", error_location(failed))
+        logger.error("The hook receiver_failed failed: %s", error_location(failed), extra=run.log_ids)
 
 
 MOST_ATTEMPTS = 10
@@ -72,22 +76,53 @@ def take_back_attempt(run: ReceiverRun) -> None:
 def fail(run: ReceiverRun, error: BaseException) -> None:
     """Plan the next attempt of this receiver alone, or give it up; log, store and report the failure.
 
-    Only while the run is running. Its writes may be committed already: if a callback of its ``on_commit`` raised, or if the
-    response to the commit was lost. Then the run is done, and a retry would run it twice.
+    Nothing happens unless the run is still running. The attempt may be committed already, if an ``on_commit`` callback
+    raised or the response to the commit was lost: then the run is done, and a retry would run the receiver twice.
     """
     log_failure(run, error)
     given_up = run.attempts >= MOST_ATTEMPTS
     with write_transaction():
         # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-        if locked(_ours(run)) and _end(run, type(error).__name__, given_up=given_up):
+        ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, given_up=given_up)
+        if ended:
             store_failure(run, error)
+    if ended:
+        outcome, message = "given_up" if given_up else "failed", run.message
+        telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome=outcome)
     report_failure(run, error, given_up=given_up)
 
 
 def _end(run: ReceiverRun, error: str, *, given_up: bool) -> bool:
-    if given_up:
-        return finish(run, ReceiverRun.State.FAILED, error=error)
-    return _later(run, run.attempts, error=error)
+    return give_up(run, error) if given_up else _later(run, run.attempts, error=error)
+
+
+def give_up(run: ReceiverRun, error: str) -> bool:
+    """End a locked run as failed, and send ``receiver_given_up``; return False if another process has taken it over.
+
+    Nothing is sent for a receiver of a life-cycle signal: its alert about itself would fail in the same way, for ever.
+    """
+    if not finish(run, ReceiverRun.State.FAILED, error=error):
+        return False
+    if run.message.signal not in {signal.name for signal in LIFE_CYCLE}:
+        write_messages([_given_up_message(run, error)])
+    return True
+
+
+def _given_up_message(run: ReceiverRun, error: str) -> OutboxMessage:
+    """Return the message; the fence is in its key, since staff may run it again, and it may be given up once more."""
+    message = run.message
+    return life_cycle_message(
+        receiver_given_up,
+        message.project,
+        run.pk,
+        run.fence,
+        source=message.arguments.get("source", COMMON_ARGUMENTS["source"]),
+        run=run.pk,
+        receiver=run.receiver,
+        failed_signal=message.signal,
+        error=error,
+        order_id=run.order.order_id if run.order else "",
+    )
 
 
 def _later(run: ReceiverRun, waits: int, **columns: Any) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import connections, transaction
 
+from checkout_integration import telemetry
 from checkout_integration.flows.database import (
     LONGEST_PAUSE,
     MOST_DEADLOCKS,
@@ -27,30 +28,36 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.outbox.claiming import BATCH, Worker, claim, give_back, look_for
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.looking import HOLD, Look
-from checkout_integration.flows.outbox.messages import fan_out
-from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS, fail, put_back, take_back_attempt
-from checkout_integration.flows.outbox.undoing import Ruling, ask_staff_to_undo, ruling_on
-from checkout_integration.models import (
-    Checkout,
-    Grant,
-    Order,
-    OutboxMessage,
-    ReceiverRun,
-    ValidationDecision,
+from checkout_integration.flows.outbox.messages import fan_out, rows_among_arguments
+from checkout_integration.flows.outbox.retrying import (
+    MOST_ATTEMPTS,
+    fail,
+    give_up,
+    put_back,
+    take_back_attempt,
 )
+from checkout_integration.flows.outbox.undoing import Ruling, ask_staff_to_undo, ruling_on
+from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.row import Row
 from checkout_integration.protocol.order import Refund as RefundDocument
-from checkout_integration.signals import SIGNALS, Receiver
+from checkout_integration.signals import LIFE_CYCLE, SIGNALS, Receiver
+
+State = ReceiverRun.State
+OUTCOMES: Final = {State.DONE: "succeeded", State.SUPERSEDED: "superseded", State.FAILED: "given_up"}
 
 # The arguments of receivers, read for a whole batch. The beginning of an attempt checks whether they have changed.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A claimed run with the rows of its arguments, if they were loaded. ``order``: with a grant, its payer."""
+    """A claimed run with the rows of its arguments, if they were loaded. ``order``: with a grant, its payer.
+
+    ``others``: other rows among the arguments, by the names of these; None for one that was removed.
+    """
 
     run: ReceiverRun
     order: Order | None = None
-    decision: ValidationDecision | None = None
+    others: Mapping[str, Row | None] = field(default_factory=dict)
     is_loaded: bool = False
 
 
@@ -60,29 +67,25 @@ def prepare(runs: Sequence[ReceiverRun]) -> list[Prepared]:
 
 
 def load(runs: Sequence[ReceiverRun]) -> list[Prepared]:
-    """Read the arguments of runs: at most one statement each for messages with grants, orders, and decisions."""
+    """Read the arguments of runs: at most one statement each for messages with grants, orders, and other rows."""
     by_key = {message.pk: message for message in _MESSAGES.rows(keys={run.message_id for run in runs})}
-    payers = {_payer_of(message) for message in by_key.values()} - {None}
+    payers = {message.payer_id for message in by_key.values()} - {None}
     paying: dict[int | None, Order] = {}
     if payers:
         paying.update((order.pk, order) for order in _ORDERS.rows(keys=payers))
-    keys = {message.arguments["decision"] for message in by_key.values() if "decision" in message.arguments}
-    decisions = ValidationDecision.objects.using(state_database()).in_bulk(keys) if keys else {}
+    others = rows_among_arguments(by_key.values())
     prepared = []
     for run in runs:
         run.message = message = by_key[run.message_id]
-        order = paying.get(_payer_of(message))
+        order = paying.get(message.payer_id)
         if order is not None and order.pk == message.order_id:
             message.order = order
+        if order is not None and message.grant is not None:
+            message.grant.order = order
         if order is not None and order.checkout_id == message.checkout_id:
             message.checkout = order.checkout
-        decision = decisions.get(message.arguments.get("decision"))
-        prepared.append(Prepared(run=run, order=order, decision=decision, is_loaded=True))
+        prepared.append(Prepared(run=run, order=order, others=others.get(message.pk, {}), is_loaded=True))
     return prepared
-
-
-def _payer_of(message: OutboxMessage) -> int | None:
-    return message.grant.order_id if message.grant else message.order_id
 
 
 def lock(prepared: Prepared) -> bool | None:
@@ -154,22 +157,35 @@ def attempt(prepared: Prepared) -> bool | None:
     run = prepared.run
     for deadlocks in range(1, MOST_DEADLOCKS + 1):
         try:
-            return _attempt(prepared)
+            state = _attempt(prepared)
         except _TakenOver:
             logger.warning(
-                "ReceiverRun %s was taken over by another process; its effects here are undone.", run.pk
+                "ReceiverRun %s was taken over by another process; its effects here are undone.",
+                run.pk,
+                extra=run.log_ids,
             )
             return None
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
             if not is_deadlock(error) or deadlocks == MOST_DEADLOCKS:
                 fail(run, error)
                 return False
+        else:
+            _report(run, state)
+            return state != State.FAILED
         time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
     raise AssertionError  # not reached: the last try returns
 
 
-def _attempt(prepared: Prepared) -> bool:
-    """Attempt the run in one transaction: lock it, call the receiver, and mark it as done with the receiver's own writes."""
+def _report(run: ReceiverRun, state: ReceiverRun.State) -> None:
+    """Count and log the end of a run, after its commit; `fail` counts and logs failures."""
+    if outcome := OUTCOMES.get(state):
+        message = run.message
+        telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome=outcome)
+        logger.info("Receiver %s %s at attempt %s.", run.receiver, outcome, run.attempts, extra=run.log_ids)
+
+
+def _attempt(prepared: Prepared) -> ReceiverRun.State:
+    """Lock the run, call the receiver, and mark it as done with the receiver's own writes; return its new state."""
     alias, run = state_database(), prepared.run
     if not connections[alias].in_atomic_block:
         use_read_committed_next()
@@ -185,8 +201,7 @@ def _attempt(prepared: Prepared) -> bool:
             raise ProcessEnded
         with _savepoint():
             _call(prepared)
-        _finish(run, ReceiverRun.State.DONE)
-    return True
+        return _finish(run, State.DONE)
 
 
 def _savepoint() -> Any:
@@ -198,50 +213,58 @@ def _savepoint() -> Any:
     return transaction.atomic(using=alias) if connections[alias].vendor == "mysql" else nullcontext()
 
 
-def _finish(run: ReceiverRun, state: ReceiverRun.State, error: str = "") -> None:
-    if not finish(run, state, error=error):
+def _finish(run: ReceiverRun, state: ReceiverRun.State) -> ReceiverRun.State:
+    if not finish(run, state):
         raise _TakenOver
+    return state
 
 
-def _leave(run: ReceiverRun, ruling: Ruling) -> bool:
-    """Carry out a ruling other than to run it; return False if that made the run fail."""
+def _leave(run: ReceiverRun, ruling: Ruling) -> ReceiverRun.State:
+    """Carry out a ruling other than to run it; return the run's new state."""
     if ruling is Ruling.SUPERSEDED:
         take_back_attempt(run)
-        _finish(run, ReceiverRun.State.SUPERSEDED)
-    elif ruling is Ruling.WAIT:
+        return _finish(run, State.SUPERSEDED)
+    if ruling is Ruling.WAIT:
         put_back(run)
-    else:
-        _finish(run, ReceiverRun.State.FAILED, error="ReceiversRenamed")
-        ask_staff_to_undo(run)
-    return ruling is not Ruling.RECEIVERS_RENAMED
+        return State.DUE
+    if not give_up(run, "ReceiversRenamed"):
+        raise _TakenOver
+    ask_staff_to_undo(run)
+    return State.FAILED
 
 
 def _call(prepared: Prepared) -> None:
-    signal = SIGNALS[prepared.run.message.signal]
-    receiver = signal.connected(sender=Order).get(prepared.run.receiver)
+    run = prepared.run
+    signal = SIGNALS[run.message.signal]
+    receiver = signal.connected(sender=Order).get(run.receiver)
     if receiver is None:
-        raise ReceiverNotConnected(prepared.run.receiver)
+        raise ReceiverNotConnected(run.receiver)
     call: Receiver = async_to_sync(receiver) if iscoroutinefunction(receiver) else receiver
-    call(sender=Order, signal=signal, **arguments_of(prepared))
+    with telemetry.timed(telemetry.RECEIVER, project=run.message.project, signal=signal.name):
+        telemetry.describe(run.log_ids)
+        call(sender=Order, signal=signal, **arguments_of(prepared))
 
 
 def arguments_of(prepared: Prepared) -> dict[str, Any]:
     """Return the named arguments of a receiver; docs/fulfilment.md and docs/receivers.md say what they mean."""
     run, message, order = prepared.run, prepared.run.message, prepared.order
-    arguments = {
+    own = {
+        "idempotency_key": message.idempotency_key,
+        "attempt": run.attempts,
+        **message.all_arguments,
+        **prepared.others,
+    }
+    if SIGNALS[message.signal] in LIFE_CYCLE:
+        return {"project": message.project, **own}
+    return {
         "order": order,
         "checkout": _checkout_of(message, order),
         "grant": message.grant,
         "refund": _refund_of(order),
         "transition": message.transition,
         "verdict": order.verdict if order else "",
-        "idempotency_key": message.idempotency_key,
-        "attempt": run.attempts,
-        **message.all_arguments,
+        **own,
     }
-    if "decision" in message.arguments:
-        arguments["decision"] = prepared.decision
-    return arguments
 
 
 def _refund_of(order: Order | None) -> RefundDocument | None:

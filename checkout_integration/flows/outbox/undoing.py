@@ -11,7 +11,14 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from checkout_integration.flows.database import Command, insert_missing, key_of, locked, state_database
+from checkout_integration.flows.database import (
+    Command,
+    insert_missing,
+    key_of,
+    locked,
+    state_database,
+    update,
+)
 from checkout_integration.flows.outbox.messages import message_key, write_messages
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
@@ -61,13 +68,14 @@ def remember(runs: Iterable[ReceiverRun]) -> None:
             begun[run.message_id].append(run)
     opening = OutboxMessage.objects.using(state_database()).filter(pk__in=begun, signal=checkout_paid.name)
     messages = {message.grant_id: message.pk for message in opening if message.grant_id}
-    for grant in locked(Grant.objects.using(state_database()).filter(pk__in=messages)).order_by("pk"):
+    grants = list(locked(Grant.objects.using(state_database()).filter(pk__in=messages)).order_by("pk"))
+    for grant in grants:
         own = begun[messages[grant.pk]]
         grant.begun = sorted({*grant.begun, *(run.receiver for run in own)})
         grant.completed = sorted(
             {*grant.completed, *(run.receiver for run in own if run.state == State.DONE)}
         )
-        grant.save(update_fields=["begun", "completed"])
+    update(grants, ("begun", "completed"))
 
 
 def complete_by_staff(grant: int, receiver: str) -> bool:

@@ -8,7 +8,7 @@ keyed hash replaces them, by which later observations of the customer are recogn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from checkout_integration.flows.ledger import (
     state_of,
     tombstones_of,
 )
+from checkout_integration.flows.privacy.acts import PrivacyRequest, acts_about, record_act
 from checkout_integration.flows.privacy.person import Person
 from checkout_integration.models import (
     Checkout,
@@ -40,9 +41,12 @@ from checkout_integration.models import (
     Notification,
     Order,
     PersonalData,
+    PrivacyAct,
     Refund,
     Transition,
 )
+from checkout_integration.models.checkout import erased_columns
+from checkout_integration.policy.attribution import ATTRIBUTION
 from checkout_integration.policy.erasure import without_customer
 from checkout_integration.policy.personal import lasting, split
 
@@ -60,21 +64,26 @@ class Erasure:
     decisions: int
 
 
-def preview_erasure(person: Person) -> Erasure:
-    """Return how many rows an erasure would change."""
+def preview_erasure(person: Person, *, reads_bodies: bool = True) -> Erasure:
+    """Return how many rows an erasure would change.
+
+    ``reads_bodies``: count notifications that only their bodies assign to the customer too, which reads all bodies that were
+    never parsed. An erasure reads them in any case.
+    """
     of_orders = person.notifications.values_list("pk", flat=True)
     requests = person.validation_requests.values_list("pk", flat=True)
+    unparsed = person.unparsed_notifications if reads_bodies else []
     return Erasure(
         customers=person.customers.count(),
         orders=person.orders.count(),
         checkouts=person.checkouts.count(),
-        notifications=len({*of_orders, *requests, *person.unparsed_notifications}),
+        notifications=len({*of_orders, *requests, *unparsed}),
         decisions=person.decisions.count(),
     )
 
 
-def erase_customer(person: Person) -> Erasure:
-    """Erase a customer for good. If it is interrupted, run it again: the erased data stays erased.
+def erase_customer(person: Person, request: PrivacyRequest) -> Erasure:
+    """Erase a customer for good, and record who asked for it. If it is interrupted, run it again: what is erased stays so.
 
     Tombstones and checkouts are committed first: later notifications are stored without the customer, and the next steps
     find those that were stored just before.
@@ -96,6 +105,7 @@ def erase_customer(person: Person) -> Erasure:
         with_retries(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
     with_retries(lambda: _erase_validation_requests(person))
     _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
+    with_retries(lambda: _record(person, request, found))
     return found
 
 
@@ -155,7 +165,7 @@ def erase_checkouts(primary_keys: Sequence[int]) -> None:
         # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
         keys = [checkout.pk for checkout in locked(checkouts).order_by("pk")]
         erased = Checkout.objects.using(alias).filter(pk__in=keys)
-        erased.update(metadata={}, payment_form_url="", identity="")
+        erased.update(**erased_columns())
         erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
 
 
@@ -168,7 +178,7 @@ def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
         for row in rows:
             columns = columns_of(without_customer(state_of(row), project.reference_key))
             own = Order.objects.using(alias).filter(pk=row.pk)
-            own.update(document=columns.own["document"], stamps=columns.own["stamps"])
+            own.update(**{name: columns.own[name] for name in ("document", "stamps", *ATTRIBUTION)})
         _erase_personal(rows)
         for refund in Refund.objects.using(alias).filter(order__in=rows):
             document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
@@ -213,6 +223,22 @@ def _erase_validation_requests(person: Person) -> None:
         person.decisions.update(external_id="", reason="")
 
 
+def _record(person: Person, request: PrivacyRequest, found: Erasure) -> None:
+    """Record the act, and empty the reasons of those before it, which people wrote in their own words."""
+    with write_transaction():
+        acts_about(person).exclude(reason="").update(reason="")
+        record_act(person, PrivacyAct.Act.ERASE, request, asdict(found))
+
+
+def log_entries_about(model: type[models.Model], primary_keys: Sequence[int]) -> QuerySet[Any]:
+    """Return the entries of Django's admin log about these rows. Only where the admin is installed."""
+    return apps.get_model("admin", "LogEntry")._default_manager.filter(
+        content_type__app_label=model._meta.app_label,
+        content_type__model=model._meta.model_name,
+        object_id__in=[str(each) for each in primary_keys],
+    )
+
+
 def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
     """Erase the texts in Django's admin log, where the admin is installed; the account and the time stay.
 
@@ -220,13 +246,8 @@ def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
     """
     if not apps.is_installed("django.contrib.admin"):
         return
-    entries = apps.get_model("admin", "LogEntry")._default_manager
     for model, primary_keys in touched.items():
-        acts = entries.filter(
-            content_type__app_label=model._meta.app_label,
-            content_type__model=model._meta.model_name,
-            object_id__in=[str(each) for each in primary_keys],
-        )
+        acts = log_entries_about(model, primary_keys)
         logged = set(acts.values_list("object_id", flat=True))
         for row in model._default_manager.using(state_database()).filter(pk__in=logged):
             acts.filter(object_id=str(row.pk)).update(object_repr=str(row)[:200], change_message="")

@@ -26,7 +26,7 @@ LOOKED_AT: Final = tuple(
 RETRIED_AFTER: Final = timedelta(minutes=15)
 """How long after its beginning a pass that did not end is begun again; the lane ``recent`` comes earlier anyway."""
 NEWEST_PASSES: Final = 300
-"""So many passes are looked at for a complete one: those of a day, where each one of the lane ``recent`` fails."""
+"""How many passes are searched for a complete one: those of a day, if each pass of the lane ``recent`` fails."""
 SLACK: Final = 0.9
 """A lane is due after so much of its interval: a schedule that comes a second early must not wait for its next turn."""
 

@@ -25,7 +25,7 @@ from checkout_integration.flows.database import (
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.ledger import Cause, Outcome, Step
+from checkout_integration.flows.ledger import Cause, Outcome, Step, log_change
 from checkout_integration.flows.sync import differences
 from checkout_integration.flows.sync.watermark import LaneTaken
 from checkout_integration.models import Incident, ListedRow, SyncDifference
@@ -171,7 +171,7 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             return outcomes
 
     try:
-        return with_retries(record)
+        outcomes = with_retries(record)
     except TRANSIENT_DATABASE_ERRORS:
         raise
     except Exception as error:
@@ -184,6 +184,10 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             return [Outcome(error=reason if isinstance(reason, Exception) else error)]
         middle = len(rows) // 2
         return _recorded(about, rows[:middle]) + _recorded(about, rows[middle:])
+    for change in {id(outcome.change): outcome.change for outcome in outcomes if outcome.change}.values():
+        if change.changed:
+            log_change(change)
+    return outcomes
 
 
 def _store_unrecorded(
@@ -203,7 +207,8 @@ def _store_unrecorded(
 
 def _open_incident(project: Project, order_id: str, error: Exception) -> None:
     kind = "not_applied"
-    logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error))
+    ids = {"project": project.alias, "order_id": order_id}
+    logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error), extra=ids)
     incident = Incident(
         key=key_of("order", project.alias, order_id, kind),
         kind=kind,

@@ -27,7 +27,13 @@ from checkout_integration.flows.ledger import state_of
 from checkout_integration.flows.sync import differences
 from checkout_integration.flows.sync.lanes import LANES, Lane, Period, lane_of, open_periods
 from checkout_integration.flows.sync.service import SharedPace, client_for
-from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease, window_start
+from checkout_integration.flows.sync.watermark import (
+    LaneLease,
+    LaneTaken,
+    WindowLease,
+    end_runs,
+    window_start,
+)
 from checkout_integration.flows.sync.windows import Progress, Reading, compare, plan
 from checkout_integration.flows.sync.windows import read_window as read_one
 from checkout_integration.models import Incident, Order, SyncCursor, SyncRun, SyncWindow
@@ -157,7 +163,7 @@ def read_window(run: SyncRun, window_pk: int, progress: Progress = lambda run: N
         with client_for(project, pace=SharedPace(project)) as client:
             return read_one(_reading(client, run, lease.lane.cursor, progress), lease, run)
     except LaneTaken as error:
-        logger.info("%s", error)
+        logger.info("%s", error, extra=run.log_ids)
         return False
 
 
@@ -203,8 +209,7 @@ def _end_with(lease: LaneLease, run: SyncRun, left: Sequence[SyncWindow]) -> Non
 
 
 def _end(run: SyncRun, state: SyncRun.State, failure: str = "") -> None:
-    running = SyncRun.objects.using(state_database()).filter(pk=run.pk, finished_at=None)
-    running.update(state=state, failure=failure, finished_at=datetime.now(UTC))
+    end_runs(run.project, run.lane, state, failure, run=run.pk)
 
 
 def _ask_about_reversals(run: SyncRun) -> None:
@@ -278,7 +283,7 @@ def _plan(project: Project, run: SyncRun) -> None:
             with client_for(project, pace=SharedPace(project)) as client:
                 periods = plan(client, query, run)
         except CheckoutError as error:
-            logger.warning("The pass is not divided into windows: %s", error)
+            logger.warning("The pass is not divided into windows: %s", error, extra=run.log_ids)
     SyncWindow.objects.using(state_database()).bulk_create(
         [SyncWindow(run=run, window_from=begin, window_to=end) for begin, end in periods]
     )

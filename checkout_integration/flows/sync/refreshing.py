@@ -23,13 +23,13 @@ from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 
 MOST_BY_ID: Final = 50
-"""So many open orders and checkouts are read one by one; of more, the list has them all in fewer pages."""
+"""How many open orders and checkouts are read one by one; for more, reading the list takes fewer requests."""
 
 
 def refresh_order(order: Order) -> bool:
     """Refresh one order from the transaction list; return whether the service knows it.
 
-    Raises ``CheckoutError`` when the service does not answer.
+    Raises ``CheckoutError`` when the call does not succeed.
     """
     project = app_settings().project(order.project)
     return _refresh(project, TransactionFilter(id=order.order_id, projects=[project.project_id]))
@@ -38,7 +38,7 @@ def refresh_order(order: Order) -> bool:
 def refresh_checkout(checkout: Checkout) -> bool:
     """Refresh the orders of one checkout, which are found by its reference; return whether there is one.
 
-    Raises ``CheckoutError`` when the service does not answer.
+    Raises ``CheckoutError`` when the call does not succeed.
     """
     project = app_settings().project(checkout.project)
     return _refresh(project, TransactionFilter(invoice_id=checkout.reference, projects=[project.project_id]))

@@ -1,4 +1,4 @@
-"""The client of a project, as its settings say, and the pace that all workers of the sync share."""
+"""The client of a project, made from its settings, and the pause after a 429 that all workers of the sync share."""
 
 from __future__ import annotations
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 
+from checkout_integration import telemetry
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database, write_transaction
-from checkout_integration.models import SyncCursor, SyncRun, SyncWindow
+from checkout_integration.flows.database import locked, state_database, write_transaction
+from checkout_integration.flows.outbox import life_cycle_message, write_messages
+from checkout_integration.models import OutboxMessage, SyncCursor, SyncRun, SyncWindow
+from checkout_integration.signals import sync_failed
 
 OVERLAP = timedelta(hours=48, minutes=30)
 """How far before the watermark a recent pass begins: retries go on for 48 h, and the filter's time zone is not shown."""
@@ -56,10 +60,7 @@ class LaneLease:
             if not cursors.filter(free, pk=cursor.pk).update(fence=F("fence") + 1, busy_until=_end(project)):
                 raise LaneTaken(f"Another pass reads {lane} of {project.alias} at the moment.")
             cursor.refresh_from_db(using=state_database())
-            left = SyncRun.objects.using(state_database()).filter(
-                project=project.alias, lane=lane, state=SyncRun.State.RUNNING
-            )
-            left.update(state=SyncRun.State.ABANDONED, finished_at=now)
+            end_runs(project.alias, lane, SyncRun.State.ABANDONED)
         return cls(project, lane, cursor.fence)
 
     @classmethod
@@ -69,7 +70,7 @@ class LaneLease:
 
     @property
     def cursor(self) -> SyncCursor:
-        """The lane's cursor, as it is stored."""
+        """The lane's cursor, read from the database."""
         return SyncCursor.objects.using(state_database()).get(project=self.project.alias, lane=self.lane)
 
     def renew(self) -> None:
@@ -94,6 +95,45 @@ class LaneLease:
     def _mine(self) -> models.QuerySet[SyncCursor]:
         cursors = SyncCursor.objects.using(state_database())
         return cursors.filter(project=self.project.alias, lane=self.lane, fence=self.fence)
+
+
+def end_runs(
+    project: str, lane: str, state: SyncRun.State, failure: str = "", *, run: int | None = None
+) -> None:
+    """End the running passes of a lane, or one of them; send ``sync_failed`` for each that is not complete.
+
+    In the caller's transaction. RACE: a run that another process has ended meanwhile is not running, and stays as it is.
+    """
+    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane)
+    running = runs.filter(state=SyncRun.State.RUNNING, **({} if run is None else {"pk": run}))
+    ended = list(locked(running).order_by("pk"))
+    runs.filter(pk__in=[each.pk for each in ended]).update(
+        state=state, failure=failure, finished_at=datetime.now(UTC)
+    )
+    counted = partial(
+        telemetry.count, telemetry.PASSES, len(ended), project=project, lane=lane, outcome=str(state)
+    )
+    transaction.on_commit(counted, using=state_database(), robust=True)
+    if state != SyncRun.State.COMPLETE and ended:
+        newest = runs.filter(pk__lt=ended[0].pk).order_by("-pk").values_list("state", flat=True).first()
+        first = newest in (None, SyncRun.State.COMPLETE)
+        write_messages(
+            [_failed_message(each, state, failure, first=first and each is ended[0]) for each in ended]
+        )
+
+
+def _failed_message(run: SyncRun, state: str, failure: str, *, first: bool) -> OutboxMessage:
+    return life_cycle_message(
+        sync_failed,
+        run.project,
+        run.pk,
+        source="sync",
+        sync_run=run.pk,
+        lane=run.lane,
+        state=str(state),
+        first=first,
+        failure=failure,
+    )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Final
 
 from django.db.models import F
 
+from checkout_integration import telemetry
 from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project
@@ -31,6 +32,7 @@ from checkout_integration.policy.totals import ListedWindow
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 
 logger = logging.getLogger("checkout_integration.sync")
+
 
 Progress = Callable[[SyncRun], None]
 DAY: Final = timedelta(days=1)
@@ -196,6 +198,8 @@ class PageCounter:
         """Count a page."""
         run, rows = self._run, len(page.rows)
         run.pages, run.rows = run.pages + 1, run.rows + rows
+        telemetry.count(telemetry.ROWS_READ, rows, project=run.project, lane=run.lane)
+        telemetry.count(telemetry.ROWS_CHANGED, changed, project=run.project, lane=run.lane)
         for name, more in (("pages", 1), ("rows", rows), ("changed", changed)):
             self._counts[name] += more
         if run.rows_since is None:
@@ -227,10 +231,11 @@ def _read_the_rest(lease: WindowLease) -> None:
 
     The name of the parameter for the end is not shown (EP3-08): a service that does not know it ignores the end.
     """
-    logger.warning(
-        "The service ignores the end of the period: set LIST_END_PARAMETER. Reading without windows."
-    )
     window = lease.window
+    logger.warning(
+        "The service ignores the end of the period: set LIST_END_PARAMETER. Reading without windows.",
+        extra={"project": lease.lane.project.alias, "lane": lease.lane.lane, "sync_run": window.run_id},
+    )
     later = SyncWindow.objects.using(state_database()).filter(run=window.run_id, pk__gt=window.pk)
     with write_transaction():
         lease.renew()

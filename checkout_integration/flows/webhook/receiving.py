@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from checkout_integration import telemetry
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
 from checkout_integration.flows.database import (
@@ -18,7 +19,7 @@ from checkout_integration.flows.database import (
     ensure_installed,
     with_retries,
 )
-from checkout_integration.flows.inbox import VerifiedNotification, read_notification
+from checkout_integration.flows.inbox import NotificationRow, VerifiedNotification, read_notification
 from checkout_integration.flows.webhook import validation
 from checkout_integration.flows.webhook.response import (
     ACKNOWLEDGED,
@@ -30,6 +31,7 @@ from checkout_integration.flows.webhook.response import (
 )
 from checkout_integration.models import Notification
 from checkout_integration.policy.log_safety import error_location
+from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.signature import Encoding, verify
@@ -54,6 +56,27 @@ class WebhookRequest:
 
 def receive(project: Project, request: WebhookRequest) -> WebhookResponse:
     """Receive one request and return the response. Raises nothing, whatever is sent."""
+    with telemetry.timed(telemetry.ACCEPT, project=project.alias) as measured:
+        response = _receive(project, request)
+        measured["outcome"] = _outcome(response)
+    if response.stored:
+        telemetry.count(telemetry.ACCEPTED, project=project.alias, **_kind(response.notification))
+    return response
+
+
+def _outcome(response: WebhookResponse) -> str:
+    if response.stored:
+        return "stored"
+    return "refused" if response.status < 500 else "unavailable"
+
+
+def _kind(row: NotificationRow | None) -> dict[str, str]:
+    """Return the event, and whether the service sent it before; "other" for what is not applied, such as user.validate."""
+    event = row.event if row is not None and row.event in PAYMENT_EVENTS else "other"
+    return {"event": event, "delivery": "retry" if row is not None and row.delivery_try else "first"}
+
+
+def _receive(project: Project, request: WebhookRequest) -> WebhookResponse:
     try:
         body = read_body([request.body], request.content_encoding, LARGEST_BODY)
     except BodyRefused:
@@ -61,7 +84,12 @@ def receive(project: Project, request: WebhookRequest) -> WebhookResponse:
     try:
         verified = _verified(project, request, body)
     except Exception as error:  # noqa: BLE001  # a setting's callable may raise anything
-        logger.error("The secrets of project %s cannot be read: %s", project.alias, error_location(error))
+        logger.error(
+            "The secrets of project %s cannot be read: %s",
+            project.alias,
+            error_location(error),
+            extra={"project": project.alias},
+        )
         return UNAVAILABLE
     if verified is None:
         return UNSIGNED
@@ -69,7 +97,11 @@ def receive(project: Project, request: WebhookRequest) -> WebhookResponse:
         ensure_installed(project)
         return _process(verified)
     except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
-        logger.error("A notification could not be stored (%s); it was answered 503.", type(error).__name__)
+        logger.error(
+            "A notification could not be stored (%s); it was answered 503.",
+            type(error).__name__,
+            extra={"project": project.alias},
+        )
         return UNAVAILABLE
 
 

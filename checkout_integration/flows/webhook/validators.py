@@ -59,6 +59,7 @@ def ask_validators(project: Project, user: User, *, spent: float) -> Outcome:
             "The validators have not answered within VALIDATE_BUDGET (%s s), so VALIDATE_WHEN_LATE decided: %s.",
             project.validate_budget,
             project.validate_when_late,
+            extra={"project": project.alias},
         )
     refusal = None if project.validate_when_late == "approve" else Refusal(message=OUT_OF_TIME)
     return Outcome(refusal=refusal, decided_by=DecidedBy.TIMEOUT)
@@ -74,7 +75,8 @@ def _ask_in_turn(project: Project, user: User) -> Outcome:
                 return Outcome(refusal=answer if isinstance(answer, Refusal) else Refusal())
     except Exception as error:  # noqa: BLE001  # whatever the hook raises, the customer is refused
         place = error_location(error)
-        logger.error("A validator failed, so the customer is refused: %s", place)
+        ids = {"project": project.alias}
+        logger.error("A validator failed, so the customer is refused: %s", place, extra=ids)
         return Outcome(refusal=Refusal(message=NOT_CHECKED), decided_by=DecidedBy.FAILURE, failure=place)
     return Outcome(refusal=None if validators else Refusal(message=NOT_CHECKED))
 

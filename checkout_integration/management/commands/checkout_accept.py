@@ -6,7 +6,6 @@ import json
 import time
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q, QuerySet
@@ -14,6 +13,7 @@ from django.db.models import Q, QuerySet
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings
 from checkout_integration.management.options import filled
+from checkout_integration.management.staff import staff_named
 from checkout_integration.models import Checkout, Order
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Accept the payments one by one, oldest first, each in a transaction of its own."""
-        orders, staff = list(_selected(options)), _staff(options["staff"])
+        orders, staff = list(_selected(options)), staff_named(options["staff"])
         if options["checkout"]:
             _bind(orders, staff, options)
         steps = [_step(order, staff, options) for order in orders]
@@ -88,16 +88,6 @@ def _selected(options: dict[str, Any]) -> QuerySet[Order]:
     for kind in kinds:
         chosen |= KINDS[kind]
     return orders.filter(chosen).order_by("created_at", "pk")
-
-
-def _staff(name: str | None) -> AbstractBaseUser | None:
-    if name is None:
-        return None
-    accounts = get_user_model()
-    staff = accounts._default_manager.filter(**{accounts.USERNAME_FIELD: name}).first()
-    if staff is None:
-        raise CommandError(f"There is no account {name!r}.", returncode=2)
-    return staff
 
 
 def _bind(orders: list[Order], staff: AbstractBaseUser | None, options: dict[str, Any]) -> None:

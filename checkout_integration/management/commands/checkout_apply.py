@@ -19,8 +19,8 @@ class Command(BaseCommand):
     """Exit codes: 0 all notifications are applied, 1 some are not, 2 usage, such as an unknown id."""
 
     help = (
-        "Applies notifications that are stored and not applied yet: those that no process has reached, those that the code "
-        "or a hook failed on, once that is fixed, and quarantined ones, with the clock as it is now. Select notifications by "
+        "Applies notifications that are stored and not applied yet: those that no process has reached; those that failed, "
+        "once the code or the hook is fixed; and quarantined ones, judged by the current time. Select notifications by "
         "--state, --notification, or both."
     )
 

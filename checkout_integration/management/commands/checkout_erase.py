@@ -10,9 +10,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration import flows
-from checkout_integration.conf import app_settings
-from checkout_integration.management.options import filled
-from checkout_integration.models import CheckoutUser
+from checkout_integration.management.customers import (
+    add_customer_options,
+    add_request_options,
+    find_customer,
+    request_of,
+)
 
 
 class Command(BaseCommand):
@@ -20,18 +23,14 @@ class Command(BaseCommand):
 
     help = (
         "Erases a customer: personal data, ids, bodies of notifications. Orders keep their amounts, statuses and times. "
-        "Notifications that arrive later are stored without the customer's data."
+        "Notifications that arrive later are stored without the customer's data. See the counts first with --dry-run; "
+        "otherwise give a --reason, which is recorded."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: which customer, in which project, and whether to ask for confirmation."""
-        whom = parser.add_mutually_exclusive_group(required=True)
-        whom.add_argument("--customer", type=int, help="primary key of the customer's row")
-        whom.add_argument("--external-id", type=filled, help="the customer's id in this shop")
-        whom.add_argument("--user-id", type=filled, help="the customer's id at the service")
-        whom.add_argument("--email", type=filled, help="e-mail address of one of their orders")
-        whom.add_argument("--order-id", type=filled, help="the service's id of one of their orders")
-        parser.add_argument("--project", type=filled, help="alias of a project; all projects when not given")
+        """Add the options: which customer, in which project, why, and whether to ask for confirmation."""
+        add_customer_options(parser)
+        add_request_options(parser)
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would be erased, and erase nothing"
         )
@@ -40,12 +39,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find the customer, ask, erase, and print the counts without personal data."""
-        persons = _find(options)
-        if not persons:
-            raise CommandError("There is no data of such a customer.")
-        if not (options["dry_run"] or options["no_input"]):
+        request = None if options["dry_run"] else request_of(options)
+        persons = find_customer(options)
+        if request and not options["no_input"]:
             self._ask(persons)
-        steps = [_step(person, dry_run=options["dry_run"]) for person in persons]
+        steps = [_step(person, request) for person in persons]
         if options["json"]:
             self.stdout.write(json.dumps({"ok": True, "steps": steps}))
             return
@@ -70,23 +68,12 @@ def _answer() -> str:
         ) from None
 
 
-def _find(options: dict[str, Any]) -> list[flows.privacy.Person]:
-    project = options["project"] or ""
-    if project and project not in app_settings().projects:
-        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
-    customer = None
-    if options["customer"] is not None:
-        rows = CheckoutUser.objects.filter(pk=options["customer"])
-        customer = (rows.filter(project=project) if project else rows).first()
-        if customer is None:
-            return []
-    keys = {name: options[name] or "" for name in ("external_id", "user_id", "email", "order_id")}
-    return flows.privacy.find_persons(project=project, customer=customer, order=None, **keys)
-
-
-def _step(person: flows.privacy.Person, *, dry_run: bool) -> dict[str, Any]:
+def _step(person: flows.privacy.Person, request: flows.privacy.PrivacyRequest | None) -> dict[str, Any]:
+    """Erase a customer, or only count where nobody asks for it."""
     started = time.monotonic()
-    erasure = flows.privacy.preview_erasure(person) if dry_run else flows.privacy.erase_customer(person)
+    erasure = (
+        flows.privacy.erase_customer(person, request) if request else flows.privacy.preview_erasure(person)
+    )
     seconds = round(time.monotonic() - started, 3)
     return {"name": person.project, "ok": True, "seconds": seconds, "detail": _counted(erasure)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from argparse import BooleanOptionalAction
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,17 +18,18 @@ from checkout_integration.display import amount_text
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
 from checkout_integration.management.garbage import garbage_left
 from checkout_integration.management.options import moment
+from checkout_integration.management.progress import ProgressLine
 from checkout_integration.models import SyncRun
 
 DUE = "due"
 SHOWN = 20
-"""So many differences are printed; --json has all of them."""
+"""How many differences are printed; --json has all of them."""
 
 
 class Command(BaseCommand):
     """Exit codes: 0 the list and this shop are equal, 1 they differ or a pass failed, 2 usage, 3 the service did not respond.
 
-    They are equal after a pass that recorded what this shop had missed. With --dry-run that is a difference.
+    What this shop had missed, and the pass recorded, counts as equal. With --dry-run it counts as a difference.
     """
 
     help = (
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             "--lane",
             choices=[*LANES, DUE],
             default="recent",
-            help=f"which part of the list; {DUE!r} are all whose time has come, for cron",
+            help=f"which part of the list; {DUE!r}, for cron: all lanes that are due",
         )
         parser.add_argument(
             "--from",
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             "--to",
             type=moment,
             dest="date_to",
-            help="only orders created then or earlier; a date is its first moment",
+            help="only orders created then or earlier; a date means the beginning of that day",
         )
         parser.add_argument(
             "--dry-run", action="store_true", help="print what differs from the list, and write nothing"
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             "--resume",
             action=BooleanOptionalAction,
             default=True,
-            help="if the last long pass did not end, read only what it left; with --no-resume read everything",
+            help="if the last long pass did not end, read only what it left (default), or read everything",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -102,39 +102,16 @@ class Command(BaseCommand):
 
     def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
         chosen = ("date_from", "date_to", "dry_run", "resume")
-        progress = _Progress(self)
+        line = ProgressLine(self.stderr, "rows")
+
+        def progress(run: SyncRun) -> None:
+            line.show(f"{run.project} {run.lane}", run.rows, run.expected)
+
         run = flows.sync.sync_transactions(
             project, lane, progress=progress, **{name: options[name] for name in chosen}
         )
-        progress.end()
+        line.end()
         return flows.sync.drift_report(run)
-
-
-class _Progress:
-    """The line of progress on a terminal: rows, rows per second, and the time that is left."""
-
-    def __init__(self, command: Command) -> None:
-        self._stream, self._begun, self._written = command.stderr, time.monotonic(), False
-
-    def __call__(self, run: SyncRun) -> None:
-        """Write the line anew."""
-        if not self._stream.isatty():
-            return
-        rate = run.rows / max(time.monotonic() - self._begun, 0.001)
-        left = max(run.expected - run.rows, 0) / max(rate, 0.001)
-        about = f", about {_duration(left)} left" if left else ""
-        line = f"{run.project} {run.lane}: {run.rows} rows, {rate:.0f} rows/s{about}"
-        self._stream.write(f"\r{line:<78}", ending="")
-        self._written = True
-
-    def end(self) -> None:
-        """Clear the line."""
-        if self._written:
-            self._stream.write(f"\r{'':<78}\r", ending="")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def _passes(projects: list[str], lane: str) -> Iterator[tuple[str, str]]:

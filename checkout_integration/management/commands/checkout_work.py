@@ -66,14 +66,14 @@ class Command(BaseCommand):
             "--sync",
             action=BooleanOptionalAction,
             default=True,
-            help="read each lane of the transaction list when it is due; --no-sync where others do",
+            help="read each lane of the transaction list when it is due (default), or leave that to others",
         )
         parser.add_argument("--status", action="store_true", help="print how far behind the work is")
         parser.add_argument(
             "--max-age",
             type=between(float, 0, YEAR),
             default=300.0,
-            help="with --status: greatest age in seconds of what is due (300)",
+            help="with --status: the exit code is 1 if something has been due for more seconds than this",
         )
 
         parser.add_argument("--health", action="store_true", help="print whether all is well, and what to do")
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             "--fail-on",
             choices=[severity.value for severity in FAIL_ON],
             default=Severity.FAILING.value,
-            help="with --health: from which severity on the exit code is 1",
+            help="with --health: the lowest severity for which the exit code is 1",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -130,7 +130,7 @@ class Command(BaseCommand):
         except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
             if once:
                 raise
-            self.stderr.write(f"The database does not answer ({type(error).__name__}); looking again.")
+            self.stderr.write(f"The database does not respond ({type(error).__name__}); looking again.")
             return DueSummary()
 
     def _status(self, max_age: float, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The fields that a customer fills in on the hosted form, checked."""
+"""The fields that a customer fills in on the hosted form, and their checks."""
 
 from __future__ import annotations
 

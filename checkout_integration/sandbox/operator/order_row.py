@@ -32,7 +32,7 @@ class OrderRow:
 
     @property
     def actions(self) -> list[str]:
-        """What can be done with it now; nothing with a reversal item."""
+        """The actions that its state allows; none for a reversal item."""
         if self.order.reversal:
             return []
         actions = [*_ACTIONS.get(self.order.status, [])]

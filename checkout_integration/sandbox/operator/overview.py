@@ -49,7 +49,7 @@ class OverviewViews:
         ]
 
     def show(self, request: Request) -> Response:
-        """Show everything."""
+        """Show the operator page."""
         sandbox = self._sandbox
         count, orders = sandbox.ledger.newest(_SHOWN)
         return page_response(

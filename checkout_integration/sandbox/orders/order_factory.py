@@ -95,7 +95,7 @@ def repeat_order(order: Order, project: SandboxProject, now: datetime) -> Order:
 
 
 def _charging(project: SandboxProject, currency: str) -> dict[str, Any]:
-    """Return the currency of the customers' cards and its rate, when it is another than the order's (ORD-39)."""
+    """Return the currency of the charge and its rate if it differs from the order's currency (ORD-39), else nothing."""
     if project.charge_currency in {"", currency}:
         return {}
     return {"charge_currency": project.charge_currency, "charge_rate": project.charge_rate}

@@ -218,7 +218,7 @@ class Steps:
         """Return the id of the order that a step names.
 
         Raises:
-            Refused: the story knows no such order.
+            Refused: the story has no order of this name yet.
         """
         name = str(step.settings.get("order"))
         if name not in self.orders:

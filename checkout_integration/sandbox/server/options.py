@@ -18,7 +18,7 @@ class Options:
     """The options of a parser, each with its default from the environment."""
 
     def __init__(self, parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
-        """Add to `parser`; an invalid value in `environment` ends it with exit code 2."""
+        """Add the options to `parser`; an invalid value in `environment` ends the program with exit code 2."""
         self._parser = parser
         self._environment = environment
 

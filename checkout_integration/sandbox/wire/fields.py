@@ -81,7 +81,7 @@ class Fields:
         return value
 
     def amount(self, name: str) -> Decimal | None:
-        """Return a positive number; a numeric text is no number."""
+        """Return a positive number; text is refused, even if it is numeric."""
         value = self._document.get(name)
         if value is None:
             return None

@@ -24,6 +24,7 @@ from checkout_integration.protocol.strict_json import JsonRefused
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.support.customer import PRIVACY_REQUEST
 from tests.support.documents import block
 from tests.support.flows.shop import ShopHooks, notification, statements
 
@@ -232,7 +233,7 @@ def test_what_cannot_be_applied_is_refused(
     fail_once(checkout_deliver, unknown_order(checkout_deliver), monkeypatch)
     waiting = flows.operations.waiting_notifications().get()
     Notification.objects.update(project="gone")
-    with pytest.raises(flows.operations.NotApplicable, match="'gone' is not in the settings"):
+    with pytest.raises(flows.operations.NotApplicable, match="“gone” is not in the settings"):
         flows.operations.apply_notification(Notification.objects.get())
     Notification.objects.update(project="default", body=None)
     with pytest.raises(flows.operations.NotApplicable, match="erased"):
@@ -250,7 +251,7 @@ def test_an_erased_customer_stays_erased(checkout_deliver: Deliver, monkeypatch:
     waiting = flows.operations.waiting_notifications().get()
     body = waiting.body
     (person,) = flows.privacy.find_persons(external_id="zaphod")
-    flows.privacy.erase_customer(person)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
     Notification.objects.filter(key=waiting.key).update(body=body)  # as if erasing had missed it
     assert flows.operations.apply_notification(waiting).applied
     assert Order.objects.get().status == "refunded"

@@ -170,3 +170,42 @@ def test_a_refund_without_a_reason_has_none(checkout_deliver: Deliver) -> None:
     checkout_deliver(order=paid)
     checkout_deliver(notification("payment.refund", {**paid, **refund}))
     assert [row.reason for row in Order.objects.get().refunds.all()] == [""]
+
+
+@pytest.mark.parametrize("order_of_arrival", list(permutations(range(3))))
+def test_a_chargeback_after_a_partial_refund_takes_the_rest(
+    checkout_deliver: Deliver, order_of_arrival: tuple[int, ...]
+) -> None:
+    """Both have a row, whatever arrives first."""
+    checkout = CheckoutFactory()
+    paid = order_document_for(checkout)
+    part = order_document_for(checkout, status="refunded", refund__amount="2.00")
+    events = [
+        notification("payment.success", paid, at=PAID_AT),
+        notification("payment.refund", {**part, "refunded_at": None}, at=REVERSED_AT),
+        notification("payment.chargeback", {**paid, "status": "chargeback"}, at=timezone.now()),
+    ]
+    for position in order_of_arrival:
+        checkout_deliver(events[position])
+    rows = Refund.objects.order_by("amount").values_list("status", "amount")
+    assert [(status, f"{amount:.2f}") for status, amount in rows] == [
+        ("refunded", "2.00"),
+        ("chargeback", "7.99"),
+    ]
+
+
+def test_a_chargeback_after_a_document_of_a_partial_refund_takes_the_rest(checkout_deliver: Deliver) -> None:
+    """The document stays, and the chargeback has a row beside it until there is a document of it."""
+    paid, _, document = checkout_and_reversal("refunded")
+    document["refund"] = {**document["refund"], "amount": "2.00"}
+    checkout_deliver(notification(order=paid, at=PAID_AT))
+    record_listed([document])
+    charged_back = {**paid, "status": "chargeback"}
+    checkout_deliver(notification("payment.chargeback", charged_back, at=timezone.now()))
+    for _ in range(2):
+        rows = Refund.objects.order_by("amount").values_list("status", "amount", "document_id")
+        assert [(status, f"{amount:.2f}", key) for status, amount, key in rows] == [
+            ("refunded", "2.00", document["id"]),
+            ("chargeback", "7.99", ""),
+        ]
+        record_listed([charged_back, document])

@@ -288,7 +288,7 @@ def test_an_order_whose_grant_was_closed_is_not_to_be_granted(listen: Listening,
 
 
 def test_a_count_ends_at_its_limit(now: datetime) -> None:
-    """1,000+ means so many or more."""
+    """1,000+ means 1,000 or more."""
     came(now, 1_001, state="quarantined")
     (queue,) = [each for each in operations.staff_queues() if each.count]
     assert (queue.name, queue.shown) == ("quarantined", "1,000+")

@@ -222,3 +222,31 @@ def test_notifications_that_are_not_applied(now: datetime, state: str, minutes: 
     assert {"failed", "quarantined"} & {name for name, count in finding.figures.items() if count} == {
         state
     } - {"applied"}
+
+
+def test_the_silence_of_a_small_project_beside_a_busy_one(now: datetime, settings: Any) -> None:
+    """However many notifications of the other came since, and in the same stretches of the weeks before."""
+    eu = {"PROJECT_ID": "eu", "SECRET_KEY": "sandbox_secret_of_eu"}
+    projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "eu": eu}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    installed(now - LONG_AGO, "eu")
+    last = now - HOUR
+    came(last, project="eu")
+    came(last + timedelta(minutes=1), 5_001)
+    for weeks in range(1, 5):
+        came(last - timedelta(weeks=weeks) + timedelta(seconds=1), 2_001)
+    came_each_week(last + timedelta(minutes=30), 25, 25, 25, 25, project="eu")
+    finding = found("notifications", "eu")
+    assert (finding.severity, finding.figures["usual_count"]) == ("warning", 25)
+    assert finding.figures["last_at"] == last.isoformat()
+
+
+def test_failed_notifications_of_a_busy_project_do_not_hide_another(now: datetime, settings: Any) -> None:
+    """Each project has a limit of its own."""
+    eu = {"PROJECT_ID": "eu", "SECRET_KEY": "sandbox_secret_of_eu"}
+    projects = {**settings.CHECKOUT_INTEGRATION["PROJECTS"], "eu": eu}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    came(now - 3 * HOUR, 5_001, state="failed")
+    came(now, 2, project="eu", state="failed")
+    assert found("not_applied", "eu").figures["failed"] == 2
+    assert found("not_applied").figures["failed"] == 5_000

@@ -80,6 +80,32 @@ def test_each_pair_undoes_what_it_has_done(
     assert sorted(shop.done) == done
 
 
+def test_a_call_to_another_system_has_the_same_key_at_each_attempt(
+    monkeypatch: pytest.MonkeyPatch, checkout_deliver: Deliver
+) -> None:
+    """The other system refuses the second call by it, if the first one arrived."""
+    calls: list[str] = []
+
+    def unlock(grant: str, *, request_id: str, timeout: float) -> None:
+        calls.append(request_id)
+        if len(calls) == 1:
+            raise TimeoutError
+
+    package, page = ModuleType("shop"), ModuleType("shop.levels")
+    package.game = SimpleNamespace(unlock=unlock)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shop", package)
+    exec(block("docs/receivers.md", "# shop/levels.py"), vars(page))
+    try:
+        checkout_deliver(order=order_document_for(CheckoutFactory.create()))
+        ReceiverRun.objects.update(due_at=datetime.now(UTC) - timedelta(minutes=5))
+        flows.run_due()
+    finally:
+        checkout_paid.disconnect(page.unlock_level)
+    assert len(calls) == 2
+    assert len(set(calls)) == 1
+    assert calls[0].startswith("unlock_level:")
+
+
 def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bound(
     checkout_deliver: Deliver, settings: Any
 ) -> None:

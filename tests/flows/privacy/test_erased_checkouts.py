@@ -18,7 +18,7 @@ from checkout_integration.protocol.creation import Customer
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.support.customer import EXTERNAL_ID, NAME, SERVICE_ID
+from tests.support.customer import EXTERNAL_ID, NAME, PRIVACY_REQUEST, SERVICE_ID
 from tests.support.flows.shop import fault, notification, record_listed
 from tests.support.tables import columns_with
 
@@ -51,7 +51,7 @@ def in_vain(sandbox: Sandbox) -> Checkout:
 def erase(**whom: str) -> None:
     """Erase the one customer that is meant."""
     (person,) = flows.privacy.find_persons(**whom)  # type: ignore[arg-type]
-    flows.privacy.erase_customer(person)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
 
 
 def guest(checkout: Checkout, **changes: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.test_concurrency import isolation
-from tests.support.customer import EXTERNAL_ID, NAME, SERVICE_ID
+from tests.support.customer import EXTERNAL_ID, NAME, PRIVACY_REQUEST, SERVICE_ID
 from tests.support.flows.concurrency import await_waiting_locks, deadlocks, in_background
 from tests.support.flows.shop import ShopHooks, notification, record_listed, sell_more
 from tests.support.flows.threads import PATIENCE
@@ -91,7 +91,7 @@ KNOWN: list[Known] = [known_by_an_order, known_by_a_question]
 def erase(**whom: str) -> None:
     """Erase the one customer that is meant."""
     (person,) = flows.privacy.find_persons(**whom)  # type: ignore[arg-type]
-    flows.privacy.erase_customer(person)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
 
 
 def check_erased(checkout: Checkout) -> None:
@@ -216,7 +216,7 @@ def test_two_erasings_at_once_leave_one_tombstone(
     (person,) = flows.privacy.find_persons(external_id=EXTERNAL_ID)
     with transaction.atomic():
         erasing._leave_tombstones(person)
-        second = in_background(lambda: flows.privacy.erase_customer(person))
+        second = in_background(lambda: flows.privacy.erase_customer(person, PRIVACY_REQUEST))
         try:
             await_waiting_locks()
         finally:

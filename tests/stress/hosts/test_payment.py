@@ -46,7 +46,7 @@ def test_a_payment_ends_paid_and_the_pages_open(host: Running) -> None:
     customer = requests.get(f"{host.url}{checkout['return']}", headers=host.headers, timeout=30)
     assert (customer.status_code, customer.history) == (200, [])
     status = requests.get(f"{host.url}{checkout['status']}", headers=host.headers, timeout=30)
-    assert status.json() == {"status": "paid", "order_status": "processed"}
+    assert status.json() == {"status": "paid", "order_status": "processed", "goods": "granted"}
     if host.name == "lagging replica":
         host.desk("replicate/")
     with logged_in(host) as session:

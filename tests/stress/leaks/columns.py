@@ -6,10 +6,13 @@ from typing import Final
 
 ERASED: Final = frozenset(
     """
-    Checkout.metadata Checkout.payment_form_url Checkout.identity
+    Checkout.metadata Checkout.payment_form_url Checkout.identity Checkout.idempotency_key
+    Checkout.utm_source Checkout.utm_medium Checkout.utm_campaign Checkout.referrer_host
     CheckoutUser.external_id CheckoutUser.user_id CheckoutUser.validated
     Notification.body
+    Order.utm_source Order.utm_medium Order.utm_campaign Order.referrer_host
     PersonalData.document PersonalData.email PersonalData.last4
+    PrivacyAct.reason
     Refund.reason
     Transition.reason
     ValidationDecision.external_id ValidationDecision.reason
@@ -26,7 +29,7 @@ BOOKS: Final = frozenset(
     Checkout.subject_id Checkout.order_id
     Order.order_id Order.transaction Order.type Order.country Order.receipt_number Order.recurring_id Order.currency
     Order.charge_currency Order.tax_currency Order.fee_currency Order.net_revenue_currency Order.refund_currency
-    Order.method_type
+    Order.method_type Order.vat_payer
     OrderItem.item_id OrderItem.sku OrderItem.name
     OrderItem.code OrderItem.platform
     Refund.document_id Refund.transaction Refund.currency Refund.code Refund.receipt_number
@@ -58,6 +61,7 @@ OURS: Final = frozenset(
     SyncDifference.project SyncDifference.kind SyncDifference.state SyncDifference.waiting_key
     ListedRow.key ListedRow.row_hash SyncCursor.project SyncCursor.lane
     Installation.project
+    PrivacyAct.project PrivacyAct.act PrivacyAct.origin PrivacyAct.counts
     """.split()
 )
 """Words, codes, hashes and times that we write: they never hold what a customer said."""

@@ -226,8 +226,14 @@ def make_incident(order: Order | None, kind: str = "unknown_event") -> Incident:
 
 def make_refund(order: Order | None, **columns: Any) -> Refund:
     """A refund, of an order or waiting for one."""
-    given = {"key": f"{next(_numbers):032}", "project": "default", "amount": "9.20", "currency": "EUR"}
-    return Refund.objects.create(order=order, refunded_at=NOON, **{**given, **columns})
+    given = {
+        "key": f"{next(_numbers):032}",
+        "project": "default",
+        "amount": "9.20",
+        "currency": "EUR",
+        "refunded_at": NOON,
+    }
+    return Refund.objects.create(order=order, **{**given, **columns})
 
 
 def make_decision(**columns: Any) -> ValidationDecision:

@@ -8,11 +8,11 @@ from django.contrib import admin
 from django.db.models import Model
 
 from checkout_integration.admin.site import Button, ButtonAdmin
-from checkout_integration.models import Order
+from checkout_integration.models import CheckoutUser, Order, PrivacyAct
 from tests.support.admin import rows
 
 
-def _customer() -> Model:
+def _customer() -> CheckoutUser:
     order = rows.make_order()
     customer = rows.make_customer(f"player-of-{order.order_id}")
     type(order).objects.filter(pk=order.pk).update(user=customer)
@@ -32,6 +32,9 @@ _MAKERS: dict[str, Callable[[], Model]] = {
     "outboxmessage": lambda: rows.make_run(rows.make_order(checkout=rows.make_checkout())).message,
     "checkout": lambda: rows.make_order(checkout=rows.make_checkout()).checkout or rows.make_checkout(),
     "checkoutuser": _customer,
+    "privacyact": lambda: PrivacyAct.objects.create(
+        project="default", act="export", origin="admin", customer=_customer(), reason="request 4711"
+    ),
     "receiverrun": lambda: rows.make_run(rows.make_order()),
     "incident": lambda: rows.make_incident(rows.make_order()),
     "notification": lambda: rows.make_notification(rows.make_order().order_id),

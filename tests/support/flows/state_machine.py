@@ -33,6 +33,7 @@ from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, Orde
 from checkout_integration.sandbox import RefusedError, VirtualClock, Wallet
 from checkout_integration.sandbox.orders import Order as TrueOrder
 from checkout_integration.testing.service import running_sandbox
+from tests.support.customer import PRIVACY_REQUEST
 from tests.support.flows.machine_customers import Buyer
 from tests.support.flows.temporary_settings import Settings
 from tests.support.sandbox.receiver import Received, Receiver
@@ -236,7 +237,7 @@ class Dealings(RuleBasedStateMachine):
         word = {**ids, "external_id": buyer.external_id, "email": buyer.email}[by]
         persons = flows.privacy.find_persons(**{by: word})
         for person in persons:
-            flows.privacy.erase_customer(person)
+            flows.privacy.erase_customer(person, PRIVACY_REQUEST)
         buyer.erased |= bool(persons)
         # The key of an account is a short number, which stands in many places.
         assert persons or len(word) < 5 or not columns_with([word])

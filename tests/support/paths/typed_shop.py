@@ -20,11 +20,15 @@ from checkout_integration.protocol.user import User
 from checkout_integration.signals import (
     ChangeArguments,
     GrantArguments,
+    NotificationFailedArguments,
     PaymentArguments,
+    ReceiverGivenUpArguments,
     ReviewArguments,
+    SyncFailedArguments,
     ValidationArguments,
     checkout_paid,
     checkout_reversed,
+    notification_failed,
 )
 
 
@@ -69,6 +73,23 @@ def others(
     reveal_type(change["transition"])
     reveal_type(decided["decision"])
     reveal_type(decided["approved"])
+
+
+@notification_failed.receiver()
+def alert(state: str, order_id: str, **kwargs: object) -> None: ...
+
+
+def life_cycle(
+    failed: NotificationFailedArguments, given_up: ReceiverGivenUpArguments, sync: SyncFailedArguments
+) -> None:
+    reveal_type(failed["notification"])
+    reveal_type(failed["state"])
+    reveal_type(failed["project"])
+    reveal_type(given_up["run"])
+    reveal_type(given_up["receiver"])
+    reveal_type(sync["sync_run"])
+    reveal_type(sync["first"])
+    reveal_type(sync["source"])
 
 
 def rows(order: Order, checkout: Checkout, grant: Grant, run: ReceiverRun, user: CheckoutUser) -> None:
@@ -154,7 +175,16 @@ from typing import Any
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Order, Transition
-from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed, payment_review, user_validated
+from checkout_integration.signals import (
+    checkout_paid,
+    checkout_reversed,
+    notification_failed,
+    order_changed,
+    payment_review,
+    receiver_given_up,
+    sync_failed,
+    user_validated,
+)
 
 
 def not_every_checkout(checkout: Checkout, **kwargs: Any) -> None: ...
@@ -181,6 +211,18 @@ async def revoke(grant: None, **kwargs: Any) -> None: ...
 
 @user_validated.receiver()  # wrong
 def decided(order: Order, **kwargs: Any) -> None: ...
+
+
+def about_an_order(order: Order, **kwargs: Any) -> None: ...
+def lane_as_a_number(lane: int, **kwargs: Any) -> None: ...
+
+
+notification_failed.connect(about_an_order)  # wrong
+sync_failed.connect(lane_as_a_number)  # wrong
+
+
+@receiver_given_up.receiver()  # wrong
+def given_up(run: int, **kwargs: Any) -> None: ...
 
 
 flows.create_checkout(amount=Decimal(1), currency="EUR", type="subscription")  # wrong

@@ -1,0 +1,260 @@
+"""The page about the transaction list: the passes of each lane, the weekly totals, and what differed, with both values.
+
+It stands in the place of the list of differences, which is below the tables: Django's filters and pages are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib import admin
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import URLPattern, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.site import (
+    NOTHING,
+    SYNC_STATES,
+    Choices,
+    ProjectFilter,
+    ReadOnlyAdmin,
+    StateLabel,
+    Table,
+    Value,
+    Viewer,
+    badge,
+    choice_filter,
+    label_filter,
+    label_of,
+    moment,
+    short,
+    visible,
+)
+from checkout_integration.conf import app_settings
+from checkout_integration.display import amount_text
+from checkout_integration.flows.monitoring import WHO_SYNCS, span
+from checkout_integration.flows.sync import LANES
+from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+NEWEST_PASSES: Final = 3
+"""So many passes of each lane are shown."""
+KINDS: Final = {
+    "missing_here": StateLabel(gettext_lazy("missing here"), "bad"),
+    "missing_there": StateLabel(gettext_lazy("not in the list"), "bad"),
+    "status": StateLabel(gettext_lazy("another status"), "bad"),
+    "amount": StateLabel(gettext_lazy("another amount"), "bad"),
+    "unknown": StateLabel(gettext_lazy("not understood"), "wait", sign="!"),
+}
+STATES: Final = {
+    "healed": StateLabel(gettext_lazy("healed"), "good"),
+    "waiting": StateLabel(gettext_lazy("waiting"), "bad", sign="!"),
+}
+IN_SHOP: Final = gettext_lazy("in this shop")
+AT_SERVICE: Final = gettext_lazy("at the service")
+EQUAL: Final = StateLabel(gettext_lazy("equal"), "good")
+DIFFERENT: Final = StateLabel(gettext_lazy("different"), "bad")
+
+
+def _states() -> Choices:
+    """Return the choices for a difference's state; a waiting one is found by the index of its key."""
+    waiting = Q(state=SyncDifference.State.WAITING, waiting_key__isnull=False)
+    return {
+        "waiting": (STATES["waiting"].text, waiting),
+        "healed": (STATES["healed"].text, Q(state=SyncDifference.State.HEALED)),
+    }
+
+
+@admin.register(SyncDifference)
+class ReconciliationAdmin(ReadOnlyAdmin):
+    """The entry "Reconciliation" of the index."""
+
+    change_list_template = "admin/checkout_integration/reconciliation.html"
+    rows_are_called = gettext_lazy("sync differences")
+    list_display = ("kind", "order", "in_shop", "at_service", "state", "found_at")
+    list_display_links = None
+    list_filter = (
+        choice_filter("state", gettext_lazy("state"), _states),
+        label_filter("kind", gettext_lazy("kind"), KINDS),
+        ProjectFilter,
+    )
+    csv_columns = ("kind", "order_id", "project", "here", "there", "state", "found_at")
+    sortable = {"found_at": "pk"}
+    labels = {"kind": KINDS, "state": STATES}
+    headings = {
+        "in_shop": IN_SHOP,
+        "at_service": AT_SERVICE,
+        "found_at": gettext_lazy("found"),
+    }
+    when_empty = gettext_lazy(
+        "No difference was found. A pass notes here what differed before it recorded the list. To compare everything now, "
+        "and write nothing, run “python manage.py checkout_sync --lane all --dry-run”."
+    )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the address of the page; a difference has none of its own."""
+        return [url for url in super().get_urls() if str(url.name).endswith(("_changelist", "_csv"))]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the differences, each with the key of its order if the viewer may open it."""
+        orders = Order.objects.filter(project=OuterRef("project"), order_id=OuterRef("order_id"))
+        known = orders if self.viewer(request).may("view_order") else orders.none()
+        rows: QuerySet[Any] = (
+            super().get_queryset(request).annotate(order_key=Subquery(known.values("pk")[:1]))
+        )
+        return rows
+
+    def order(self, row: Any) -> Value:
+        """Return the order's id, linked to its page."""
+        if row.order_key is None:
+            return short(row.order_id)
+        name = "admin:checkout_integration_order_change"
+        address = reverse(name, args=(row.order_key,), current_app=self.admin_site.name)
+        return format_html('<a href="{}">{}</a>', address, short(row.order_id))
+
+    def in_shop(self, row: SyncDifference) -> Value:
+        """Return the order as this shop had it."""
+        return _named(IN_SHOP, row.here)
+
+    def at_service(self, row: SyncDifference) -> Value:
+        """Return the order as the list has it."""
+        return _named(AT_SERVICE, row.there)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the page."""
+        if request.method not in {"GET", "HEAD"}:
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        context = {
+            **(extra_context or {}),
+            "title": _("Reconciliation"),
+            "tables": list(_tables(self.viewer(request))) if self.has_view_permission(request) else [],
+            "who_syncs": _who_syncs(),
+        }
+        return super().changelist_view(request, context)
+
+
+def _named(name: StrOrPromise, value: str) -> Value:
+    """Return a value; on a phone, where cells stand below each other, with its name."""
+    return format_html('<span class="ci-name">{}: </span>{}', name, visible(value) or NOTHING)
+
+
+def _who_syncs() -> str:
+    runner = app_settings().runner
+    return _("Who reads the list? RUNNER is %(runner)s: %(advice)s") % {
+        "runner": f'"{runner}"',
+        "advice": WHO_SYNCS[runner],
+    }
+
+
+def _tables(viewer: Viewer) -> Iterator[Table]:
+    now, cursors = datetime.now(UTC), SyncCursor.objects.all()
+    watermarks = {(each.project, each.lane): each.watermark for each in cursors}
+    for project in app_settings().projects:
+        passes = {lane: _newest(project, lane) for lane in LANES}
+        yield Table(
+            _("Project %(project)s: lanes") % {"project": project},
+            [_("lane"), _("newest pass"), _("read up to"), _("behind")],
+            [
+                _lane(lane, passes[lane], watermarks.get((project, lane)), now)
+                for lane in LANES
+                if passes[lane]
+            ],
+            empty=_(
+                "No pass yet. Run “python manage.py checkout_sync”, or let Celery's beat or checkout_work run it every five "
+                "minutes."
+            ),
+        )
+        yield _passes_table(project, [each for lane in LANES for each in passes[lane]], viewer)
+        if viewer.may("view_money"):
+            yield _totals_table(project)
+
+
+def _newest(project: str, lane: str) -> list[SyncRun]:
+    passes = SyncRun.objects.filter(project=project, lane=lane).order_by("-started_at")
+    return list(passes.defer("totals")[:NEWEST_PASSES])
+
+
+def _lane(lane: str, passes: list[SyncRun], watermark: datetime | None, now: datetime) -> list[Value]:
+    """Return how far a lane was read to its end; the watermark is the beginning of its last complete pass."""
+    behind = span((now - watermark).total_seconds()) if watermark else _("never read to its end")
+    return [lane, badge(label_of(SYNC_STATES, passes[0].state)), moment(watermark), behind]
+
+
+def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
+    columns = [
+        _("began"),
+        _("lane"),
+        _("state"),
+        _("took"),
+        _("pages"),
+        _("rows read"),
+        _("orders changed"),
+        _("why"),
+    ]
+    rows: list[list[Value]] = [
+        [
+            _pass_link(each, viewer),
+            each.lane,
+            badge(label_of(SYNC_STATES, each.state)),
+            _duration(each),
+            f"{each.pages:,}",
+            f"{each.rows:,}",
+            f"{each.changed:,}",
+            visible(each.failure) or NOTHING,
+        ]
+        for each in passes
+    ]
+    return Table(_("Project %(project)s: newest passes") % {"project": project}, columns, rows)
+
+
+def _pass_link(run: SyncRun, viewer: Viewer) -> Value:
+    if not viewer.may("view_syncrun"):
+        return moment(run.started_at)
+    name = "admin:checkout_integration_syncrun_change"
+    address = reverse(name, args=(run.pk,), current_app=viewer.site_name)
+    return format_html('<a href="{}">{}</a>', address, moment(run.started_at))
+
+
+def _duration(run: SyncRun) -> str:
+    if run.finished_at is None:
+        return NOTHING
+    return span((run.finished_at - run.started_at).total_seconds())
+
+
+def _totals_table(project: str) -> Table:
+    """Return count and sum of each currency and status, here and there, of the last complete pass over everything."""
+    complete = SyncRun.objects.filter(project=project, lane="all", state=SyncRun.State.COMPLETE)
+    passes = complete.filter(window_from=None, window_to=None).order_by("-started_at")
+    last = passes.first()
+    if last is None or not last.totals:
+        return Table("", [], [])
+    rows: list[list[Value]] = [
+        [
+            visible(line["currency"]) or NOTHING,
+            visible(line["status"]),
+            *(_side(line[side], line["currency"]) for side in ("here", "there")),
+            badge(EQUAL if line["here"] == line["there"] else DIFFERENT),
+        ]
+        for line in last.totals
+    ]
+    title = _("Project %(project)s: totals of the whole list")
+    columns: list[StrOrPromise] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
+    return Table(title % {"project": project}, columns, rows)
+
+
+def _side(side: dict[str, Any], currency: str) -> str:
+    amount = amount_text(Decimal(side["sum"]), currency)
+    return _("%(sum)s in %(count)s orders") % {
+        "sum": f"{amount} {visible(currency)}".strip(),
+        "count": f"{side['count']:,}",
+    }

@@ -1,0 +1,142 @@
+"""``{% load checkout_money %}``: sums and charts on pages of the admin. It is private to the templates of this app.
+
+A chart is drawn as SVG by the server: it needs no script and has the colours of the theme. A table beside it has its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from django.template import Context, Library
+
+from checkout_integration.display import amount_text
+from checkout_integration.flows import accounting
+from checkout_integration.flows.accounting import Dimension, Mode, MoneyQuery, MoneyRow, Period
+
+register = Library()
+
+WEEK: Final = 7
+WIDTH: Final = 720
+UP: Final = 120
+DOWN: Final = 40
+"""Heights for what came in, and for what went back."""
+MOST_BARS: Final = 366
+GAP: Final = Decimal("0.2")
+ZERO: Final = Decimal(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A bar above the line, and one below it. Places and sizes are texts, which no language writes with a comma."""
+
+    x: str
+    width: str
+    up_y: str
+    up_height: str
+    down_height: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Days:
+    """The money of one currency in the last days: today's sums, and all days for chart and table."""
+
+    currency: str
+    today: MoneyRow
+    rows: Sequence[MoneyRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """What the app's page on the admin's index shows."""
+
+    is_test: bool
+    currencies: Sequence[Days]
+    columns: Sequence[str] = ("day",)
+
+
+@register.simple_tag(takes_context=True)
+def checkout_money(context: Context) -> Panel | None:
+    """Return the money of the last seven days; None for those who may not see sums of money."""
+    if not context["request"].user.has_perm("checkout_integration.view_money"):
+        return None
+    period, mode = Period.last_days(WEEK), accounting.usual_mode()
+    rows = accounting.money_rows(MoneyQuery(period=period, by=[Dimension.DAY], mode=mode))
+    return Panel(
+        is_test=mode is Mode.TEST,
+        currencies=[_days_of(total.currency, period, rows) for total in accounting.totals_of(rows)],
+    )
+
+
+def _days_of(currency: str, period: Period, rows: Sequence[MoneyRow]) -> Days:
+    """Return every day of the period, those without money too."""
+    by_day = {row.by["day"]: row for row in rows if row.currency == currency}
+    days = [
+        by_day.get(day) or MoneyRow(currency=currency, by={"day": day}, sums=accounting.Sums())
+        for day in period
+    ]
+    return Days(currency=currency, today=days[-1], rows=days)
+
+
+@register.filter
+def amount(value: Decimal, currency: str) -> str:
+    """Return an amount with the decimal places of its currency."""
+    return amount_text(value, currency)
+
+
+@register.inclusion_tag("admin/checkout_integration/chart.html")
+def money_chart(rows: Sequence[MoneyRow], columns: Sequence[str]) -> dict[str, Any]:
+    """Render the rows of one currency: gross above a line, refunds and chargebacks below it.
+
+    Nothing for a single row, for too many, where more than one column divides them, and where there is nothing to draw.
+    """
+    if len(columns) != 1 or not 1 < len(rows) <= MOST_BARS or not any(map(_heights, rows)):
+        return {"bars": ()}
+    return {
+        "bars": _bars(rows, columns[0]),
+        "currency": rows[0].currency or "–",
+        "width": WIDTH,
+        "line": UP,
+        "height": UP + DOWN,
+    }
+
+
+def _heights(row: MoneyRow) -> tuple[Decimal, Decimal] | None:
+    """Return what came in and what went back; None if nothing did."""
+    up, down = max(row.sums.gross, ZERO), max(row.sums.refunded + row.sums.charged_back, ZERO)
+    return (up, down) if up or down else None
+
+
+def _bars(rows: Sequence[MoneyRow], column: str) -> list[Bar]:
+    heights = [_heights(row) or (ZERO, ZERO) for row in rows]
+    scale = _scale(max(up for up, _down in heights), max(down for _up, down in heights))
+    step = Decimal(WIDTH) / len(rows)
+    return [
+        Bar(
+            x=_text(step * place + step * GAP / 2),
+            width=_text(step * (1 - GAP)),
+            up_y=_text(UP - up * scale),
+            up_height=_text(up * scale),
+            down_height=_text(down * scale),
+            title=_title(row, column, up, down),
+        )
+        for place, (row, (up, down)) in enumerate(zip(rows, heights, strict=True))
+    ]
+
+
+def _scale(highest: Decimal, deepest: Decimal) -> Decimal:
+    """Return the length of one unit of money, the same above and below the line."""
+    lengths = [Decimal(size) / most for size, most in ((UP, highest), (DOWN, deepest)) if most]
+    return min(lengths, default=ZERO)
+
+
+def _title(row: MoneyRow, column: str, up: Decimal, down: Decimal) -> str:
+    earned, lost = amount_text(up, row.currency), amount_text(down, row.currency)
+    return f"{row.by[column] or '–'}: +{earned} / -{lost} {row.currency}"
+
+
+def _text(length: Decimal) -> str:
+    return format(length.quantize(Decimal("0.01")), "f")

@@ -1,0 +1,196 @@
+"""The filtered lists as CSV files: all rows, masked like the page, harmless for spreadsheets, and in bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection, connections
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from django.test import AsyncClient, Client
+from django.test.utils import CaptureQueriesContext
+
+from checkout_integration.admin.site.csv_files import CHUNK, rows_in_chunks
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.models import Incident, Order
+from tests.support.admin import rows
+from tests.support.admin.screens import SCREENS, make_row
+
+pytestmark = pytest.mark.django_db
+
+
+def address(screen: str, query: str = "") -> str:
+    """The address of a list's file."""
+    return f"/admin/checkout_integration/{screen}/csv/{query}"
+
+
+def parsed(content: bytes) -> list[dict[str, str]]:
+    """The rows of a file by the names of its columns."""
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def downloaded(client: Client, screen: str, query: str = "") -> list[dict[str, str]]:
+    """The rows of a list's file."""
+    answer = client.get(address(screen, query))
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8")
+    assert f'filename="{screen}.csv"' in answer["Content-Disposition"]
+    return parsed(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_each_list_can_be_downloaded(admin_client: Client, screen: str) -> None:
+    """With its own columns, from a link of the list."""
+    make_row(screen)
+    (model,) = [model for model in admin.site._registry if model._meta.model_name == screen]
+    found = downloaded(admin_client, screen)
+    assert len(found) == model._default_manager.count()
+    assert list(found[0]) == list(cast("ReadOnlyAdmin", admin.site._registry[model]).csv_columns)
+    assert 'href="csv/' in admin_client.get(f"/admin/checkout_integration/{screen}/").content.decode()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_file_needs_the_permission_of_its_list(client: Client, screen: str) -> None:
+    """Strangers are sent to the log-in page, others refused."""
+    client.force_login(User.objects.create_user("customer"))
+    assert client.get(address(screen)).status_code == 302
+    client.force_login(rows.make_staff())
+    assert client.get(address(screen)).status_code == 403
+    client.force_login(rows.make_staff(f"view_{screen}", name="viewer"))
+    assert client.get(address(screen)).status_code == 200
+    assert client.post(address(screen)).status_code == 405
+
+
+def test_the_filters_and_the_search_of_the_list_count(admin_client: Client) -> None:
+    """The link of the list has them."""
+    refunded, paid = rows.make_order(status="refunded"), rows.make_order()
+    html = admin_client.get("/admin/checkout_integration/order/?status=refunded").content.decode()
+    assert 'href="csv/?status=refunded"' in html
+    found = downloaded(admin_client, "order", "?status=refunded")
+    assert [row["order_id"] for row in found] == [refunded.order_id]
+    found = downloaded(admin_client, "order", f"?q={paid.order_id}")
+    assert [row["order_id"] for row in found] == [paid.order_id]
+
+
+def test_a_file_has_all_rows_and_not_one_page(admin_client: Client) -> None:
+    """Newest first, whatever page the link was on."""
+    made = [rows.make_order().order_id for _ in range(60)]
+    assert [row["order_id"] for row in downloaded(admin_client, "order", "?p=2")] == made[::-1]
+
+
+def test_values_are_those_of_the_row(admin_client: Client) -> None:
+    """Numbers as numbers, times with their offset, nothing for the unknown."""
+    order = rows.make_order(created_at=rows.NOON, tax_rate="0.19", refund_amount="-0.5")
+    (row,) = downloaded(admin_client, "order")
+    assert (row["amount"], row["tax_rate"], row["refund_amount"]) == ("9.9900", "0.190000", "-0.5000")
+    assert row["created_at"] == "2026-03-04T12:00:00+00:00"
+    assert (row["refunded_at"], row["is_production"], row["order_id"]) == ("", "no", order.order_id)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("x")'])
+def test_text_is_no_formula(admin_client: Client, text: str) -> None:
+    """Whatever the service, a customer or a hook wrote."""
+    rows.make_refund(rows.make_order(), reason=text)
+    (row,) = downloaded(admin_client, "refund")
+    assert row["reason"] == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ['a "b", c; d', "two\nlines", "ä–漢", ""])
+def test_other_text_is_read_again_as_it_was(admin_client: Client, text: str) -> None:
+    """Quotes, separators, lines and letters."""
+    rows.make_refund(rows.make_order(), reason=text)
+    assert downloaded(admin_client, "refund")[0]["reason"] == text
+
+
+def test_personal_data_is_masked(client: Client) -> None:
+    """Without the permission for it, and then nothing is logged."""
+    rows.make_order()
+    client.force_login(rows.make_staff("view_order"))
+    (row,) = downloaded(client, "order")
+    assert (row["personal_data__email"], row["personal_data__last4"]) == ("hidden", "hidden")
+    assert not LogEntry.objects.exists()
+
+
+def test_unmasked_personal_data_are_logged(client: Client) -> None:
+    """With the names of the filters, but not with their values, which may be personal data."""
+    rows.make_order()
+    client.force_login(rows.make_staff("view_order", "view_personal_data"))
+    (row,) = downloaded(client, "order", "?status=processed&q=ada@buyers.example")
+    assert (row["personal_data__email"], row["personal_data__last4"]) == ("ada@buyers.example", "4242")
+    entry = LogEntry.objects.get()
+    assert (str(entry.user), entry.get_change_message()) == (
+        "staff",
+        "CSV with personal data. Filters: status, search",
+    )
+
+
+def test_a_file_without_personal_data_is_not_logged(admin_client: Client) -> None:
+    """Nor is a look at its headers."""
+    make_row("incident")
+    downloaded(admin_client, "incident")
+    admin_client.head(address("order"))
+    assert not LogEntry.objects.exists()
+
+
+def test_personal_data_are_searched_only_with_the_permission(client: Client) -> None:
+    """A file would confirm a guess as well as the page."""
+    rows.make_order()
+    client.force_login(rows.make_staff("view_order"))
+    assert downloaded(client, "order", "?q=ada@buyers.example") == []
+
+
+@pytest.mark.parametrize(
+    "query", ["?created_at__gte=never", "?document__contains=x", "?personal_data__email__startswith=a"]
+)
+def test_a_wrong_address_is_refused(admin_client: Client, query: str) -> None:
+    """Only the filters of the list are lookups."""
+    assert admin_client.get(address("order", query)).status_code == 400
+
+
+def test_rows_are_read_in_chunks() -> None:
+    """Each chunk begins where the last one ended; no more rows are in memory."""
+    Incident.objects.bulk_create(
+        Incident(key=f"{number:032}", kind="seen", project="default") for number in range(2 * CHUNK + 1)
+    )
+    with CaptureQueriesContext(connection) as seen:
+        found = list(rows_in_chunks(Incident.objects.all(), ["key"]))
+    assert [key for (key,) in found] == [f"{number:032}" for number in reversed(range(2 * CHUNK + 1))]
+    assert len(seen) == 4
+    assert all("LIMIT" in query["sql"] for query in seen.captured_queries)
+
+
+def test_rows_that_come_meanwhile_change_nothing() -> None:
+    """No row twice, none left out."""
+    orders = [rows.make_order().order_id for _ in range(3)]
+    reading = rows_in_chunks(cast("QuerySet[Any]", Order.objects.all()), ["order_id"])
+    first = next(reading)
+    rows.make_order(created_at=rows.NOON + timedelta(days=1))
+    assert [order_id for (order_id,) in [first, *reading]] == orders[::-1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_asgi_server_gets_the_file_piece_by_piece() -> None:
+    """From an iterator that it can await."""
+    rows.make_order()
+    staff = rows.make_staff("view_order")
+
+    async def read() -> bytes:
+        client = AsyncClient()
+        await client.aforce_login(staff)
+        answer = cast("StreamingHttpResponse", await client.get(address("order")))
+        assert answer.is_async
+        content = cast("AsyncIterator[bytes]", answer.streaming_content)
+        pieces = [piece async for piece in content]
+        await sync_to_async(connections.close_all)()  # of the thread in which views run
+        return b"".join(pieces)
+
+    assert len(parsed(asyncio.run(read()))) == 1

@@ -1,0 +1,257 @@
+"""The page about money, its file, and the money on the app's page of the admin's index."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from checkout_integration.models import Order
+from tests.support.admin import rows
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/checkout_integration/money/"
+INDEX = "/admin/checkout_integration/"
+EVERYTHING = "?first=2026-03-01&last=2026-03-31&mode=test&by=day&by=method&by=country&by=vat"
+
+
+def html_of(client: Client, address: str = PAGE) -> str:
+    """The page as text."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def file_of(client: Client, query: str) -> list[list[str]]:
+    """The rows of the file, header included."""
+    answer = client.get(f"{PAGE}csv/{query}")
+    assert answer.status_code == 200
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def shown_rows(html: str) -> list[list[str]]:
+    """The rows of all tables of the page, each with the currency of its table."""
+    found = []
+    for section in re.findall(r"<section.*?</section>", html, re.DOTALL):
+        (currency,) = re.findall(r"<h2[^>]*>(.*?)</h2>", section)
+        (body,) = re.findall(r"<tbody>(.*?)</tbody>", section, re.DOTALL)
+        lines = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+        found += [[currency, *map(unescape, re.findall(r"<td[^>]*>(.*?)</td>", line))] for line in lines]
+    return found
+
+
+def sell(day: int = 4, **columns: Any) -> Order:
+    """A payment in March."""
+    given = {
+        "created_at": datetime(2026, 3, day, 12, tzinfo=UTC),
+        "country": "DE",
+        "method_type": "BANKCARD",
+        "tax_amount": Decimal("1.60"),
+        "tax_currency": "USD",
+        "tax_rate": Decimal("0.19"),
+        "vat_payer": "seller",
+    }
+    return rows.make_order(**{**given, **columns})
+
+
+def make_history() -> None:
+    """Payments of several currencies, countries and methods, some of them reversed."""
+    sell()
+    sell(day=5, country="FR", tax_rate=Decimal("0.2"), vat_payer="buyer")
+    sell(day=5, currency="JPY", amount=Decimal(1500), tax_currency="JPY", tax_amount=Decimal(136))
+    sell(day=6, method_type="", country="", tax_rate=None, vat_payer="", net_revenue_amount=Decimal("-0.30"))
+    refunded = sell(day=6, status="refunded")
+    rows.make_refund(refunded, amount="2.00", status="refunded")
+    rows.make_refund(sell(day=7, status="chargeback"), status="chargeback")
+
+
+def test_the_page_needs_its_permission(client: Client) -> None:
+    """Page, file and the part of the index."""
+    client.force_login(rows.make_staff("view_order", "view_health", "view_refund"))
+    assert [client.get(address).status_code for address in (PAGE, f"{PAGE}csv/")] == [403, 403]
+    assert "ci-money" not in html_of(client, INDEX)
+    client.force_login(rows.make_staff("view_money", name="accountant"))
+    assert [client.get(address).status_code for address in (PAGE, f"{PAGE}csv/")] == [200, 200]
+    assert "ci-money" in html_of(client, INDEX)
+    assert f'<a href="{PAGE}">Money</a>' in html_of(client, "/admin/")
+
+
+def test_it_is_only_read(admin_client: Client) -> None:
+    """It has no other address, and takes no POST."""
+    assert [admin_client.post(address).status_code for address in (PAGE, f"{PAGE}csv/")] == [405, 405]
+    for address in (f"{PAGE}add/", f"{PAGE}1/change/", f"{PAGE}1/delete/"):
+        assert admin_client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "by",
+    ["", "&by=day", "&by=method&by=country", "&by=vat&by=country", "&by=day&by=method&by=country&by=vat"],
+)
+@pytest.mark.parametrize("reversals", ["", "payment"])
+def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, reversals: str) -> None:
+    """Cell by cell."""
+    make_history()
+    query = f"?first=2026-03-01&last=2026-03-31&mode=test&reversals={reversals}{by}"
+    header, *lines = file_of(admin_client, query)
+    assert header[0] == "currency" and header[-2:] == ["refund_rate", "chargeback_rate"]
+    shown = shown_rows(html_of(admin_client, PAGE + query))
+    assert [[cell or "–" for cell in line] for line in lines] == shown
+    assert len(lines) >= 3
+
+
+def test_currencies_are_never_added(admin_client: Client) -> None:
+    """Each amount is in the row of its own currency, and a payment counts in that of its price."""
+    sell(fee_amount=Decimal("0.40"), fee_currency="USD", net_revenue_amount=Decimal("8.10"))
+    header, *lines = file_of(admin_client, "?first=2026-03-01&last=2026-03-31&mode=test")
+    found = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    assert set(found) == {"EUR", "USD"}
+    assert [found["USD"][name] for name in ("payments", "gross", "fee", "net")] == [
+        "1",
+        "9.99",
+        "0.40",
+        "0.00",
+    ]
+    assert [found["EUR"][name] for name in ("payments", "charged", "net")] == ["0", "9.20", "8.10"]
+
+
+def test_numbers_stay_numbers(admin_client: Client) -> None:
+    """A negative one too: it is no formula."""
+    make_history()
+    header, *lines = file_of(admin_client, EVERYTHING)
+    (loss,) = [line for line in lines if line[header.index("net")] == "-0.30"]
+    assert Decimal(loss[header.index("net")]) == Decimal("-0.3")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", " =1"])
+def test_text_is_no_formula(admin_client: Client, text: str) -> None:
+    """The service's texts are not evaluated by a spreadsheet."""
+    sell(method_type=text)
+    _header, line = file_of(admin_client, "?first=2026-03-01&last=2026-03-31&mode=test&by=method")[:2]
+    assert line[1] == f"'{text}"
+
+
+def test_tests_are_not_added_to_real_money(admin_client: Client) -> None:
+    """A mode at a time."""
+    sell(amount=Decimal(1))
+    sell(amount=Decimal(2), is_production=True, live=True)
+    sell(amount=Decimal(4), is_production=None, live=None)
+    sell(amount=Decimal(8), is_production=True, live=False)
+    days = "?first=2026-03-01&last=2026-03-31&mode="
+    assert [file_of(admin_client, f"{days}{mode}")[-1][2] for mode in ("live", "test", "unknown")] == [
+        "2.00",
+        "9.00",
+        "4.00",
+    ]
+
+
+def test_a_project_and_a_currency_can_be_chosen(admin_client: Client, settings: Any) -> None:
+    """In lower case too."""
+    own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
+    projects = {
+        "default": own,
+        "other": {"PROJECT_ID": "other-project", "SECRET_KEY": "sandbox_other_secret"},
+    }
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": projects}
+    sell()
+    other = sell(amount=Decimal(5))
+    Order.objects.filter(pk=other.pk).update(project="other")
+    days = "?first=2026-03-01&last=2026-03-31&mode=test&currency=usd"
+    assert file_of(admin_client, days)[1:][0][:3] == ["USD", "2", "14.99"]
+    assert file_of(admin_client, f"{days}&project=other")[1:][0][:3] == ["USD", "1", "5.00"]
+    assert len(file_of(admin_client, days)) == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?first=2026-03-05&last=2026-03-01",
+        "?first=2020-01-01&last=2026-03-01",
+        "?first=0001-01-01&last=0001-01-02",
+        "?first=9999-12-31&last=9999-12-31",
+        "?first=never",
+        "?mode=real",
+        "?by=customer",
+        "?project=nobody",
+    ],
+)
+def test_what_cannot_be_summed_is_said(admin_client: Client, query: str) -> None:
+    """On the page; there is no file, since an empty one would say that there is no money."""
+    assert "errornote" in html_of(admin_client, PAGE + query)
+    assert admin_client.get(f"{PAGE}csv/{query}").status_code == 400
+
+
+def test_without_money_it_says_how_to_make_some(admin_client: Client) -> None:
+    """An empty page teaches."""
+    assert "python -m checkout_integration.sandbox" in html_of(admin_client)
+
+
+def test_the_usual_page_shows_the_last_thirty_days(admin_client: Client) -> None:
+    """By day, of tests where all projects take tests."""
+    sell(created_at=datetime.now(UTC) - timedelta(days=20))
+    sell(created_at=datetime.now(UTC) - timedelta(days=40))
+    (row,) = [row for row in shown_rows(html_of(admin_client)) if row[0] == "USD"]
+    assert row[2] == "1"
+
+
+def test_what_the_service_has_not_stated_is_said(admin_client: Client) -> None:
+    """The list of deployed services has no net revenue."""
+    sell(net_revenue_amount=None, net_revenue_currency="")
+    assert "net revenue of 1 payment" in html_of(admin_client, PAGE + EVERYTHING)
+
+
+def test_a_chart_has_a_bar_for_each_row(admin_client: Client) -> None:
+    """Where one column divides them; the table has the numbers."""
+    make_history()
+    days = "?first=2026-03-01&last=2026-03-31&mode=test"
+    html = html_of(admin_client, f"{PAGE}{days}&by=day&currency=USD")
+    assert html.count('class="ci-up"') == len(shown_rows(html)) > 2
+    assert "ci-chart" not in html_of(admin_client, f"{PAGE}{days}&by=day&by=country")
+    sell(day=9, amount=None, tax_amount=None, charge_amount=None)
+    assert "ci-chart" not in html_of(
+        admin_client, PAGE + "?first=2026-03-09&last=2026-03-10&mode=test&by=day"
+    )
+
+
+def test_the_index_shows_the_money_of_today(admin_client: Client) -> None:
+    """Per currency."""
+    sell(created_at=datetime.now(UTC))
+    sell(created_at=datetime.now(UTC), amount=Decimal("0.01"))
+    html = html_of(admin_client, INDEX)
+    assert "USD today" in html and "<dd>10.00</dd>" in html and "EUR today" in html
+
+
+def statements(client: Client, addresses: Sequence[str]) -> int:
+    """How many statements the pages take."""
+    with CaptureQueriesContext(connection) as seen:
+        for address in addresses:
+            html_of(client, address)
+    return len(seen)
+
+
+def test_the_pages_cost_the_same_for_any_number_of_rows(admin_client: Client) -> None:
+    """Two grouped statements, beside those of every page."""
+    addresses = (PAGE + EVERYTHING, INDEX)
+    statements(admin_client, addresses)
+    few = statements(admin_client, addresses)
+    for _ in range(3):
+        make_history()
+    assert statements(admin_client, addresses) == few
+
+
+def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client) -> None:
+    """A strict content policy allows all of it."""
+    make_history()
+    html = html_of(admin_client, PAGE + "?first=2026-03-01&last=2026-03-31&mode=test&by=day")
+    content = html[html.index('id="content-main"') : html.rindex("</section>")]
+    assert [each for each in ("<script", "<style", " style=", " onclick=") if each in content] == []

@@ -1,0 +1,204 @@
+"""The export of a customer has everything that is stored about them, and nothing of others."""
+
+from __future__ import annotations
+
+import logging
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db.models import Count, Sum
+
+from checkout_integration import flows
+from checkout_integration.flows.privacy import exporting
+from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.protocol import strict_json
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
+from tests.support.customer import CANARIES, EXTERNAL_ID, PRIVACY_REQUEST, SERVICE_ID, again, live
+from tests.support.flows.aged import age, prune_after
+from tests.support.flows.shop import ShopHooks, notification, statements
+from tests.support.tables import columns_with
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def customer(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> Deliver:
+    """Let a customer have bought here; the fixture's value delivers more."""
+    live(checkout_deliver, hooks)
+    return checkout_deliver
+
+
+def export(**whom: str) -> str:
+    """Export the customer that is meant."""
+    persons = flows.privacy.find_persons(**whom)  # type: ignore[arg-type]
+    return "".join(flows.privacy.export_customer(persons, PRIVACY_REQUEST))
+
+
+def parsed(text: str) -> Any:
+    """Return the document, as another program reads it."""
+    return strict_json.loads(text.encode())
+
+
+WAYS = [
+    {"external_id": EXTERNAL_ID},
+    {"user_id": SERVICE_ID},
+    {"email": "ZB@canary.example"},
+    {"order_id": "order-1"},
+]
+
+
+@pytest.mark.parametrize("whom", WAYS, ids=[" ".join(way) for way in WAYS])
+def test_everything_of_a_customer_is_in_their_export(customer: Deliver, whom: dict[str, str]) -> None:
+    """Each canary, however the customer was named; the whole is one JSON document."""
+    text = export(**whom)
+    assert [word for word in CANARIES if word not in text] == []
+    (found,) = parsed(text)["projects"]
+    assert {order["order_id"] for order in found["orders"]} == {"order-1", "order-2", "order-nameless"}
+    assert len(found["notifications"]) == 10
+    assert (len(found["validation_decisions"]), found["validation_decisions"][0]["code"]) == (1, "BANNED")
+    assert {entry["text"] for entry in found["admin_log"]} == {"", "canary-note"}
+
+
+def test_amounts_and_documents_are_exact(customer: Deliver) -> None:
+    """With the digits that came; personal parts are back in their place, and bodies are as they came."""
+    (found,) = parsed(export(external_id=EXTERNAL_ID))["projects"]
+    order = next(each for each in found["orders"] if each["order_id"] == "order-1")
+    assert (order["amount"], order["document"]["amount"]) == (Decimal("9.99"), Decimal("9.99"))
+    assert order["document"]["user"]["email"] == "zb@canary.example"
+    assert [each["act"] for each in order["transitions"]] == ["", ""]
+    bodies = [each["body"] for each in found["notifications"]]
+    assert {type(body) for body in bodies} == {dict, str}, "the one that our limits refuse is text"
+
+
+def test_marks_of_our_own_are_left_out(customer: Deliver) -> None:
+    """Hashes would let a reader test guesses about others."""
+    text = export(external_id=EXTERNAL_ID)
+    assert CheckoutUser.objects.get(external_id=EXTERNAL_ID).identity not in text
+    assert not {"request_hash", "body_hash", "stamps", "facts"} & {
+        word.strip('"') for word in text.split(":")
+    }
+
+
+def test_nothing_of_others_is_in_it(customer: Deliver) -> None:
+    """Neither their orders nor their names."""
+    other = UserDocumentFactory(external_id="arthur", email="arthur@earth.example")
+    customer(notification(order=OrderDocumentFactory(id="order-arthur", user=other)))
+    text = export(external_id=EXTERNAL_ID)
+    assert "arthur" not in text
+
+
+def test_a_shop_that_sold_a_checkout_exports_it(hooks: type[ShopHooks]) -> None:
+    """With its metadata, and the address of the form."""
+    user = UserDocumentFactory(external_id="player-7")
+    checkout = CheckoutFactory(metadata={"hat": "canary-hat"})
+    OrderFactory(checkout=checkout, user=user)
+    (found,) = parsed(export(external_id="player-7"))["projects"]
+    assert [each["metadata"] for each in found["checkouts"]] == [{"hat": "canary-hat"}]
+
+
+def test_the_export_is_recorded_before_its_first_piece(customer: Deliver) -> None:
+    """Who asked for it, and why: also where the reader goes away."""
+    persons = flows.privacy.find_persons(external_id=EXTERNAL_ID)
+    flows.privacy.export_customer(persons, PRIVACY_REQUEST)
+    act = PrivacyAct.objects.get()
+    assert (act.act, act.origin, act.staff, act.reason) == ("export", "code", None, "request 4711")
+    assert (act.customer_id, act.counts["orders"]) == (min(persons[0].users), 3)
+
+
+def test_a_guest_is_recorded_by_their_order(checkout_deliver: Deliver) -> None:
+    """They have no row as a customer."""
+    guest = OrderDocumentFactory(id="order-guest")
+    checkout_deliver(notification(order={**guest, "user": {"name": "Nobody"}}))
+    export(order_id="order-guest")
+    act = PrivacyAct.objects.get()
+    assert (act.customer, act.order) == (None, Order.objects.get())
+
+
+def test_it_takes_as_many_statements_for_many_orders(
+    hooks: type[ShopHooks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for each table and chunk."""
+    counts = []
+    for number in (1, 5):
+        user = UserDocumentFactory(external_id=f"player-with-{number}")
+        for _ in range(number):
+            OrderFactory(user=user)
+        with statements() as seen:
+            export(external_id=f"player-with-{number}")
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
+
+
+def test_chunks_are_joined(customer: Deliver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk of two gives the same rows."""
+    whole = parsed(export(external_id=EXTERNAL_ID))["projects"][0]
+    monkeypatch.setattr(exporting, "CHUNK", 2)
+    again_whole = parsed(export(external_id=EXTERNAL_ID))["projects"][0]
+    for name in ("orders", "notifications", "checkouts"):
+        assert again_whole[name] == whole[name]
+
+
+def test_an_erased_customer_exports_what_accounting_needs(customer: Deliver) -> None:
+    """Found by the keyed hash; no word of theirs is in it."""
+    (person,) = flows.privacy.find_persons(external_id=EXTERNAL_ID)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
+    text = export(external_id=EXTERNAL_ID)
+    assert [word for word in CANARIES if word in text] == []
+    # The third one has no tombstone of this id, but one of the service's.
+    assert len(parsed(text)["projects"][0]["orders"]) == 2
+
+
+def totals() -> list[tuple[Any, ...]]:
+    """Return count and sums of all orders, per status and currency."""
+    groups = Order.objects.values_list("status", "currency").order_by("status", "currency")
+    return list(groups.annotate(Count("pk"), Sum("amount"), Sum("net_revenue_amount"), Sum("refund_amount")))
+
+
+def test_exported_erased_pruned_and_sent_again(
+    customer: Deliver, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No canary in any column or log afterwards; tombstone and totals stand, whatever is pruned and comes again."""
+    caplog.set_level(logging.DEBUG)
+    prune_after(settings)
+    before = totals()
+    text = export(external_id=EXTERNAL_ID)
+    assert [word for word in CANARIES if word not in text] == []
+    (person,) = flows.privacy.find_persons(external_id=EXTERNAL_ID)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
+    age()
+    flows.retention.prune_all()
+    again(customer)
+    age()
+    flows.retention.prune_all()
+    assert columns_with(CANARIES) == set()
+    logged = "".join(each.getMessage() for each in caplog.records if not each.name.startswith("factory"))
+    assert [word for word in CANARIES if word in logged] == []
+    assert totals() == before
+    assert CheckoutUser.objects.exclude(erased_at=None).exists()
+    assert [act.act for act in PrivacyAct.objects.order_by("pk")] == ["export", "erase"]
+
+
+def test_a_customer_is_erased_after_their_decisions_were_pruned(customer: Deliver, settings: Any) -> None:
+    """Their user.validate has no id any more then: its body is searched."""
+    prune_after(settings, validation_decisions=30)
+    age()
+    assert flows.retention.prune_all() == {"validation_decisions": 1}
+    (person,) = flows.privacy.find_persons(external_id=EXTERNAL_ID)
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
+    assert columns_with(CANARIES) == set()
+
+
+def test_a_body_with_an_equal_number_is_not_exported(customer: Deliver) -> None:
+    """Another customer's unreadable notification has a postal code that is equal to an id."""
+    OrderFactory(user=UserDocumentFactory(external_id="10115"))
+    theirs = notification(order=OrderDocumentFactory(user=UserDocumentFactory(external_id="10115")))
+    another = UserDocumentFactory(external_id="other", address__postal_code="10115", email="o@other.example")
+    for document in (theirs, notification(order=OrderDocumentFactory(user=another))):
+        customer(strict_json.dumps(document).replace('"type"', '"event"', 1).encode())
+    (found,) = parsed(export(external_id="10115"))["projects"]
+    states = [each["state"] for each in found["notifications"]]
+    assert states == ["quarantined"]
+    assert "o@other.example" not in export(external_id="10115")

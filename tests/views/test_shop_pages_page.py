@@ -1,0 +1,113 @@
+"""docs/shop-pages.md: its views, addresses and questions, as they are written."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from checkout_integration.flows.checkout import signed_reference
+from checkout_integration.models import Checkout
+from checkout_integration.sandbox import Sandbox
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.views.selling import SellMixin
+from tests.support.documents import ROOT, block
+from tests.urls import urlpatterns as others
+
+pytestmark = pytest.mark.django_db
+PAGE = (ROOT / "docs" / "shop-pages.md").read_text(encoding="utf-8")
+
+
+TOTAL = Decimal("9.99")
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+    """The modules of the page, in a package of that name, with its addresses."""
+    models = ModuleType("shop.models")
+    vars(models)["Basket"] = Group  # the shop's own object: any model will do
+    monkeypatch.setattr(Group, "total", TOTAL, raising=False)
+    made = {"shop": ModuleType("shop"), "shop.models": models}
+    for name, module in made.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    for name, text in {
+        "shop.buying": block("docs/shop-pages.md", "# shop/buying.py"),
+        "shop.urls": block("docs/shop-pages.md", "# shop/urls.py"),
+        "shop.owning": block("docs/shop-pages.md", "# shop/owning.py"),
+    }.items():
+        made[name] = ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, made[name])
+        exec(compile(text, name, "exec"), vars(made[name]))
+    addresses = ModuleType("addresses")
+    vars(addresses)["urlpatterns"] = [*vars(made["shop.urls"])["urlpatterns"], *others]
+    with override_settings(ROOT_URLCONF=addresses):
+        yield made
+
+
+@pytest.fixture
+def ada(client: Client) -> User:
+    """An account that is logged in."""
+    account = User.objects.create_user("ada")
+    client.force_login(account)
+    return account
+
+
+def test_the_view_sells(
+    client: Client, ada: User, checkout_sandbox: Sandbox, shop: dict[str, ModuleType]
+) -> None:
+    """By POST, at the price of the basket."""
+    basket = Group.objects.create(name="hats")
+    response = client.post(f"/buy/{basket.pk}/")
+    checkout = Checkout.objects.get()
+    assert (response["Location"], checkout.user) == (checkout.payment_form_url, ada)
+    assert checkout.expected_amount == TOTAL
+
+
+def test_the_return_page_is_found(client: Client, shop: dict[str, ModuleType]) -> None:
+    """Its address has the signed reference; a forged one is not found."""
+    checkout = CheckoutFactory()
+    found = vars(shop["shop.buying"])["Thanks"]()
+    found.kwargs = {"signed": signed_reference(checkout.reference)}
+    assert found.checkout == checkout
+    assert client.get("/thanks/forged/").status_code == 404
+
+
+def test_who_owns_what(ada: User, shop: dict[str, ModuleType]) -> None:
+    """The three questions of the page."""
+    owning: dict[str, Any] = vars(shop["shop.owning"])
+    basket = Group.objects.create(name="hats")
+    assert not owning["may_enter"](ada) and not owning["is_paid"](ada, basket) and not owning["keys_of"](ada)
+    for terms in (
+        {"type": "product", "products": ["season-pass"]},
+        {"type": "key", "products": ["quest"]},
+        {"subject": basket},
+    ):
+        checkout = CheckoutFactory(user=ada, **terms)
+        OrderFactory(checkout=checkout, id=checkout.order_id)
+    assert owning["may_enter"](ada) and owning["is_paid"](ada, basket)
+    assert owning["keys_of"](ada) == [Checkout.objects.get(type="key").reference]
+
+
+def test_the_page_names_what_there_is(client: Client) -> None:
+    """Methods of the mixin, variables of the template, functions and handlers of the module."""
+    signed = signed_reference(CheckoutFactory().reference)
+    response = client.get(reverse("checkout_integration:return", args=[signed]))
+    context = vars(response)["context_data"]
+    methods = {name for name in vars(SellMixin) if name.startswith("get_")} | {
+        "create",
+        "created",
+        "not_created",
+    }
+    module = (ROOT / "checkout_integration/static/checkout_integration/checkout.js").read_text()
+    functions = set(re.findall(r"^export function (\w+)", module, re.MULTILINE))
+    handlers = set(re.findall(r"\[(on\w+)\]", module))
+    for name in {*context, *methods, *functions, *handlers} - {"view", "signed"}:
+        assert f"`{name}" in PAGE, name
