@@ -197,11 +197,12 @@ def test_each_metric_of_the_files_is_one_that_is_exported(
     flows.create_checkout(amount=Decimal("9.99"), currency="EUR", type="simple")
     flows.sync.sync_transactions()
     telemetry.count(telemetry.PASSES, project="default", lane="recent", outcome="complete")
-    OrderFactory(checkout=CheckoutFactory())
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
     flows.run_due()
     checkout_deliver(secret=OTHER_SECRET)
     monkeypatch.setattr(hooks, "resolve", staticmethod(Failing()))
     checkout_deliver(order=OrderDocumentFactory(status="processed"))
+    flows.run_due()
     exported = {sample.name: set(sample.labels) for sample in measured.samples()}
     shown = {name for expression in expressions() for name in METRIC.findall(expression)}
     assert shown - exported.keys() == set()
