@@ -16,7 +16,7 @@ from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
 from checkout_integration.display import missing_sources
-from checkout_integration.flows.database import keeps_old_snapshots, state_database
+from checkout_integration.flows.database import keeps_old_snapshots, missing_triggers, state_database
 from checkout_integration.flows.monitoring import (
     LONGEST_LEFT,
     LONGEST_UNSYNCED,
@@ -217,6 +217,27 @@ def check_sync(
     ]
 
 
+def check_history(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """With ``check --database``: warn if the database would let the history of orders be changed: W015."""
+    if state_database() not in (databases or ()):
+        return []
+    try:
+        missing = missing_triggers()
+    except DatabaseError:  # as above
+        return []
+    return [
+        Warning(
+            f"The database does not keep the history of orders from being changed by SQL: the trigger {name} is missing.",
+            hint="With an account that may create triggers: manage.py migrate checkout_integration 0001, then manage.py "
+            "migrate checkout_integration.",
+            id="checkout_integration.W015",
+        )
+        for name in missing
+    ]
+
+
 def check_content_policy(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Warn if the content security policy of Django or django-csp would not let the form be shown: W014."""
     if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
@@ -310,4 +331,5 @@ def register_checks() -> None:
     register(check_connections, deploy=True)
     register(check_backlog, Tags.database)
     register(check_sync, Tags.database)
+    register(check_history, Tags.database)
     register(check_deployment, Tags.security, deploy=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.checks import CheckMessage, run_checks
 from django.db import DatabaseError, connection, models, transaction
 from django.utils import timezone
 
@@ -167,3 +169,28 @@ def test_an_account_that_may_not_create_triggers_migrates_all_the_same(
     assert "SUPER privilege" in caplog.text
     assert "log_bin_trust_function_creators=1" in caplog.text
     assert Order.objects.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_triggers_of_the_migration_are_missed_when_they_are_gone() -> None:
+    """By the check W015, each by its name, until the migration is done again as the hint says."""
+    created = re.findall(
+        r"CREATE (?:CONSTRAINT )?TRIGGER (\w+)", "".join(MIGRATION.CREATE[connection.vendor])
+    )
+    assert lost_triggers() == []
+    try:
+        with connection.schema_editor() as editor:
+            MIGRATION.drop(None, editor)
+        messages = lost_triggers()
+    finally:
+        with connection.schema_editor() as editor:
+            MIGRATION.create(None, editor)
+    assert [each.msg.split()[-3] for each in messages] == sorted(created)
+    assert all("migrate checkout_integration 0001" in (each.hint or "") for each in messages)
+    assert lost_triggers() == []
+
+
+def lost_triggers() -> list[CheckMessage]:
+    """Return what ``check --database`` says about them."""
+    found = run_checks(databases=["default"])
+    return [each for each in found if each.id == "checkout_integration.W015"]

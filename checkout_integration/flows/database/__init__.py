@@ -1,7 +1,8 @@
 """Transactions, their retries, and differences of databases.
 
 `transactions` surrounds every write; `queries` are statements written by hand, `statements` write many rows at once,
-`composed` and `dialects` in the form of each database; `installation` is the time since when this app watches a project.
+`composed` and `dialects` in the form of each database; `triggers` keep the history from being changed; `installation` is the
+time since when this app watches a project.
 """
 
 from checkout_integration.flows.database.installation import ensure_installed, installed_at
@@ -31,6 +32,7 @@ from checkout_integration.flows.database.transactions import (
     with_retries,
     write_transaction,
 )
+from checkout_integration.flows.database.triggers import missing_triggers
 
 __all__ = [
     "KEY_LENGTH",
@@ -51,6 +53,7 @@ __all__ = [
     "keeps_old_snapshots",
     "key_of",
     "locked",
+    "missing_triggers",
     "read_committed",
     "state_database",
     "update",

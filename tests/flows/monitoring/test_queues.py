@@ -22,7 +22,7 @@ MANY: Final = 100_000
 def multiply(row: models.Model, key: str, **columns: str) -> None:
     """Copy a row MANY times: the column `key` is numbered, `columns` are SQL in which `n` is the number."""
     table = row._meta.db_table
-    names = [field.column for field in row._meta.concrete_fields if not field.primary_key]
+    names = [str(field.column) for field in row._meta.concrete_fields if not field.primary_key]
     changed = {key: f"'{row.pk}-' || n", **columns}
     with connection.cursor() as cursor:
         cursor.execute(
