@@ -36,6 +36,7 @@ def main() -> int:
         default="field",
         help="the service behaves as deployed ones do (field), or to the letter of the specification (spec)",
     )
+    parser.add_argument("--empty", action="store_true", help="begin without earlier sales")
     options = parser.parse_args()
     try:
         enter("example", RECIPE, ["-m", "example_project", *sys.argv[1:]])
@@ -50,7 +51,7 @@ def main() -> int:
         return check(as_json=options.json, profile=options.profile)
     from example_project.demonstration import run
 
-    return run(options.folder.resolve(), options.port, options.profile)
+    return run(options.folder.resolve(), options.port, options.profile, earlier_sales=not options.empty)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,21 @@ from example_project.ports import PortInUse, free_or_raise
 from example_project.processes import FolderUnusable, Places, ProcessDied, Running, running
 
 
-def run(folder: Path, port: int, profile: str = "field") -> int:
+def run(folder: Path, port: int, profile: str = "field", *, earlier_sales: bool = True) -> int:
     """Run until interrupted; returns the exit code."""
     started_at = time.monotonic()
-    places = Places(folder=folder, shop_port=port, service_port=port + 1, profile=profile)
+    places = Places(
+        folder=folder, shop_port=port, service_port=port + 1, profile=profile, earlier_sales=earlier_sales
+    )
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
         free_or_raise(places.shop_port, places.service_port)
+        if places.begins:
+            print(
+                "The first start makes three months of earlier sales, so that the admin has something to show."
+            )
         with running(places) as started:
             _welcome(places, time.monotonic() - started_at)
             _watch(started, ended)

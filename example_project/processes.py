@@ -34,6 +34,21 @@ class Places:
     shop_port: int
     service_port: int
     profile: str = "field"
+    earlier_sales: bool = False
+
+    @property
+    def begins(self) -> bool:
+        """Whether earlier sales are to be made: the folder has no shop and no service yet."""
+        return (
+            self.earlier_sales
+            and not self.service_state.exists()
+            and not (self.folder / "shop.sqlite3").exists()
+        )
+
+    @property
+    def service_state(self) -> Path:
+        """The file of the service's orders."""
+        return self.folder / "service.sqlite3"
 
     @property
     def shop(self) -> str:
@@ -121,19 +136,28 @@ def running(places: Places) -> Iterator[Running]:
     """
     _make(places.folder)
     os.environ.update(places.environment())
-    started = Running(places=places)
+    started, begins = Running(places=places), places.begins
     try:
         webhook = f"{places.shop}/checkout/webhook/"
-        state = str(places.folder / "service.sqlite3")
-        where = ("--port", str(places.service_port), "--webhook-url", webhook, "--state", state)
-        started.start("service", "example_project.service", *where, "--profile", places.profile)
-        _prepare_database()
+        where = (
+            "--port",
+            str(places.service_port),
+            "--webhook-url",
+            webhook,
+            "--state",
+            str(places.service_state),
+        )
+        earlier = ["--earlier-sales"] if begins else []
+        started.start("service", "example_project.service", *where, "--profile", places.profile, *earlier)
+        _prepare_database(earlier_sales=begins)
         started.start(
             "shop", "example_project.manage", "runserver", "--noreload", f"127.0.0.1:{places.shop_port}"
         )
+        started.await_port("service", places.service_port)
+        if begins:
+            _read_transaction_list()
         worker = ("--beat", "--pool", "solo", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
         started.start("worker", "celery", "--app", "example_project.celery", "worker", *worker)
-        started.await_port("service", places.service_port)
         started.await_port("shop", places.shop_port)
         yield started
     finally:
@@ -149,15 +173,24 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _prepare_database() -> None:
+def _prepare_database(*, earlier_sales: bool) -> None:
     import django
     from django.core.management import call_command
 
     django.setup()
-    from example_project.shop.demo import fill
+    from example_project.shop import demo, earlier
 
     call_command("migrate", verbosity=0, interactive=False)
-    fill()
+    demo.fill()
+    if earlier_sales:
+        earlier.fill()
+
+
+def _read_transaction_list() -> None:
+    """Learn from the service what became of the earlier sales; a worker runs their receivers afterwards."""
+    from checkout_integration import flows
+
+    flows.sync.sync_transactions(lane="all")
 
 
 def _answers(port: int) -> bool:

@@ -6,10 +6,13 @@ import argparse
 import os
 import signal
 import threading
+from pathlib import Path
 
 from checkout_integration.protocol.vocabulary import OrderType, WebhookMode
 from checkout_integration.sandbox import Product, Sandbox, SandboxProject, SandboxServer
+from example_project import earlier_payments
 from example_project.catalogue import GOODS
+from example_project.earlier_sales import present, sales
 
 
 def main() -> None:
@@ -18,6 +21,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--webhook-url", required=True, help="where the shop takes notifications")
     parser.add_argument("--state", required=True, help="SQLite file of the orders")
+    parser.add_argument("--earlier-sales", action="store_true", help="make the orders of earlier sales first")
     parser.add_argument("--profile", default="field", help="how the service behaves: field or spec")
     options = parser.parse_args()
     project = SandboxProject(
@@ -32,6 +36,9 @@ def main() -> None:
             if good.kind != OrderType.SIMPLE
         ),
     )
+    if options.earlier_sales:
+        until = present()
+        earlier_payments.write(project, Path(options.state), options.profile, sales(until), until)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
