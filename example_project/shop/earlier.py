@@ -54,5 +54,6 @@ def _checkout(sale: Sale, product: Product | None) -> Checkout:
         identity=identity_here(str(sale.player.key)),
         status=Checkout.Status.UNKNOWN,
     )
-    checkout.subject = product
+    if product is not None:
+        checkout.subject = product
     return checkout
