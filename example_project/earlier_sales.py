@@ -49,7 +49,7 @@ _ENDS: Final = {
     End.REFUNDED: 22,
     End.REFUNDED_IN_PART: 8,
     End.CHARGED_BACK: 6,
-    End.UNDERPAID: 2,
+    End.UNDERPAID: 4,
 }
 """How often each occurs, of about a thousand."""
 
@@ -146,7 +146,7 @@ def _times(chance: random.Random, until: datetime, number: int) -> list[datetime
 
 def _good(chance: random.Random) -> tuple[str, str, Decimal, str]:
     """Return kind, slug, price and currency of something: now and then of what the shop has forgotten."""
-    if chance.random() < 0.002:
+    if chance.random() < 0.003:
         return "simple", _RETIRED, Decimal("2.99"), "USD"
     good = chance.choice(GOODS)
     currency = chance.choice(("USD", "USD", *_GEMS_ABROAD)) if good.slug == "gems-500" else good.currency

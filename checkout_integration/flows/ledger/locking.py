@@ -26,6 +26,8 @@ from checkout_integration.policy.binding import bind, reference_of
 from checkout_integration.policy.fulfilment import Payment, payment_of
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import OrderState
+from checkout_integration.protocol import order as documents
+from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 # One indexed look-up each: an OR over them would read the whole table.
@@ -59,18 +61,24 @@ def look_up(project: Project, observations: Sequence[Observation]) -> Hints:
     """Return the checkouts and waiting reversals that these observations may be about."""
     if not observations:
         return Hints(checkouts=frozenset(), reversals_wait=False)
-    orders = [observation.order for observation in observations]
+    rows = _mentioned(project, [observation.order for observation in observations])
+    waiting = [key for kind, key in rows if kind == "reversal"]
+    if waiting:
+        # One of them may be the order itself, and only its row names the checkout.
+        refunds = Refund.objects.using(state_database()).filter(pk__in=waiting)
+        rows += _mentioned(project, [parse_order(each.document) for each in refunds.only("document")])
+    checkouts = frozenset(key for kind, key in rows if kind == "checkout")
+    return Hints(checkouts=checkouts, reversals_wait=bool(waiting))
+
+
+def _mentioned(project: Project, orders: Sequence[documents.Order]) -> list[tuple[str, int]]:
     ids = _texts(order.id for order in orders)
-    rows = MENTIONED.fetch(
+    return MENTIONED.fetch(
         project=project.alias,
         ids=ids,
         references=_texts(reference_of(order, project.reference_key) for order in orders),
         transactions=_texts(order.transaction for order in orders),
         documents=[key_of("document", project.alias, each) for each in ids],
-    )
-    return Hints(
-        checkouts=frozenset(key for kind, key in rows if kind == "checkout"),
-        reversals_wait=any(kind == "reversal" for kind, _ in rows),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.models import Order, PersonalData, Refund, Transition
+from checkout_integration.models import Checkout, Order, PersonalData, Refund, Transition
 from checkout_integration.signals import checkout_paid, checkout_reversed, payment_chargeback, payment_refund
 from checkout_integration.testing.assertions import assert_revoked
 from checkout_integration.testing.delivery import Deliver
@@ -98,12 +98,15 @@ def test_reversal_before_its_order_waits(checkout_deliver: Deliver, listen: List
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("together", [True, False], ids=["one page", "a page each"])
 @pytest.mark.parametrize("ordering", list(permutations(range(2))), ids=str)
+@pytest.mark.parametrize("order_known", [True, False], ids=["answered", "answer lost"])
 def test_list_alone_tells_of_a_reversed_order(
-    listen: Listening, status: str, together: bool, ordering: tuple[int, ...]
+    listen: Listening, status: str, together: bool, ordering: tuple[int, ...], order_known: bool
 ) -> None:
-    """Every notification was lost: of two rows with one transaction the earlier is the order."""
+    """Every notification was lost: of two rows with one transaction the earlier is the order, of the checkout it names."""
     granted = listen(checkout_paid)
     _, reversed_one, document = checkout_and_reversal(status)
+    if not order_known:
+        Checkout.objects.update(order_id="", status=Checkout.Status.UNKNOWN)
     rows = [[reversed_one, document][position] for position in ordering]
     for page in [rows] if together else [[row] for row in rows]:
         record_listed(page)
@@ -111,6 +114,7 @@ def test_list_alone_tells_of_a_reversed_order(
     assert (only_order().status, only_order().order_id) == (status, reversed_one["id"])
     assert granted == []
     assert only_order().amount is not None
+    assert (only_order().verdict, Checkout.objects.get().status) == ("verified", Checkout.Status.REVERSED)
 
 
 @pytest.mark.parametrize("ordering", list(permutations(range(3))), ids=str)
