@@ -49,9 +49,13 @@ _ENDS: Final = {
     End.REFUNDED: 22,
     End.REFUNDED_IN_PART: 8,
     End.CHARGED_BACK: 6,
-    End.UNDERPAID: 4,
+    End.UNDERPAID: 9,
 }
 """How often each occurs, of about a thousand."""
+
+
+_LATER: Final = (End.REFUNDED, End.REFUNDED_IN_PART, End.CHARGED_BACK)
+"""These happen up to twenty days after the payment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +116,12 @@ def sales(until: datetime, number: int = NUMBER) -> Iterator[Sale]:
     for count, sold_at in enumerate(_times(chance, until, number), 1):
         kind, slug, price, currency = _good(chance)
         end = chance.choices(list(_ENDS), list(_ENDS.values()))[0]
-        last = end not in (End.REFUNDED, End.REFUNDED_IN_PART, End.CHARGED_BACK)
-        after = timedelta(minutes=chance.randint(2, 10)) if last else timedelta(hours=chance.randint(2, 480))
+        ended_at = sold_at + timedelta(minutes=chance.randint(2, 10))
+        if end is End.UNDERPAID and kind != "simple":
+            end = End.PAID  # prices of products are the service's own
+        elif end in _LATER:
+            later = sold_at + timedelta(hours=chance.randint(2, 480))
+            end, ended_at = (end, later) if later < until else (End.PAID, ended_at)
         yield Sale(
             reference=f"earlier-{count:05}",
             player=chance.choice(buyers),
@@ -124,7 +132,7 @@ def sales(until: datetime, number: int = NUMBER) -> Iterator[Sale]:
             country=chance.choice(_COUNTRIES[currency]),
             end=end,
             sold_at=sold_at,
-            ended_at=min(sold_at + after, until),
+            ended_at=ended_at,
         )
 
 

@@ -190,7 +190,8 @@ def _read_transaction_list() -> None:
     """Learn from the service what became of the earlier sales; a worker runs their receivers afterwards."""
     from checkout_integration import flows
 
-    flows.sync.sync_transactions(lane="all")
+    for lane in flows.sync.lanes_due("default"):
+        flows.sync.sync_transactions(lane=lane)
 
 
 def _answers(port: int) -> bool:
