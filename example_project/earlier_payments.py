@@ -73,8 +73,10 @@ class _Orders:
     def _pay(self, sale: Sale) -> None:
         order_id = self._ids[sale.reference]
         method = Wallet(account=sale.player.username) if sale.player.number % 4 == 0 else Card()
-        details = {"receipt_email": sale.player.email, "billing_country": sale.country}
-        self.sandbox.payments.pay(order_id, method, approved=True, **details)
+        email = sale.player.email
+        self.sandbox.payments.pay(
+            order_id, method, approved=True, receipt_email=email, billing_country=sale.country
+        )
         self._answered(order_id)
 
     def _end(self, sale: Sale) -> None:

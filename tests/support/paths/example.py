@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 START = """
 import sys, pathlib
 from example_project.demonstration import run
-sys.exit(run(pathlib.Path(sys.argv[1]), int(sys.argv[2])))
+sys.exit(run(pathlib.Path(sys.argv[1]), int(sys.argv[2]), earlier_sales=False))
 """
 
 
