@@ -113,7 +113,15 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> Iterat
 
 
 @pytest.fixture
-def checkout_sandbox(checkout_sandbox: Sandbox) -> Iterator[Sandbox]:
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client repeat a failed request at once."""
+    from checkout_integration.client import retry
+
+    monkeypatch.setattr(retry, "FIRST_PAUSE_SECONDS", 0)
+
+
+@pytest.fixture
+def checkout_sandbox(checkout_sandbox: Sandbox, no_pauses: None) -> Iterator[Sandbox]:
     """The plug-in's sandbox, failing the test when it sent anything that openapi.yaml does not allow."""
     from tests.support.sandbox.openapi_watching import watched
 

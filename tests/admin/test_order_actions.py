@@ -21,7 +21,7 @@ from tests.admin.test_buttons import service as service  # noqa: PLC0414  # a fi
 from tests.support.admin import rows
 from tests.support.flows.shop import Listening
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_pauses")]
 LIST = "/admin/checkout_integration/order/"
 
 

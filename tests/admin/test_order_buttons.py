@@ -22,7 +22,7 @@ from tests.support.admin import rows
 from tests.support.admin.screens import order_buttons, page_address
 from tests.support.flows.shop import Failing, Listening, ShopHooks, notification
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_pauses")]
 PERMISSION = {
     "check": "check_order",
     "note": "add_note",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.client import Client, ClientConfig, errors, retry
+from checkout_integration.client import Client, ClientConfig, errors
 from checkout_integration.protocol.creation import Customer, OrderRequest, TokenRequest
 from checkout_integration.protocol.listing import TransactionFilter
 from checkout_integration.protocol.order import Order
@@ -40,9 +40,8 @@ TRIALS = [
 
 
 @pytest.fixture
-def sandbox(profile: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(profile: str, no_pauses: None) -> Iterator[Sandbox]:
     """Give a sandbox with twelve orders, three in each second; the client does not pause between its tries."""
-    monkeypatch.setattr(retry, "FIRST_PAUSE_SECONDS", 0)
     project = SandboxProject(project_id="proj-1", secret_key=SECRET)
     with Sandbox([project], profile=profile, clock=VirtualClock(NOON, running=False)) as sandbox:
         for number in range(ROWS):
