@@ -73,7 +73,7 @@ class AccountSchema(AutoSchema):
         return REFUSED_LIST if self._is_list_view() else REFUSED_ROW
 
 
-class AccountViewExtension(OpenApiViewExtension):
+class AccountViewExtension(OpenApiViewExtension):  # type: ignore[no-untyped-call]
     """Describes all views of accounts in this way."""
 
     target_class = AccountView

@@ -18,6 +18,7 @@ from django.db import close_old_connections
 from django.test import Client
 from hypothesis import HealthCheck, settings
 from schemathesis import AuthContext, Case
+from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from checkout_integration.models import Order
@@ -51,7 +52,7 @@ class Browser:
         case.headers["X-CSRFToken"] = Browser.token
 
 
-def interface(*, signed_in: bool) -> Any:
+def interface(*, signed_in: bool) -> BaseSchema:
     """Return the description, with the one checkout and the one order that there are."""
     document = described()
     known = {"checkouts": REFERENCE, "orders": ORDER_ID}

@@ -83,7 +83,8 @@ from django.conf import settings
 settings.configure(
     SECRET_KEY="x", ROOT_URLCONF="tests.api.urls", ALLOWED_HOSTS=["*"], USE_TZ=True,
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
-    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "checkout_integration", *sys.argv[1:]],
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions",
+        "checkout_integration", *sys.argv[1:]],
     MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware",
         "django.contrib.auth.middleware.AuthenticationMiddleware"],
     CHECKOUT_INTEGRATION={"PROJECTS": {"default": {"PROJECT_ID": "p", "SECRET_KEY": "sandbox_test_secret"}},

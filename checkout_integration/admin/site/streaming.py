@@ -21,5 +21,10 @@ def sent_in_pieces(request: HttpRequest, response: StreamingHttpResponse) -> Str
 
 async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the pieces, each of which is made in a thread: that reads the database."""
-    while (piece := await sync_to_async(next)(pieces, None)) is not None:
+    while (piece := await sync_to_async(_next_of)(pieces)) is not None:
         yield piece
+
+
+def _next_of(pieces: Iterator[bytes]) -> bytes | None:
+    """Return the next piece, which may be empty; None after the last one."""
+    return next(pieces, None)
