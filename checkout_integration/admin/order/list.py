@@ -42,6 +42,7 @@ from checkout_integration.admin.site import (
     mode_label,
     money,
     reason_label,
+    sent_in_pieces,
     short,
 )
 from checkout_integration.flows.monitoring import order_queues
@@ -148,7 +149,8 @@ class OrderAdmin(ButtonAdmin):
         self.log_change(request, order, _("Evidence downloaded, with personal data"))
         file = evidence_of(order, self.viewer(request))
         name = f"evidence-{slugify(order.order_id)}.zip"
-        return FileResponse(file, as_attachment=True, filename=name, headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        return sent_in_pieces(request, FileResponse(file, as_attachment=True, filename=name, headers=headers))
 
     def _may_download_evidence(self, request: HttpRequest) -> bool:
         viewer = self.viewer(request)

@@ -39,6 +39,7 @@ from checkout_integration.admin.site.reasons import (
     reason_label,
     reason_sentence,
 )
+from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.admin.site.values import (
     NOTHING,
     Value,
@@ -109,6 +110,7 @@ __all__ = [
     "pretty_body",
     "reason_label",
     "reason_sentence",
+    "sent_in_pieces",
     "short",
     "shown_value",
     "some_of",
