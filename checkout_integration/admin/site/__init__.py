@@ -1,5 +1,6 @@
 """The read-only base of all screens: lists, pages, buttons, labels, and values as HTML."""
 
+from checkout_integration.admin.site.accounts import of_account
 from checkout_integration.admin.site.button_views import ButtonAdmin
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, Table
 from checkout_integration.admin.site.choices import one_of, some_of
@@ -39,6 +40,7 @@ from checkout_integration.admin.site.reasons import (
     reason_label,
     reason_sentence,
 )
+from checkout_integration.admin.site.searched import SearchedAdmin
 from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -82,6 +84,7 @@ __all__ = [
     "ReadOnlyInline",
     "ReasonForm",
     "Refused",
+    "SearchedAdmin",
     "StateLabel",
     "Table",
     "Value",
@@ -104,6 +107,7 @@ __all__ = [
     "mode_label",
     "moment",
     "money",
+    "of_account",
     "one_of",
     "order_label",
     "pretty",
