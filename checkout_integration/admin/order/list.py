@@ -32,6 +32,7 @@ from checkout_integration.admin.site import (
     VERDICTS,
     ButtonAdmin,
     Choices,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     Value,
@@ -86,7 +87,7 @@ class OrderAdmin(ButtonAdmin):
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
         OriginFilter,
-        ("created_at", admin.DateFieldListFilter),
+        ("created_at", DateFilter),
     )
     csv_columns = (
         *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),

@@ -24,7 +24,7 @@ from checkout_integration.admin.site import (
     reason_sentence,
     visible,
 )
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount
 from checkout_integration.models import Checkout, Order, Refund
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
 from checkout_integration.policy.status import DOUBLE_LOSS, PAID_AND_CANCELED
@@ -113,7 +113,7 @@ def _refunded(order: Order) -> str:
     if whole is None or part is None or not 0 < part < whole:
         return money(part, order.refund_currency)
     return _("%(part)s of %(whole)s") % {
-        "part": amount_text(part, order.refund_currency),
+        "part": shown_amount(part, order.refund_currency),
         "whole": money(whole, order.refund_currency),
     }
 
@@ -137,7 +137,7 @@ def _meaning(order: Order, state: OrderState) -> StrOrPromise:
     if state.stands or order.verdict not in JUDGED:
         return label_of(VERDICTS, order.verdict).meaning
     status = label_of(ORDER_STATUSES, order.status)
-    return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
+    return _("No goods are to be granted: the status of the order is “%(status)s”.") % {"status": status.text}
 
 
 def reversals_table(order: Order, viewer: Viewer) -> Table:

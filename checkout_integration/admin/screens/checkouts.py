@@ -11,6 +11,7 @@ from checkout_integration.admin.site import (
     CHECKOUT_STATUSES,
     LIVE,
     TEST,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     ReadOnlyAdmin,
@@ -36,7 +37,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
         OriginFilter,
-        ("recorded_at", admin.DateFieldListFilter),
+        ("recorded_at", DateFilter),
     )
     csv_columns = (
         *(
