@@ -134,7 +134,7 @@ def _price(checkout: Checkout) -> str:
     if checkout.price is None:
         return ""
     amount, currency = checkout.price
-    return f"{shown_amount(amount, currency)}\N{NO-BREAK SPACE}{currency}"
+    return f"{shown_amount(amount, currency)} {currency}"
 
 
 def _continue_url(checkout: Checkout) -> str:

@@ -13,10 +13,21 @@ from django.test import Client
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.signals import SIGNALS
 from tests.languages.pseudo import marked_texts, unmarked_words
-from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row, page_address
 
-CODES = {*SIGNALS, *PAYMENT_EVENTS, "user.validate", "checkout_reference", "recent", "open", "reversals", "all", "default", "CSV", "ISO"}
+CODES = {
+    *SIGNALS,
+    *PAYMENT_EVENTS,
+    "user.validate",
+    "checkout_reference",
+    "recent",
+    "open",
+    "reversals",
+    "all",
+    "default",
+    "CSV",
+    "ISO",
+}
 """Words of programs, which no language translates."""
 OF_DJANGO = {"Search"}
 """What Django's own templates do not translate: the name of an image."""

@@ -110,7 +110,7 @@ def _carry_out(act: Act, admin: ButtonAdmin, request: HttpRequest, orders: Seque
             break
         except DatabaseError as error:
             # Without its message, which may have values of rows.
-            text = _("The database failed (%(error)s).") % {"error": type(error).__name__}
+            text = _("the database failed (%(error)s).") % {"error": type(error).__name__}
             messages.error(request, f"{_about(order, text)} {_done(done, orders)}")
             return
         messages.success(request, _about(order, changed or _("Nothing changed.")))

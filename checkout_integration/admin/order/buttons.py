@@ -66,7 +66,7 @@ def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
         found = flows.refresh_order(order)
     except flows.CheckoutError as error:
         raise Refused(
-            _("The order could not be fetched. %(why)s") % {"why": failure_in_words(error)}
+            _("The order could not be fetched from the service. %(why)s") % {"why": failure_in_words(error)}
         ) from None
     if not found:
         return _("The service has no such order. Nothing changed.")

@@ -137,7 +137,7 @@ def _meaning(order: Order, state: OrderState) -> StrOrPromise:
     if state.stands or order.verdict not in JUDGED:
         return label_of(VERDICTS, order.verdict).meaning
     status = label_of(ORDER_STATUSES, order.status)
-    return _("No goods are to be granted: the status of the order is “%(status)s”.") % {"status": status.text}
+    return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
 
 
 def reversals_table(order: Order, viewer: Viewer) -> Table:

@@ -33,12 +33,11 @@ from checkout_integration.admin.site import (
     label_filter,
     label_of,
     moment,
-    money,
     short,
     visible,
 )
 from checkout_integration.conf import app_settings
-from checkout_integration.display import shown_number
+from checkout_integration.display import shown_amount, shown_number
 from checkout_integration.flows.monitoring import WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
@@ -246,8 +245,8 @@ def _totals_table(project: str) -> Table:
 
 
 def _side(side: dict[str, Any], currency: str) -> str:
-    amount = money(Decimal(side["sum"]), visible(currency))
+    amount = shown_amount(Decimal(side["sum"]), currency)
     return _("%(sum)s in %(count)s orders") % {
-        "sum": amount,
+        "sum": f"{amount} {visible(currency)}".strip(),
         "count": shown_number(side["count"]),
     }
