@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import CompressedField, IdentifierField, InstantField
@@ -176,4 +177,4 @@ class ValidationDecision(Row):
         ]
 
     def __str__(self) -> str:
-        return f"{self.external_id}: {'approved' if self.approved else 'refused'}"
+        return f"{self.external_id}: {gettext('approved') if self.approved else gettext('refused')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import CompressedDocumentField, InstantField, searched
@@ -40,4 +41,4 @@ class PersonalData(Row):
         ]
 
     def __str__(self) -> str:
-        return f"personal data of {self.order_id}"
+        return gettext("personal data of %(order)s") % {"order": self.order_id}

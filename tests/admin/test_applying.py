@@ -40,11 +40,11 @@ def test_the_button_does_what_its_page_said(
     client.force_login(staff)
     row = Notification.objects.get()
     confirmation = client.get(button(row)).content.decode()
-    for words in ("What would change", "order-1: not known → processed", "pending → review (unbound)"):
+    for words in ("What would change", "order-1: not known → paid", "no verdict → in review (no checkout)"):
         assert words in confirmation
     assert not Order.objects.exists()
     page = client.post(button(row), follow=True).content.decode()
-    assert "Applied. order order-1: unknown → processed" in page
+    assert "Applied. order order-1: not known → paid" in page
     assert (Order.objects.get().status, Order.objects.get().verdict) == ("processed", "review")
     assert Incident.objects.get(kind="not_applied").resolved_by == staff
     assert LogEntry.objects.get().user == staff

@@ -191,10 +191,10 @@ def test_a_notification_is_applied_after_a_preview(
     order, failed = Order.objects.get(), Notification.objects.exclude(state="applied").get()
     as_staff(client, "apply_notification")
     confirmation = client.get(address(order, "apply")).content.decode()
-    assert "processed → refunded" in confirmation and "applied: nothing changes" in confirmation
+    assert "paid → refunded" in confirmation and "applied: nothing changes" in confirmation
     assert Order.objects.get().status == "processed"
     html = press(client, order, "apply", notification=failed.pk)
-    assert "Applied. order" in html and "processed → refunded" in html
+    assert "Applied. order" in html and "paid → refunded" in html
     assert Order.objects.get().status == "refunded"
     assert f"Apply a notification again {failed}" in html
 

@@ -32,6 +32,7 @@ from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
     Choices,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     SearchedAdmin,
@@ -88,7 +89,7 @@ class OrderAdmin(SearchedAdmin):
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
         OriginFilter,
-        ("created_at", admin.DateFieldListFilter),
+        ("created_at", DateFilter),
     )
     csv_columns = (
         *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),

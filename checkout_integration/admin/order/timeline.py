@@ -83,12 +83,15 @@ def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
 
 
 def _delivery_details(notification: Notification) -> Iterator[Value]:
-    attempt = _("delivery attempt %(number)d") % {"number": notification.delivery_try}
-    delay = delay_of(notification)
-    yield f"{attempt}, {_('took %(time)s') % {'time': delay}}" if delay else attempt
+    attempt = {"number": notification.delivery_try, "time": delay_of(notification)}
+    if attempt["time"]:
+        yield _("delivery attempt %(number)d, took %(time)s") % attempt
+    else:
+        yield _("delivery attempt %(number)d") % attempt
     if notification.receipts > 1:
         last = moment(notification.last_received_at)
-        yield format_html(_("received {} times, last at {}"), notification.receipts, last)
+        text = _("received {times} times, last at {at}")
+        yield format_html(text, times=notification.receipts, at=last)
     if notification.failure:
         yield visible(notification.failure, longest=300)
 

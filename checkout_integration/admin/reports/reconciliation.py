@@ -37,7 +37,7 @@ from checkout_integration.admin.site import (
     visible,
 )
 from checkout_integration.conf import app_settings
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount, shown_number
 from checkout_integration.flows.monitoring import WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
@@ -138,7 +138,7 @@ class ReconciliationAdmin(ReadOnlyAdmin):
             **(extra_context or {}),
             "title": _("Reconciliation"),
             "tables": list(_tables(self.viewer(request))) if self.has_view_permission(request) else [],
-            "who_syncs": _who_syncs(),
+            "who_syncs": WHO_SYNCS[app_settings().runner],
         }
         return super().changelist_view(request, context)
 
@@ -146,14 +146,6 @@ class ReconciliationAdmin(ReadOnlyAdmin):
 def _named(name: StrOrPromise, value: str) -> Value:
     """Return a value; on a phone, where cells stand below each other, with its name."""
     return format_html('<span class="ci-name">{}: </span>{}', name, visible(value) or NOTHING)
-
-
-def _who_syncs() -> str:
-    runner = app_settings().runner
-    return _("Who reads the list? RUNNER is %(runner)s: %(advice)s") % {
-        "runner": f'"{runner}"',
-        "advice": WHO_SYNCS[runner],
-    }
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:
@@ -207,9 +199,9 @@ def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
             each.lane,
             badge(label_of(SYNC_STATES, each.state)),
             _duration(each),
-            f"{each.pages:,}",
-            f"{each.rows:,}",
-            f"{each.changed:,}",
+            shown_number(each.pages),
+            shown_number(each.rows),
+            shown_number(each.changed),
             visible(each.failure) or NOTHING,
         ]
         for each in passes
@@ -253,8 +245,8 @@ def _totals_table(project: str) -> Table:
 
 
 def _side(side: dict[str, Any], currency: str) -> str:
-    amount = amount_text(Decimal(side["sum"]), currency)
+    amount = shown_amount(Decimal(side["sum"]), currency)
     return _("%(sum)s in %(count)s orders") % {
         "sum": f"{amount} {visible(currency)}".strip(),
-        "count": f"{side['count']:,}",
+        "count": shown_number(side["count"]),
     }

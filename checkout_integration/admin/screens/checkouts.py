@@ -15,6 +15,7 @@ from checkout_integration.admin.site import (
     CHECKOUT_STATUSES,
     LIVE,
     TEST,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     ReadOnlyAdmin,
@@ -45,7 +46,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
         OriginFilter,
-        ("recorded_at", admin.DateFieldListFilter),
+        ("recorded_at", DateFilter),
     )
     csv_columns = (
         *(

@@ -2,11 +2,19 @@
 
 from checkout_integration.admin.site.accounts import of_account
 from checkout_integration.admin.site.button_views import ButtonAdmin
-from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, Table
+from checkout_integration.admin.site.buttons import (
+    Button,
+    ConfirmForm,
+    ReasonForm,
+    Refused,
+    Table,
+    unknown_project,
+)
 from checkout_integration.admin.site.choices import one_of, some_of
 from checkout_integration.admin.site.csv_files import csv_response, csv_text
 from checkout_integration.admin.site.filters import (
     Choices,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     choice_filter,
@@ -78,6 +86,7 @@ __all__ = [
     "ButtonAdmin",
     "Choices",
     "ConfirmForm",
+    "DateFilter",
     "OriginFilter",
     "ProjectFilter",
     "ReadOnlyAdmin",
@@ -118,6 +127,7 @@ __all__ = [
     "short",
     "shown_value",
     "some_of",
+    "unknown_project",
     "visible",
     "within",
 ]

@@ -17,7 +17,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from checkout_integration import dispatch
-from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused
+from checkout_integration.admin.site.buttons import (
+    Button,
+    ConfirmForm,
+    ReasonForm,
+    Refused,
+    unknown_project,
+)
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.conf import UnknownAlias
@@ -96,8 +102,8 @@ class ButtonAdmin(ReadOnlyAdmin):
         except Refused as refused:
             messages.error(request, str(refused))
             return None
-        except UnknownAlias as error:  # the project of the row is gone from the settings
-            messages.error(request, _("Nothing changed. %(why)s") % {"why": error})
+        except UnknownAlias as error:
+            messages.error(request, _("Nothing changed. %(why)s") % {"why": unknown_project(error.args[0])})
             return None
         text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
         # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out

@@ -21,6 +21,11 @@ class Refused(Exception):
     """The operation is not possible; the text is shown to the person who pressed the button."""
 
 
+def unknown_project(alias: str) -> str:
+    """Return why nothing can be done with a row whose project is gone from the settings."""
+    return _("The project “%(project)s” is not in the settings.") % {"project": alias}
+
+
 class ConfirmForm(forms.Form):
     """A form without fields: to press the button again is the confirmation. A subclass may offer choices of its ``row``."""
 

@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from checkout_integration.admin.site.field_names import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel, label_of
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -104,7 +105,7 @@ class ViewedField:
     @property
     def short_description(self) -> StrOrPromise:
         """The heading of the column, or the label of the value."""
-        heading = self.admin.headings.get(self.name)
+        heading = self.admin.headings.get(self.name) or FIELD_NAMES.get(self.name)
         return heading or str(label_for_field(self.name, self.admin.model, self.admin))
 
     @property

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.field_names import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel
 from checkout_integration.admin.site.large_tables import within
 from checkout_integration.conf import app_settings
@@ -117,6 +118,15 @@ def empty_filter(
     is_null = f"{field}__isnull"
     choices = {"no": (empty, Q((is_null, True))), "yes": (filled, Q((is_null, False)))}
     return choice_filter(f"{field}_known", heading, lambda: choices)
+
+
+class DateFilter(admin.DateFieldListFilter):
+    """Django's filter by a date, under the name that the column has in a list."""
+
+    def __init__(self, field: Any, *args: Any, **kwargs: Any) -> None:
+        """Take the name of the column."""
+        super().__init__(field, *args, **kwargs)
+        self.title = str(FIELD_NAMES[field.name])
 
 
 def _projects() -> Choices:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.downloads import DownloadableList
@@ -124,7 +125,7 @@ class ReadOnlyAdmin(DownloadableList):
         heading = short(row)
         return {
             "heading": heading,
-            "title": f"{str(self.opts.verbose_name).capitalize()} {heading}",
+            "title": f"{capfirst(self.opts.verbose_name)} {heading}",
             "subtitle": None,
             "note": self.note(self.viewer(request), row),
         }
