@@ -106,8 +106,8 @@ def test_a_line_that_is_taken_meanwhile(
     checkout_deliver(notification("payment.cancel", {**order, "status": "canceled"}))
     older, looked = ReceiverRun.objects.get(), messages._ahead_of
 
-    def taken_meanwhile(lines: Any) -> Any:
-        ahead = looked(lines)
+    def taken_meanwhile(*given: Any) -> Any:
+        ahead = looked(*given)
         claimed = ReceiverRun.objects.filter(pk=older.pk, state="done")
         in_background(
             lambda: claimed.update(state="running", exclusive=older.line, due_at=timezone.now())
