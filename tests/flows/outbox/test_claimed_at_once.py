@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from pprint import pformat
 from typing import Any
 
 import pytest
@@ -170,4 +171,4 @@ def _differences(row: Row, stored: Row) -> list[str]:
         (field.name, getattr(row, field.attname), getattr(stored, field.attname))
         for field in row._meta.concrete_fields
     ]
-    return [f"{name}: {own!r} is not {other!r}" for name, own, other in values if repr(own) != repr(other)]
+    return [f"{name}: {own!r} is not {other!r}" for name, own, other in values if pformat(own) != pformat(other)]
