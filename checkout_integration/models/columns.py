@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -23,6 +23,7 @@ from checkout_integration.policy.amounts import (
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder, dumps
 
 T = TypeVar("T")
+SMALLEST_AMOUNT: Final = Decimal(1).scaleb(-MONEY_PLACES)
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -231,8 +232,12 @@ def searched(column: str, name: str) -> models.Index:
 
 
 def as_column_money(amount: Decimal | None, currency: str | None = None) -> Decimal | None:
-    """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document."""
-    return column_amount(amount, currency)
+    """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document.
+
+    It has the digits of a stored one, since receivers may get rows that were just written.
+    """
+    held = column_amount(amount, currency)
+    return None if held is None else held.quantize(SMALLEST_AMOUNT)
 
 
 def as_column_rate(rate: Decimal | None) -> Decimal | None:

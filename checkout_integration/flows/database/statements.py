@@ -78,6 +78,7 @@ def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str]
             alias, connections[alias].vendor, type(rows[0]), key, tuple(update), tuple(add)
         )
         _execute(alias, statement, rows, distinct=True)
+        _mark_stored(alias, [row for row in rows if row.pk is not None], statement.task.key, ())
 
 
 def upsert_plain(

@@ -124,7 +124,8 @@ def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> Non
 
 
 def _close_grant(grant: LockedGrant, plan: Plan) -> None:
-    grant.row.state, grant.row.closed_at, grant.changed = Grant.State.CLOSED, datetime.now(UTC), True
+    row = grant.row
+    row.state, row.closed_at, grant.changed = Grant.State.CLOSED.value, datetime.now(UTC), True
     _send(plan, grant, "checkout_reversed")
 
 
@@ -139,6 +140,7 @@ def _open_grant(rows: LockedRows, plan: Plan, line: Line) -> None:
         checkout=checkout,
         number=number,
         renewal=line.renewal,
+        state=Grant.State.OPEN.value,
     )
     grant = LockedGrant(row=row, payer=payer, is_new=True)
     rows.open_grant(settlement, grant)

@@ -25,6 +25,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger.customers import (
     account_by_hook,
+    customers_of,
     find_users,
     forget_erased,
     identity_of,
@@ -84,7 +85,7 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
     """Return the outcomes of steps: lock, load, and take one after the other. Inside a transaction; nothing is written."""
     assigned, unmatched = assign(project, steps)
     observations = [observation for each in assigned for observation in each.observations]
-    hints = look_up(project, observations)
+    hints = look_up(project, observations, customers_of(observations))
     rows = lock(project, observations, hints, advice)
     if hints.reversals_wait:
         attach_waiting(rows, observations)
@@ -215,7 +216,7 @@ def write(batch: Batch, advice: Advice, fan_out: FanOut | None = None) -> None:
             for row in messages_of(batch.project, change, transitions.get(id(change)))
         ],
         fan_out,
-        inserted={order.row.pk for order in orders if order.is_new},
+        fresh=batch.rows.unused.union(-order.row.pk for order in orders if order.is_new),
     )
     _open_groups(grouped_incidents(batch.project, changes))
 

@@ -190,7 +190,7 @@ def messages_of(
             idempotency_key=signal_key(project, signal),
             signal=signal.name,
             project=project.alias,
-            order_id=(signal.order or change.row).pk,
+            order=signal.order or change.row,
             checkout=change.checkout,
             grant=signal.grant,
             transition=transition,
