@@ -140,7 +140,7 @@ def _read(
             _open_incident(about.project, row.id, error)
             unread.append(row.id)
         else:
-            listed = ListedRow(key=key, row_hash=row_hash)
+            listed = ListedRow.new(key=key, row_hash=row_hash)
             rows += [ReadRow(step=step, listed=listed)] if step else []
     return rows, unread
 
