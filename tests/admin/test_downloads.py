@@ -60,18 +60,6 @@ def test_each_list_can_be_downloaded(admin_client: Client, screen: str) -> None:
     assert 'href="csv/' in admin_client.get(f"/admin/checkout_integration/{screen}/").content.decode()
 
 
-@pytest.mark.parametrize("screen", SCREENS)
-def test_a_file_needs_the_permission_of_its_list(client: Client, screen: str) -> None:
-    """Strangers are sent to the log-in page, others refused."""
-    client.force_login(User.objects.create_user("customer"))
-    assert client.get(address(screen)).status_code == 302
-    client.force_login(rows.make_staff())
-    assert client.get(address(screen)).status_code == 403
-    client.force_login(rows.make_staff(f"view_{screen}", name="viewer"))
-    assert client.get(address(screen)).status_code == 200
-    assert client.post(address(screen)).status_code == 405
-
-
 def test_the_filters_and_the_search_of_the_list_count(admin_client: Client) -> None:
     """The link of the list has them."""
     refunded, paid = rows.make_order(status="refunded"), rows.make_order()

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from tests.support.admin import rows
-from tests.support.admin.requests import FORM_TOKEN, all_requests, request_for
+from tests.support.admin.requests import FORM_TOKEN, Asked, all_requests, request_for
 from tests.support.admin.rights import FIRST_LEVEL, PEOPLE, RIGHTS, Right
 from tests.support.documents import ROOT
 from tests.support.tables import rows_of_all_tables
@@ -21,6 +21,7 @@ CALLING = ("order_check", "check_selected", "POST checkout-list")
 """Parts of the names of lines that call the service."""
 LOGGED = ("order_csv", "order_evidence")
 """Downloads of personal data, which are in Django's log."""
+PRESSED = [right for right in RIGHTS if right.method == "POST" and right.cells["stranger"] == "log-in"]
 WITH_PERMISSIONS = [right for right in RIGHTS if right.permissions]
 
 
@@ -97,6 +98,18 @@ def test_its_permissions_are_enough_and_each_is_needed(right: Right) -> None:
         others = [name for name in all_permissions() if name not in (missing, including)]
         found, _text = outcome(right, rows.make_staff(*others, name=f"without {missing}"))
         assert found == ("ignored" if right.is_action and not missing.startswith("view_") else "no"), missing
+
+
+@pytest.mark.parametrize("right", PRESSED, ids=str)
+def test_a_button_is_shown_to_those_who_may_press_it(right: Right) -> None:
+    """On the page of the row; an action in its list."""
+    for person, cell in right.cells.items():
+        user = PEOPLE[person]()
+        request = request_for(right, user)
+        word = right.case if right.is_action else request.address
+        page = request.address if right.is_action else request.address.rsplit("/", 2)[0] + "/change/"
+        response = Asked(address=page).send("GET", user)
+        assert (word in response.content.decode()) == (cell == "yes"), person
 
 
 def all_permissions() -> list[str]:

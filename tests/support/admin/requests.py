@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
 from django.db.models import Model
 from django.test import Client
+from django.test.client import MULTIPART_CONTENT
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from checkout_integration.admin.site import ButtonAdmin
@@ -25,6 +27,7 @@ from tests.support.admin.rights import Right
 from tests.support.admin.screens import SCREENS, make_row
 
 OURS: Final = "checkout_integration_"
+FORM: Final = "application/x-www-form-urlencoded"
 FORM_TOKEN: Final = "token-of-a-form"
 REST: Final = ("checkout-list", "checkout-detail", "order-list", "order-detail")
 
@@ -44,15 +47,16 @@ class Asked:
     address: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    def send(self, method: str, user: User | None) -> Any:
+    def send(self, method: str, user: User | None, *, client: Client | None = None, query: str = "") -> Any:
         """Send it for an account, or for nobody; an exception is a 500, as in production."""
-        client = Client(raise_request_exception=False)
+        client = client or Client(raise_request_exception=False)
         if user is not None:
             client.force_login(user)
-        if method == "GET":
-            return client.get(self.address)
-        kind = {"content_type": "application/json"} if self.address.startswith("/api/") else {}
-        return client.post(self.address, self.data, **kind)
+        address = self.address + query
+        if method != "POST":
+            return client.generic(method, address, urlencode(self.data, doseq=True), FORM)
+        kind = "application/json" if address.startswith("/api/") else MULTIPART_CONTENT
+        return client.post(address, self.data, content_type=kind)
 
 
 def all_requests() -> Iterator[str]:
