@@ -159,6 +159,6 @@ class ReadOnlyInline(ReadOnly, TabularInline):
 
 
 def _parameter(choice: Any) -> str:
-    """Return the name of a filter in the address: of (column, class), or of a class with a name of its own."""
+    """Return the name of a filter's parameter. A filter is a pair (column, class), or a class with its own parameter."""
     name: str = choice[0] if isinstance(choice, tuple) else choice.parameter_name
     return name

@@ -21,7 +21,7 @@ class Command(flush.Command):
         statements = connection.ops.sql_flush(
             self.style,
             tables,
-            reset_sequences=options["reset_sequences"],
-            allow_cascade=options["allow_cascade"],
+            reset_sequences=options.get("reset_sequences", True),
+            allow_cascade=options.get("allow_cascade", False),
         )
         connection.ops.execute_sql_flush(statements)
