@@ -150,9 +150,9 @@ def compare_window(run: SyncRun, listed: ListedWindow, guard: Callable[[], None]
     given = [each.pk for each in waiting if each.order_id in listed.ids]
     if missing or given:
         with write_transaction():
-            guard()
             store(run, [], missing)
             _heal(given)
+            guard()
     return totals
 
 
