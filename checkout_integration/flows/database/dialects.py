@@ -18,6 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from checkout_integration.flows.database.composed import (
+    UNCHANGED,
     AnyField,
     Convert,
     Executed,
@@ -25,13 +26,19 @@ from checkout_integration.flows.database.composed import (
     OneRowStatement,
     Statement,
     Update,
+    Writers,
 )
 
 
 class PostgreSQLStatement(Statement):
     """One parameter: an array of arrays, of texts, nulls, and JSON documents as they are."""
 
-    null = "null"
+    writers: Writers = {
+        type(None): lambda value, _: "null",
+        str: lambda value, _: encode_basestring(value),
+        int: lambda value, _: int.__repr__(value),
+        bool: lambda value, _: "true" if value else "false",
+    }
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         super().__init__(connection, task)
@@ -40,14 +47,11 @@ class PostgreSQLStatement(Statement):
     def converter(self, field: AnyField) -> Convert:
         """Return a function that writes a value as JSON; the database reads the text as a value of the column's type."""
         if isinstance(field, models.JSONField):
-            return lambda value, _: json.dumps(value, cls=field.encoder)
+            encode = (field.encoder or json.JSONEncoder)().encode
+            return lambda value, _: encode(value)
         if isinstance(field, models.BinaryField):
             return lambda value, _: f'"\\\\x{bytes(field.get_prep_value(value)).hex()}"'
         return lambda value, connection: _json_text(field.get_db_prep_save(value, connection))
-
-    def text(self, value: str) -> str:
-        """Return a text as JSON."""
-        return encode_basestring(value)
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose ``INSERT … SELECT``."""
@@ -95,6 +99,7 @@ class PostgreSQLStatement(Statement):
 class MySQLStatement(Statement):
     """As many parameters as there are values; the driver writes them into the statement."""
 
+    writers = UNCHANGED
     rows = "{rows}"
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:

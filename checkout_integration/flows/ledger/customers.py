@@ -201,7 +201,7 @@ def _new_user(project: Project, identity: str, order: LockedOrder, account_id: A
 
 
 def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
-    return CheckoutUser(
+    return CheckoutUser.new(
         project=project.alias,
         identity=identity,
         external_id=as_column_text(user.external_id),

@@ -134,7 +134,7 @@ def _open_grant(rows: LockedRows, plan: Plan, line: Line) -> None:
     payer, checkout = settlement.orders[line.payer], settlement.checkout
     number = 1 + max((grant.row.number for grant in settlement.grants), default=0)
     scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
-    row = Grant(
+    row = Grant.new(
         key=_grant_key(rows.project, scope, number),
         project=rows.project.alias,
         checkout=checkout,

@@ -202,7 +202,7 @@ class LockedRows:
     def order(self, order_id: str) -> LockedOrder:
         """Return the order with this id; a new one if it is unknown."""
         if order_id not in self.orders:
-            row, nothing = Order(project=self.project.alias, order_id=order_id), OrderState()
+            row, nothing = Order.new(project=self.project.alias, order_id=order_id), OrderState()
             self.orders[order_id] = LockedOrder(row=row, is_new=True, stored=nothing, state=nothing)
         return self.orders[order_id]
 
