@@ -7,12 +7,10 @@ and expressions are not accepted. Django's own ``bulk_create`` and ``bulk_update
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from django.db import connections, models, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from checkout_integration.flows.database.composed import AnyField, Executed, Insert, Statement, Update
 from checkout_integration.flows.database.dialects import STATEMENTS
@@ -162,18 +160,16 @@ def _execute(
         if not in_order:
             rows = sorted(rows, key=lambda row: _sort_key(row, key))
     connection = connections[alias]
-    with _transaction(connection, rows):
+    # A single row is atomic by itself: BEGIN and COMMIT would be two round trips, as much as the row.
+    if len(rows) > 1 and not connection.in_atomic_block:
+        with transaction.atomic(using=alias):
+            return statement.execute(connection, rows)
+    try:
         return statement.execute(connection, rows)
-
-
-def _transaction(connection: BaseDatabaseWrapper, rows: Rows) -> AbstractContextManager[None]:
-    """Return a transaction around these rows; none for a single row, which is atomic by itself, outside a transaction.
-
-    BEGIN and COMMIT are two round trips, as much as the row itself.
-    """
-    if len(rows) == 1 and not connection.in_atomic_block:
-        return nullcontext()
-    return transaction.atomic(using=connection.alias, savepoint=False)
+    except BaseException:
+        if connection.in_atomic_block:
+            transaction.set_rollback(True, using=alias)
+        raise
 
 
 def _take_related_keys(rows: Rows, relations: Sequence[models.ForeignKey[Any, Any]]) -> None:
