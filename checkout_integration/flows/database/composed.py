@@ -75,6 +75,13 @@ UNCHANGED: Writers = {kind: _unchanged for kind in (str, int, bool, type(None))}
 """For drivers that take such values."""
 
 
+class Composed(NamedTuple):
+    """SQL with placeholders, and the parameters for these."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+
 class Statement(ABC):
     """A statement, composed for one kind of database. All threads share it, so it is never changed."""
 
@@ -114,6 +121,14 @@ class Statement(ABC):
     @abstractmethod
     def of_one(self, connection: BaseDatabaseWrapper) -> str:
         """Return the SQL that writes one row, with a placeholder for each value."""
+
+    def goes_with_others(self, connection: BaseDatabaseWrapper) -> bool:
+        """Return whether the driver sends several statements with their parameters at once, and returns all their results."""
+        return False
+
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the SQL that writes these rows, with its parameters, if it can go with others."""
+        raise NotImplementedError
 
     def execute_plain(self, connection: BaseDatabaseWrapper, row: object) -> None:
         """Write one row that is no instance of the model: attributes for every driver, aware times, and bytes."""
@@ -229,12 +244,15 @@ class OneRowStatement(Statement):
         """Return the statement itself."""
         return self.sql
 
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the statement with the row's values."""
+        (values,) = self.values(connection, rows)
+        return Composed(self.sql + (self.returning(self.task) if isinstance(self.task, Insert) else ""), values)
+
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the row, and return the requested columns."""
-        sql = self.sql + (self.returning(self.task) if isinstance(self.task, Insert) else "")
-        (values,) = self.values(connection, rows)
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
+            cursor.execute(*self.compose(connection, rows))
             return Executed(cursor.rowcount, cursor.fetchall() if cursor.description else ())
 
 

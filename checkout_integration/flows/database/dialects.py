@@ -20,6 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from checkout_integration.flows.database.composed import (
     UNCHANGED,
     AnyField,
+    Composed,
     Convert,
     Executed,
     Insert,
@@ -77,13 +78,22 @@ class PostgreSQLStatement(Statement):
         """Return the form without JSON."""
         return self._of_one.sql
 
+    def goes_with_others(self, connection: BaseDatabaseWrapper) -> bool:
+        """Return whether psycopg 3 writes the parameters into the statements, as it does unless the settings say otherwise."""
+        binds = connection.settings_dict["OPTIONS"].get("server_side_binding")
+        return bool(connection.Database.__name__ == "psycopg" and not binds)
+
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the form for one row or for several."""
+        if len(rows) == 1:
+            return self._of_one.compose(connection, rows)
+        arrays = ",".join([f"[{','.join(values)}]" for values in self.values(connection, rows)])
+        return Composed(self.sql, [f"[{arrays}]"])
+
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows in one statement."""
-        if len(rows) == 1:
-            return self._of_one.execute(connection, rows)
-        arrays = ",".join([f"[{','.join(values)}]" for values in self.values(connection, rows)])
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, [f"[{arrays}]"])
+            cursor.execute(*self.compose(connection, rows))
             return Executed(cursor.rowcount, cursor.fetchall() if cursor.description else ())
 
     def _given(self, connection: BaseDatabaseWrapper, field: AnyField, place: int) -> str:

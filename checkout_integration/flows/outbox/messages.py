@@ -238,7 +238,7 @@ def _runs_of(messages: Sequence[OutboxMessage], places: set[Place]) -> list[Rece
     now, runs = datetime.now(UTC), []
     for message in messages:
         for receiver in _receivers_of(message):
-            run = ReceiverRun(message=message, line=message.line, receiver=receiver, due_at=now)
+            run = ReceiverRun.new(message=message, line=message.line, receiver=receiver, due_at=now)
             place = (run.line, receiver)
             if place in places:
                 run.state = ReceiverRun.State.WAITING
