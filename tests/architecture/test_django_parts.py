@@ -42,7 +42,7 @@ UNDOCUMENTED_MODULES: Final = {
     "django.db.backends.utils": "CursorWrapper: the type of cursors",
     "django.db.models.fields.related_descriptors": "RelatedManager: the type of reverse relations",
     "django.utils.crypto": "constant_time_compare and get_random_string",
-    "django.utils.dateformat": "format, as templates' date filter",
+    "django.utils.formats": "date_format and number_format, as templates' filters use them",
 }
 OF_PYTHON: Final = {"_replace", "_Decompress"}
 """A named tuple's, and a type of zlib that has no public name."""

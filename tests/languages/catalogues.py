@@ -78,11 +78,16 @@ def translations(content: bytes) -> dict[str | tuple[str, int], str]:
     return dict(gettext.GNUTranslations(BytesIO(content))._catalog)  # type: ignore[attr-defined]
 
 
-def write(language: str, catalog: Catalog) -> None:
-    """Write both files of a language."""
-    source_of(language).parent.mkdir(parents=True, exist_ok=True)
-    source_of(language).write_bytes(source_text(catalog))
-    compiled_of(language).write_bytes(compiled(catalog))
+def update(*named: str) -> dict[str, list[str]]:
+    """Write both files of each language, and of those named; return what has no translation, by language."""
+    found = {}
+    for language in sorted({*languages(), *named}):
+        catalog = updated(language)
+        source_of(language).parent.mkdir(parents=True, exist_ok=True)
+        source_of(language).write_bytes(source_text(catalog))
+        compiled_of(language).write_bytes(compiled(catalog))
+        found[language] = list(missing(catalog))
+    return found
 
 
 def _messages(catalog: Catalog) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from django.utils.dateformat import format as format_date
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import is_aware, localtime
@@ -64,7 +64,7 @@ def moment(at: datetime | None) -> str | SafeString:
         '<time datetime="{}"><span>{}</span> <span>{}</span></time>',
         local.isoformat(timespec="seconds"),
         shown_day(local),
-        format_date(local, "H:i:s"),
+        date_format(local, "H:i:s"),
     )
 
 

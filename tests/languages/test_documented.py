@@ -1,0 +1,92 @@
+"""What docs/languages.md shows: the middleware, a text of one's own, and the command."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from django.test import Client
+from django.utils import timezone, translation
+from django.utils.translation import trans_real
+
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.views.returning import return_link
+from tests.languages import catalogues
+from tests.support.documents import ROOT, block
+
+PAGE = "docs/languages.md"
+
+
+@pytest.fixture
+def catalogue_of_the_shop(settings: Any, tmp_path: Path) -> None:
+    """The page's own catalogue, compiled, where its settings look for it."""
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    (text,) = re.findall(r"```po\n# mysite/(locale/de/LC_MESSAGES/django.po)\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / Path(text[0]).with_suffix(".mo")
+    file.parent.mkdir(parents=True)
+    with file.open("wb") as compiled:
+        write_mo(compiled, read_po(BytesIO(text[1].encode()), locale="de"))
+    namespace: dict[str, Any] = {"__file__": str(tmp_path / "settings.py")}
+    exec(block("docs/languages.md", "# mysite/settings.py, with texts of your own"), namespace)
+    settings.LOCALE_PATHS = namespace["LOCALE_PATHS"]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("catalogue_of_the_shop")
+def test_a_text_of_the_shop_comes_before_ours(client: Client) -> None:
+    """The others stay as the app has them."""
+    checkout = CheckoutFactory(refreshed_at=timezone.now())
+    trans_real._translations.clear()
+    with translation.override("de"):
+        html = client.get(return_link(checkout)).content.decode()
+    trans_real._translations.clear()
+    assert "Deine Zahlung ist noch nicht da." in html and "<h1>Warten auf die Zahlung</h1>" in html
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("accepted", "heading"),
+    [
+        ("de-AT, en;q=0.5", "Bezahlt"),
+        ("es", "Pagado"),
+        ("fr, es;q=0.5", "Pagado"),
+        ("fr", "Paid"),
+        ("", "Paid"),
+    ],
+)
+def test_customers_see_the_language_of_their_browser(
+    client: Client, settings: Any, accepted: str, heading: str
+) -> None:
+    """With the middleware that the page adds, in its place; other languages give English."""
+    namespace: dict[str, Any] = {"MIDDLEWARE": list(settings.MIDDLEWARE)}
+    exec(block("docs/languages.md", "# mysite/settings.py, with languages"), namespace)
+    for name in ("MIDDLEWARE", "LANGUAGES", "LANGUAGE_CODE"):
+        setattr(settings, name, namespace[name])
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    with translation.override("en"):
+        html = client.get(return_link(checkout), headers={"Accept-Language": accepted}).content.decode()
+    assert f"<h1>{heading}</h1>" in html
+
+
+def test_the_command_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It changes nothing in complete catalogues, fills one that lacks a text, and begins one of another language."""
+    assert "tests.languages" in block("docs/languages.md", "$ python3 -m tests.languages")
+    shutil.copytree(catalogues.FOLDER, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
+    assert catalogues.update() == {"de": [], "es": []}
+    source = catalogues.source_of("de")
+    complete = source.read_bytes()
+    text = complete.decode()
+    source.write_text(text.replace('msgid "Paid"\nmsgstr "Bezahlt"', 'msgid "Payed"\nmsgstr "Bezahlt"'))
+    assert catalogues.update() == {"de": ["Paid"], "es": []}
+    assert source.read_text() == text.replace('msgid "Paid"\nmsgstr "Bezahlt"', 'msgid "Paid"\nmsgstr ""')
+    source.write_bytes(complete)
+    found = catalogues.update("fr")
+    assert (found["de"], len(found["fr"]) > 700) == ([], True)
