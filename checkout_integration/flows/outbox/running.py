@@ -70,9 +70,8 @@ def load(runs: Sequence[ReceiverRun]) -> list[Prepared]:
     """Read the arguments of runs: at most one statement each for messages with grants, orders, and other rows."""
     by_key = {message.pk: message for message in _MESSAGES.rows(keys={run.message_id for run in runs})}
     payers = {message.payer_id for message in by_key.values()} - {None}
-    paying: dict[int | None, Order] = {}
-    if payers:
-        paying.update((order.pk, order) for order in _ORDERS.rows(keys=payers))
+    orders = _ORDERS.rows(keys=payers) if payers else []
+    paying: dict[int | None, Order] = {order.pk: order for order in orders}
     others = rows_among_arguments(by_key.values())
     prepared = []
     for run in runs:
