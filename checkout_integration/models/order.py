@@ -13,8 +13,8 @@ from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.models.attribution import Attributed, attribution_indexes
 from checkout_integration.models.columns import (
     BEGINNINGS,
+    CompressedDocumentField,
     CurrencyField,
-    DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
@@ -79,7 +79,8 @@ class Order(Attributed):
     """An Order of the service: the merge of every notification and list row about it.
 
     Fields that are filtered, joined, summed or listed are columns. Every other field of the specification is an attribute
-    that reads the latest document (`snapshot`). Only ``flows.ledger`` writes state; all other code only reads it.
+    that reads the latest document (`snapshot`), which is compressed: no query can filter by it. Only ``flows.ledger`` writes
+    state; all other code only reads it.
     """
 
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
@@ -138,7 +139,7 @@ class Order(Attributed):
     virtual_currency_amount = MoneyField()
     method_type: Column[str] = models.CharField(max_length=64, blank=True, default="")
 
-    document: Column[dict[str, Any]] = DocumentField(
+    document: Column[dict[str, Any]] = CompressedDocumentField(
         help_text=_("The latest known document without its personal part.")
     )
     facts: Column[dict[str, Any]] = models.JSONField(default=dict, editable=False)

@@ -8,7 +8,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import DocumentField, InstantField, searched
+from checkout_integration.models.columns import CompressedDocumentField, InstantField, searched
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 
@@ -27,7 +27,7 @@ class PersonalData(Row):
     order: Column[Order] = models.OneToOneField(
         Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
     )
-    document: Column[dict[str, Any]] = DocumentField()
+    document: Column[dict[str, Any]] = CompressedDocumentField()
     email: Column[str] = models.CharField(max_length=255, blank=True, default="")
     last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)

@@ -73,20 +73,22 @@ class Panel:
 
 
 @register.simple_tag(takes_context=True)
-def checkout_health(context: Context) -> Panel | None:
-    """Return the health and the queues whose rows the viewer may see; None for those who may not see the health."""
+def checkout_health(context: Context) -> Panel:
+    """Return the health, for those who may see it, and the queues whose rows the viewer may see."""
     user = context["request"].user
-    if not user.has_perm("checkout_integration.view_health"):
-        return None
+    queues = flows.operations.staff_queues()
+    return Panel(
+        parts=_parts() if user.has_perm("checkout_integration.view_health") else (),
+        queues=[queue for queue in queues if user.has_perm(queue.view_permission)],
+    )
+
+
+def _parts() -> Sequence[Part]:
     health = flows.operations.health()
     projects = [
         Part(alias=each.alias, test=each.test, findings=health.of(each.alias)) for each in health.projects
     ]
-    queues = flows.operations.staff_queues()
-    return Panel(
-        parts=[*projects, Part(alias="", test=None, findings=health.of(""))],
-        queues=[queue for queue in queues if user.has_perm(queue.view_permission)],
-    )
+    return [*projects, Part(alias="", test=None, findings=health.of(""))]
 
 
 @register.inclusion_tag("admin/checkout_integration/severity.html")

@@ -93,16 +93,6 @@ def test_an_action_applies_several_after_a_preview(client: Client) -> None:
     assert LogEntry.objects.count() == 2
 
 
-def test_the_action_needs_its_permission(client: Client) -> None:
-    """Without it the list has no actions, and a forged POST does nothing."""
-    row = rows.make_waiting_notification()
-    client.force_login(rows.make_staff("view_notification"))
-    chosen = {"action": "apply_selected", "_selected_action": [row.pk], "confirmed": "yes"}
-    assert "apply_selected" not in client.get(LIST).content.decode()
-    client.post(LIST, chosen)
-    assert not Order.objects.exists()
-
-
 def test_nothing_that_waits_is_said(client: Client) -> None:
     """Instead of an empty page."""
     row = rows.make_notification("order-1")

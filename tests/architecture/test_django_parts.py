@@ -83,6 +83,7 @@ def test_private_methods_of_django_are_not_overridden() -> None:
     assert _overridden() == set()
 
 
+@pytest.mark.slow
 def test_undocumented_modules_of_django_are_listed(trees: list[ast.Module]) -> None:
     """A module of Django is imported that its documentation names, or that is listed."""
     imported = {name for tree in trees for name in modules_imported(tree) if _is_django(name)}

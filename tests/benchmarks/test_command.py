@@ -134,6 +134,7 @@ def run(folder: Path, *arguments: str) -> tuple[str, Any]:
     return ended.stdout, json.loads((folder / "figures.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--assert", "--database", "sqlite"], ["--assert", "--quick"], ["--rounds", "0"], ["--orders", "0"]],

@@ -15,6 +15,7 @@ from types import FrameType
 from xml.etree import ElementTree as ET
 
 from tests.support import services
+from tests.support.scale import QUICK_RUN
 from tests.support.services import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ def run(
     """Run pytest on the chosen databases, print the summary and return the exit code.
 
     The tests that need a browser run by themselves: its driver leaves an event loop running, in which others would fail.
-    The quick run is SQLite alone, without the stress and without tests that take long.
+    The quick run is SQLite alone, without the stress and without tests that take long, and with a sample of long tables.
     """
     if browser or quick:
         databases = ["sqlite"]
@@ -64,6 +65,8 @@ def run(
         brokers = {variable: stack.enter_context(give()) for variable, give in BROKERS.items()}
         environment = {**_compiling(), **{variable: each.url or "" for variable, each in brokers.items()}}
         left_out = [broker for broker in brokers.values() if not broker.url]
+        if quick:
+            environment[QUICK_RUN] = "1"
         chosen = [*_chosen(browser=browser, quick=quick), *arguments]
         runs = []
         if "sqlite" in databases:

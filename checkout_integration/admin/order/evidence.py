@@ -15,14 +15,14 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.site import NOTHING, Value, Viewer, csv_text, pretty, short
-from checkout_integration.models import Checkout, Grant, Notification, Order, ReceiverRun
+from checkout_integration.models import Checkout, Grant, Notification, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import checkout_paid
 
 NEWEST: Final = 200
@@ -115,10 +115,15 @@ def _timeline(moments: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield moment.at, *map(_plain, texts)
 
 
+def _runs_of(order: Order) -> QuerySet[ReceiverRun]:
+    """Return the runs of its signals, and of the grants that it pays for, the newest first."""
+    about = OutboxMessage.objects.about([order])
+    return ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")
+
+
 def _runs(order: Order) -> Iterator[Sequence[Any]]:
     yield "signal", "signal_at", "receiver", "state", "attempts", "finished_at", "error"
-    runs = ReceiverRun.objects.filter(message__order=order).order_by("-pk")
-    for run in reversed(runs.select_related("message")[:NEWEST]):
+    for run in reversed(_runs_of(order)[:NEWEST]):
         signal, at = run.message.signal, run.message.recorded_at
         yield signal, at, run.receiver, run.state, run.attempts, run.finished_at, run.error
 
@@ -127,10 +132,8 @@ def _grants(order: Order) -> Iterator[Sequence[Any]]:
     """Yield each grant of goods, with the receivers that completed: from when to when the customer had them."""
     yield "grant", "state", "opened_at", "closed_at", "receiver", "granted_at"
     done: dict[int, dict[str, datetime | None]] = {}
-    runs = ReceiverRun.objects.filter(
-        message__order=order, message__signal=checkout_paid.name, state=ReceiverRun.State.DONE
-    )
-    for run in runs.select_related("message").order_by("-pk")[:NEWEST]:
+    runs = _runs_of(order).filter(message__signal=checkout_paid.name, state=ReceiverRun.State.DONE)
+    for run in runs[:NEWEST]:
         done.setdefault(run.message.grant_id or 0, {})[run.receiver] = run.finished_at
     for grant in Grant.objects.filter(order=order).order_by("pk")[:NEWEST]:
         granted = dict.fromkeys(grant.completed) | done.get(grant.pk, {})

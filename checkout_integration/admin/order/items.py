@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -13,11 +14,16 @@ MOST: Final = 200
 """Items that the page shows."""
 
 
-def items_table(order: Order, viewer: Viewer) -> Table:
+def items_of(order: Order) -> list[OrderItem]:
     """Return the items of an order, in the order of its document."""
+    return list(order.items.order_by("position")[:MOST])
+
+
+def items_table(items: Sequence[OrderItem], viewer: Viewer) -> Table:
+    """Return the items as a table."""
     rows = [
         [visible(item.name), visible(item.sku or item.item_id), visible(item.platform), _code(item, viewer)]
-        for item in order.items.order_by("position")[:MOST]
+        for item in items
     ]
     return Table(_("Items"), [_("name"), _("SKU"), _("platform"), _("activation code")], rows)
 

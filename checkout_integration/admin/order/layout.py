@@ -73,6 +73,7 @@ class Page:
     badges: Sequence[SafeString] = ()
     note: Value = ""
     summary: Sequence[SummaryBox] = ()
+    in_this_shop: FieldGroup
     field_groups: Sequence[FieldGroup] = ()
     tables: Sequence[Table] = ()
     timeline: Sequence[Moment] | None = None

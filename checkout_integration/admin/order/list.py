@@ -26,15 +26,16 @@ from checkout_integration.admin.order.notifications import APPLY_AGAIN
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.receivers import MARK_GRANTED, RUN
 from checkout_integration.admin.order.search import find_orders
+from checkout_integration.admin.order.sold import product_of, with_products
 from checkout_integration.admin.screens import ERASE, EXPORT, LINK
 from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
-    ButtonAdmin,
     Choices,
     DateFilter,
     OriginFilter,
     ProjectFilter,
+    SearchedAdmin,
     Value,
     badge,
     choice_filter,
@@ -43,11 +44,12 @@ from checkout_integration.admin.site import (
     mode_label,
     money,
     reason_label,
+    sent_in_pieces,
     short,
 )
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import CheckoutUser, Order, ReceiverRun
+from checkout_integration.models import Order, ReceiverRun
 
 
 def _modes() -> Choices:
@@ -75,10 +77,10 @@ def _with_run(**condition: Any) -> Q:
 
 
 @admin.register(Order)
-class OrderAdmin(ButtonAdmin):
+class OrderAdmin(SearchedAdmin):
     """The list of all orders, and the page of one."""
 
-    list_display = ("order_id", "status", "amount", "verdict", "user", "origin", "created")
+    list_display = ("order_id", "product", "user", "email", "status", "amount", "verdict", "created")
     list_filter = (
         label_filter("status", _("status"), ORDER_STATUSES),
         label_filter("verdict", _("verdict"), VERDICTS),
@@ -98,19 +100,28 @@ class OrderAdmin(ButtonAdmin):
         *("refund_amount", "refund_currency", "transaction", "receipt_number", "recurring_id"),
         *("checkout__reference", "user__external_id", "personal_data__email", "personal_data__last4"),
     )
-    list_select_related = ("user",)
-    list_deferred = ("document", "facts", "stamps", "conflicts")
+    list_select_related = ("user", "checkout", "personal_data")
+    list_deferred = (
+        *("document", "facts", "stamps", "conflicts"),
+        *("checkout__metadata", "checkout__payment_form_url", "personal_data__document"),
+    )
+    personal_fields = ("email",)
     sortable = {"created": "created_at"}
     search_fields = ("order_id",)
     search_help_text = _(
         "Order id, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
-        "or checkout reference: in full, or the beginning."
+        "checkout reference, or login name of the account: in full, or the beginning."
     )
     search_help_text_masked = _(
         "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
-        "E-mail, card and activation code are searched only with the permission “Can see personal data of customers”."
+        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of customers”."
     )
-    headings = {"user": _("customer"), "origin": _("origin"), "created": _("created")}
+    headings = {
+        "product": _("product"),
+        "user": _("customer"),
+        "email": _("e-mail"),
+        "created": _("created"),
+    }
     labels = {"status": ORDER_STATUSES}
     page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
@@ -149,7 +160,8 @@ class OrderAdmin(ButtonAdmin):
         self.log_change(request, order, _("Evidence downloaded, with personal data"))
         file = evidence_of(order, self.viewer(request))
         name = f"evidence-{slugify(order.order_id)}.zip"
-        return FileResponse(file, as_attachment=True, filename=name, headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        return sent_in_pieces(request, FileResponse(file, as_attachment=True, filename=name, headers=headers))
 
     def _may_download_evidence(self, request: HttpRequest) -> bool:
         viewer = self.viewer(request)
@@ -170,6 +182,19 @@ class OrderAdmin(ButtonAdmin):
         sees = self.viewer(request).sees_personal_data
         return find_orders(queryset, search_term, sees_personal_data=sees), False
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the orders of the list with their products."""
+        return with_products(super().get_queryset(request))
+
+    def product(self, row: Order) -> Value:
+        """Return what was bought."""
+        return short(product_of(row))
+
+    def email(self, row: Order) -> str:
+        """Return the customer's e-mail address."""
+        personal_data = getattr(row, "personal_data", None)
+        return personal_data.email if personal_data else ""
+
     def amount(self, row: Order) -> Value:
         """Return the order's amount, and whether it is real money."""
         amount = money(row.amount, row.currency)
@@ -183,13 +208,12 @@ class OrderAdmin(ButtonAdmin):
             return verdict
         return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
 
-    def user(self, row: Order) -> CheckoutUser | None:
-        """Return the customer, named by their id in this shop."""
-        return row.user
-
-    def origin(self, row: Order) -> Value:
-        """Return where the customer came from, as the service says."""
-        return short(row.origin)
+    def user(self, row: Order) -> Value:
+        """Return the customer, named by their id in this shop, and where they came from, as the service says."""
+        customer = short(row.user or "")
+        if not row.origin:
+            return customer
+        return format_html('{} <span class="ci-reason">{}</span>', customer, short(row.origin))
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""

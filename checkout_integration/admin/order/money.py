@@ -17,6 +17,7 @@ from checkout_integration.admin.site import (
     Value,
     Viewer,
     badge,
+    hidden,
     incident_sentence,
     label_of,
     moment,
@@ -46,14 +47,16 @@ JUDGED: Final = (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED, VerdictStatus.R
 """Verdicts whose meaning is about goods."""
 
 
-def paid_summary(order: Order, state: OrderState) -> SummaryBox:
+def paid_summary(order: Order, state: OrderState, viewer: Viewer) -> SummaryBox:
     """Return the paid amount; the price alone where no payment is known."""
     question, price = _("What did the customer pay?"), money(order.amount, order.currency)
     if state.status not in SETTLED_KINDS:
         shown_price = _("the price is %(price)s") % {"price": price} if price != NOTHING else ""
         return SummaryBox(question, _not_settled(state), [shown_price, *_doubts(state)])
     charged = money(order.charge_amount, order.charge_currency)
-    details = [_("for a price of %(price)s") % {"price": price}] if charged not in (NOTHING, price) else []
+    details: list[Value] = [_method(order, viewer)]
+    if charged not in (NOTHING, price):
+        details.append(_("for a price of %(price)s") % {"price": price})
     if order.tax_amount is not None:
         details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
     if order.refund_amount is not None:
@@ -84,6 +87,18 @@ def verdict_summary(order: Order, state: OrderState, viewer: Viewer) -> SummaryB
     return SummaryBox(
         _("Is it for a checkout of this shop?"), verdict, [detail for detail in details if detail]
     )
+
+
+def _method(order: Order, viewer: Viewer) -> Value:
+    """Return the method of payment; of a card the brand, and its last digits for those who may see them."""
+    method = order.snapshot.method
+    if method is None:
+        return visible(order.method_type)
+    title = visible(method.title or method.type or "")
+    if method.card is None or not method.card.last4:
+        return title
+    digits: Value = f"•••• {visible(method.card.last4)}" if viewer.sees_personal_data else hidden()
+    return format_html("{}, {} {}", title, visible(method.card.brand or ""), digits)
 
 
 def _not_settled(state: OrderState) -> str:

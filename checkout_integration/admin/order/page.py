@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.admin.order.field_groups import field_groups_of
 from checkout_integration.admin.order.fulfilment import failures_table, fulfilment_summary
-from checkout_integration.admin.order.items import items_table, without_codes
+from checkout_integration.admin.order.items import items_of, items_table, without_codes
 from checkout_integration.admin.order.layout import FieldGroup, Page, Raw, SummaryBox, field_group
 from checkout_integration.admin.order.money import (
     paid_summary,
@@ -15,6 +15,7 @@ from checkout_integration.admin.order.money import (
     reversals_table,
     verdict_summary,
 )
+from checkout_integration.admin.order.sold import buyer_summary, product_summary
 from checkout_integration.admin.order.timeline import NEWEST, timeline_of
 from checkout_integration.admin.site import (
     NOTHING,
@@ -46,7 +47,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     runs = list(
         ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )
-    state = state_of(order)
+    state, items = state_of(order), items_of(order)
     return Page(
         badges=[
             badge(order_label(state)),
@@ -55,18 +56,18 @@ def order_page(order: Order, viewer: Viewer) -> Page:
         ],
         note=_personal_note(order, viewer),
         summary=[
+            product_summary(order, items),
+            buyer_summary(order, viewer),
             _status(order, state),
-            paid_summary(order, state),
+            paid_summary(order, state, viewer),
             received_summary(order, state),
             fulfilment_summary(order, messages, runs),
             verdict_summary(order, state, viewer),
             _receipt(order, viewer),
         ],
-        field_groups=[
-            _in_this_shop(order, viewer),
-            *field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
-        ],
-        tables=[failures_table(runs, viewer), items_table(order, viewer), reversals_table(order, viewer)],
+        in_this_shop=_in_this_shop(order, viewer),
+        field_groups=field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
+        tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(order, viewer)],
         timeline=timeline_of(order, viewer, messages, runs),
         raws=[_document(order, viewer)],
     )
@@ -106,6 +107,7 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), short(account) if account else ""),
             (_("account of the customer"), short(linked) if linked else ""),
+            (_("origin"), short(order.origin)),
             (_("payment form"), _form_link(order.checkout, viewer)),
             (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),
             (_("first seen"), moment(order.recorded_at)),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -21,10 +25,15 @@ from checkout_integration.admin.site import (
     flag_filter,
     label_filter,
     money,
+    of_account,
     visible,
+    within,
 )
 from checkout_integration.display import form_link
 from checkout_integration.models import Checkout
+
+if TYPE_CHECKING:
+    Checkouts: TypeAlias = QuerySet[Checkout]
 
 
 @admin.register(Checkout)
@@ -68,7 +77,9 @@ class CheckoutAdmin(ReadOnlyAdmin):
     )
     sortable = {"recorded_at": "pk"}
     search_fields = ("reference", "order_id")
-    search_help_text = gettext_lazy("Checkout reference or order id.")
+    search_help_text = gettext_lazy(
+        "Checkout reference or order id. With the permission to see personal data: the login name of the account."
+    )
     page_related = ("user", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
@@ -109,6 +120,16 @@ class CheckoutAdmin(ReadOnlyAdmin):
     }
     labels = {"status": CHECKOUT_STATUSES}
     personal_fields = ("payment_form_url",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Checkouts, search_term: str
+    ) -> tuple[Checkouts, bool]:
+        """Return the checkouts that the text names; those of an account for viewers who may see personal data."""
+        text = search_term.strip()
+        if not text or not self.viewer(request).sees_personal_data:
+            return super().get_search_results(request, queryset, search_term)
+        named = [Q((name, text)) for name in self.search_fields]
+        return within(queryset, [*named, *of_account("user", text)]), False
 
     def mode(self, row: Checkout) -> StateLabel:
         """Return TEST or LIVE."""

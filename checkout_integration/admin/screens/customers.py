@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.orders_inline import OrdersInline
 from checkout_integration.admin.screens.personal_data import ERASE, EXPORT
-from checkout_integration.admin.site import ButtonAdmin, DateFilter, ProjectFilter, Value, Viewer, within
+from checkout_integration.admin.site import DateFilter, ProjectFilter, SearchedAdmin, Value, Viewer, of_account, within
 from checkout_integration.models import CheckoutUser
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PERSONAL: Final = (
 
 
 @admin.register(CheckoutUser)
-class CustomerAdmin(ButtonAdmin):
+class CustomerAdmin(SearchedAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")
@@ -35,7 +35,8 @@ class CustomerAdmin(ButtonAdmin):
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
     search_help_text = gettext_lazy(
-        "The customer's id in this shop, or at the service. An e-mail address, with the permission to see personal data."
+        "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, or the "
+        "login name of the account."
     )
     page_related = ("account",)
     fieldsets = (
@@ -55,15 +56,17 @@ class CustomerAdmin(ButtonAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: Customers, search_term: str
     ) -> tuple[Customers, bool]:
-        """Return the customers with this id; with this e-mail address, too, for those who may see it.
+        """Return the customers with this id; with this e-mail address or account, too, for those who may see them.
 
         For others each hit would confirm a guess.
         """
         text = search_term.strip()
-        if "@" not in text or not self.viewer(request).sees_personal_data:
+        if not text or "\0" in text or not self.viewer(request).sees_personal_data:
             return super().get_search_results(request, queryset, search_term)
-        address = Q(orders__personal_data__email=text.lower())
-        return within(queryset, [Q(external_id=text), Q(user_id=text), address]), False
+        conditions = [Q(external_id=text), Q(user_id=text), *of_account("account", text)]
+        if "@" in text:
+            conditions.append(Q(orders__personal_data__email=text.lower()))
+        return within(queryset, conditions), False
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""

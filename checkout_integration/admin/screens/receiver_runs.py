@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -34,6 +35,8 @@ from checkout_integration.models import FailedAttempt, Order, OutboxMessage, Rec
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+    Runs: TypeAlias = QuerySet[ReceiverRun]
 
 
 def _run_again(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
@@ -111,8 +114,8 @@ class ReceiverRunAdmin(ButtonAdmin):
         ("due_at", DateFilter),
     )
     csv_columns = (
-        *("receiver", "message__signal", "message__order__order_id", "state", "attempts", "error"),
-        *("message__recorded_at", "due_at", "finished_at"),
+        *("receiver", "message__signal", "message__order__order_id", "message__grant__order__order_id"),
+        *("state", "attempts", "error", "message__recorded_at", "due_at", "finished_at"),
     )
     list_select_related = ("message__order", "message__grant__order")
     list_deferred = (
@@ -138,6 +141,14 @@ class ReceiverRunAdmin(ButtonAdmin):
         "running_since": gettext_lazy("running since"),
         "due_or_finished": gettext_lazy("due or finished"),
     }
+
+    def get_search_results(self, request: HttpRequest, queryset: Runs, search_term: str) -> tuple[Runs, bool]:
+        """Return the runs of an order: those that its page shows too."""
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        orders = list(Order.objects.filter(order_id=text).only("checkout"))
+        return queryset.filter(message__in=OutboxMessage.objects.about(orders)), False
 
     def state(self, row: ReceiverRun) -> StateLabel:
         """Return the state."""

@@ -1,5 +1,6 @@
 """The read-only base of all screens: lists, pages, buttons, labels, and values as HTML."""
 
+from checkout_integration.admin.site.accounts import of_account
 from checkout_integration.admin.site.button_views import ButtonAdmin
 from checkout_integration.admin.site.buttons import (
     Button,
@@ -47,6 +48,8 @@ from checkout_integration.admin.site.reasons import (
     reason_label,
     reason_sentence,
 )
+from checkout_integration.admin.site.searched import SearchedAdmin
+from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.admin.site.values import (
     NOTHING,
     Value,
@@ -90,6 +93,7 @@ __all__ = [
     "ReadOnlyInline",
     "ReasonForm",
     "Refused",
+    "SearchedAdmin",
     "StateLabel",
     "Table",
     "Value",
@@ -112,12 +116,14 @@ __all__ = [
     "mode_label",
     "moment",
     "money",
+    "of_account",
     "one_of",
     "order_label",
     "pretty",
     "pretty_body",
     "reason_label",
     "reason_sentence",
+    "sent_in_pieces",
     "short",
     "shown_value",
     "some_of",

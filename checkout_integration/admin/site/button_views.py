@@ -11,7 +11,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
@@ -25,6 +25,7 @@ from checkout_integration.admin.site.buttons import (
     unknown_project,
 )
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.conf import UnknownAlias
 from checkout_integration.views.transactions import outside_transactions
 
@@ -109,8 +110,8 @@ class ButtonAdmin(ReadOnlyAdmin):
         # additions: it has what the flow has added to the order's history.
         log = self.log_addition if button.writes_own_log else self.log_change
         log(request, getattr(row, "order", None) or row, text)
-        if isinstance(result, HttpResponseBase):
-            return result
+        if isinstance(result, StreamingHttpResponse):
+            return sent_in_pieces(request, result)
         messages.success(request, str(result))
         dispatch.dispatch_due()
         return None

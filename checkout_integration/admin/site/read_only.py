@@ -75,11 +75,16 @@ class ReadOnlyAdmin(DownloadableList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows of which a search field is exactly this text; it is not split into words."""
+        """Return the rows of which a search field is exactly this text; it is not split into words.
+
+        A list without a search box can be searched by its address all the same: it finds nothing.
+        """
         text = search_term.strip()
-        # A list without a search box can be searched all the same, by its address.
-        conditions = [Q((str(name), text)) for name in self.search_fields] if text else []
-        return (within(queryset, conditions) if conditions else queryset), False
+        if not text:
+            return queryset, False
+        conditions = [Q((str(name), text)) for name in self.search_fields]
+        is_usable = conditions and "\0" not in text  # PostgreSQL refuses to look for such a text
+        return (within(queryset, conditions) if is_usable else queryset.none()), False
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the row of a page with all its columns; None where there is none."""
@@ -154,6 +159,6 @@ class ReadOnlyInline(ReadOnly, TabularInline):
 
 
 def _parameter(choice: Any) -> str:
-    """Return the name of a filter in the address: of (column, class), or of a class with a name of its own."""
+    """Return the name of a filter's parameter. A filter is a pair (column, class), or a class with its own parameter."""
     name: str = choice[0] if isinstance(choice, tuple) else choice.parameter_name
     return name

@@ -27,11 +27,12 @@ Value: TypeAlias = "StrOrPromise | SafeString"
 NOTHING: Final = "–"
 LONGEST: Final = 2_000
 LONGEST_JSON: Final = 50_000
-# Control characters (but not tab and new line), and those that reorder or hide text.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+INVISIBLE: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
 )
+"""Control characters (but not tab and new line), and those that reorder or hide text, as in brackets of a pattern."""
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def visible(value: object, longest: int = LONGEST) -> str:

@@ -5,7 +5,7 @@ outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_
 ones, and previews this.
 """
 
-from checkout_integration.flows.inbox.applying import ApplySummary, apply_due
+from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, apply_stored
 from checkout_integration.flows.inbox.by_staff import (
     WAITING,
     Application,
@@ -29,7 +29,6 @@ from checkout_integration.flows.inbox.waiting import (
     apply_for,
     apply_for_account,
     apply_orders_of,
-    apply_stored,
     still_stored,
 )
 

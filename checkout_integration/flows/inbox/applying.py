@@ -45,9 +45,12 @@ from checkout_integration.models import Notification, ReceiverRun
 # RACE: heads are found by a plain look, and then locked by their keys. So no process ever locks a notification behind a head,
 # and a look after the commit of a head finds the next one free. That is why every process that applies looks again after
 # each commit: a notification that another process stored, and left because the head was locked, was stored before that look.
+# After `apply_stored` its caller looks, when it has run the receivers.
 
 Look = Callable[[int, Collection[int]], list[int]]
 """A look: a function that returns the keys of due heads, oldest first, up to a number and except those to be skipped."""
+Claim = Callable[[int], list[Notification]]
+"""A claim: a function that locks up to so many due heads until the transaction ends, and returns them."""
 
 # No index serves this condition: otherwise a planner without fresh statistics would read all due rows for one order's.
 _DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
@@ -85,6 +88,17 @@ _CLAIM: Final = Query(
     lock=("own",),
     waits=False,
 )
+_CLAIM_HEAD: Final = Query(
+    Notification,
+    f"""own.id = (SELECT due.id FROM {{notifications}} due WHERE due.project = {{project}} AND due.object_id = {{object_id}}
+        AND CASE WHEN due.due_at <= {{now}} THEN 1 END = 1 ORDER BY due.due_at, due.id LIMIT 1) AND {_DUE}""",  # noqa: S608
+    lock=("own",),
+    waits=False,
+    notifications=Notification,
+)
+_CLAIM_BODY: Final = Query(
+    Notification, f"own.key = {{key}} AND own.body_hash = {{body_hash}} AND {_DUE}", lock=("own",), waits=False
+)
 
 
 def heads(most: int, passed: Collection[int] = ()) -> list[int]:
@@ -118,6 +132,14 @@ def claim(keys: Collection[int], most: int) -> list[Notification]:
     """
     claimed = _CLAIM.rows(keys=keys, now=datetime.now(UTC), most=most)
     return sorted(claimed, key=lambda row: (row.received_at, row.pk))
+
+
+def claim_head(notification: NotificationRow, most: int = 1) -> list[Notification]:
+    """Look at the order of a notification, and claim its head (see `head_of` and `claim`): one statement for both."""
+    now = datetime.now(UTC)
+    if notification.object_id:
+        return _CLAIM_HEAD.rows(project=notification.project, object_id=notification.object_id, now=now)
+    return _CLAIM_BODY.rows(key=notification.key, body_hash=notification.body_hash, now=now)
 
 
 BATCH = 100
@@ -207,7 +229,7 @@ def apply_due(
             return _summary(results, claimed)
         way = _Way(fan_out=fan_out, claims=claims, advice=_advice(keys) if asks_hooks else {})
         with telemetry.timed(telemetry.APPLY):
-            found, own = _apply(keys, size, way)
+            found, own = _apply(partial(claim, keys), size, way)
         report(found)
         results += found
         claimed += own
@@ -216,6 +238,26 @@ def apply_due(
         left, seconds_each = seconds - spent, spent / max(len(results), 1) or SECONDS_EACH
         if stopping():
             return _summary(results, claimed, ended_early=True)
+
+
+def apply_stored(notification: NotificationRow) -> ApplySummary:
+    """Apply a notification that was just stored, after those of its order that have been due for longer.
+
+    For a process that runs receivers right afterwards: the first run of each free line is claimed for it. Then it must look
+    whether a notification of the order is due, which another process stored meanwhile.
+    """
+    if _asks_hooks():
+        return apply_due(batch=1, look=head_of(notification), fan_out=True, claims=True)
+    results, claimed, is_applied = list[Settled](), list[ReceiverRun](), False
+    way = _Way(fan_out=True, claims=True, advice={})
+    while not is_applied:
+        with telemetry.timed(telemetry.APPLY):
+            found, own = _apply(partial(claim_head, notification), 1, way)
+        report(found)
+        results += found
+        claimed += own
+        is_applied = all(each.row.body_hash == notification.body_hash for each in found)
+    return _summary(results, claimed)
 
 
 def _missed(keys: Collection[int], found: Sequence[Settled]) -> set[int]:
@@ -259,14 +301,14 @@ def _advice(keys: Collection[int]) -> dict[str, Advice]:
     return with_retries(consulted) if steps else {}
 
 
-def _apply(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
     """Apply one batch; if the database refuses it, a second time with savepoints.
 
     Each retry of the transaction, for example after a deadlock, applies half as many notifications.
     """
     sizes = _halves(size)
     try:
-        return with_retries(lambda: _apply_once(keys, next(sizes), way))
+        return with_retries(lambda: _apply_once(claim, next(sizes), way))
     except TRANSIENT_DATABASE_ERRORS:
         raise  # not our rules
     except Unavailable as unavailable:
@@ -276,7 +318,7 @@ def _apply(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], 
     except Exception:  # noqa: BLE001, S110  # handled below, for each notification by itself
         pass
     sizes, careful = _halves(size), replace(way, carefully=True)
-    return with_retries(lambda: _apply_once(keys, next(sizes), careful))
+    return with_retries(lambda: _apply_once(claim, next(sizes), careful))
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -285,10 +327,10 @@ def _halves(size: int) -> Iterator[int]:
         size = max(size // 2, 1)
 
 
-def _apply_once(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply_once(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
     with write_transaction():
         now = datetime.now(UTC)
-        readings = [read(row, now) for row in claim(keys, size)]
+        readings = [read(row, now) for row in claim(size)]
         fan_out = FanOut(claims=way.claims and not way.carefully) if way.fan_out else None
         outcomes: dict[int, Outcome] = {}
         for alias, steps in _steps(readings).items():

@@ -124,7 +124,8 @@ def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> Non
 
 
 def _close_grant(grant: LockedGrant, plan: Plan) -> None:
-    grant.row.state, grant.row.closed_at, grant.changed = Grant.State.CLOSED, datetime.now(UTC), True
+    row = grant.row
+    row.state, row.closed_at, grant.changed = Grant.State.CLOSED.value, datetime.now(UTC), True
     _send(plan, grant, "checkout_reversed")
 
 
@@ -133,12 +134,13 @@ def _open_grant(rows: LockedRows, plan: Plan, line: Line) -> None:
     payer, checkout = settlement.orders[line.payer], settlement.checkout
     number = 1 + max((grant.row.number for grant in settlement.grants), default=0)
     scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
-    row = Grant(
+    row = Grant.new(
         key=_grant_key(rows.project, scope, number),
         project=rows.project.alias,
         checkout=checkout,
         number=number,
         renewal=line.renewal,
+        state=Grant.State.OPEN.value,
     )
     grant = LockedGrant(row=row, payer=payer, is_new=True)
     rows.open_grant(settlement, grant)

@@ -90,7 +90,7 @@ def _locked(
 ) -> tuple[Batch, OrderChange]:
     """Return a batch with the order alone, locked, and a change in which nothing has changed yet."""
     known = [Observation(source=Source.STAFF, order=order.snapshot)]
-    rows = lock(project, known, look_up(project, known), advice)
+    rows = lock(project, known, look_up(project, known, {}), advice)
     return Batch(rows=rows), rows.order(order.order_id).begin([], cause)
 
 

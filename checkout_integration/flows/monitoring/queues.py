@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import connections
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.conf import app_settings
@@ -20,7 +20,7 @@ from checkout_integration.flows.monitoring.incoming import not_applied
 from checkout_integration.flows.monitoring.reading import open_incidents
 from checkout_integration.flows.monitoring.steps import shown_count
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Grant, Order, OutboxMessage, ReceiverRun, Refund
 from checkout_integration.models.order import REVERSED
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -148,8 +148,13 @@ def _charged_back_at(now: datetime) -> Q:
 
 
 def _charged_back_without_time(now: datetime) -> Q:
-    """Return the condition of chargebacks whose time the service did not say."""
-    return Q(status=OrderStatus.CHARGEBACK, refunded_at=None, changed_at__gte=now - WEEK)
+    """Return the condition of chargebacks whose time their order does not have.
+
+    What happened in the last week was learned in it too. A reversal document says of what was learned later that it is older.
+    """
+    documents = Refund.objects.filter(order=OuterRef("pk"), status=OrderStatus.CHARGEBACK)
+    learned = Q(status=OrderStatus.CHARGEBACK, refunded_at=None, changed_at__gte=now - WEEK)
+    return learned & ~Q(Exists(documents.filter(refunded_at__lt=now - WEEK)))
 
 
 def _runs(name: str, label: StrOrPromise, filters: Mapping[str, str], count: int) -> StaffQueue:

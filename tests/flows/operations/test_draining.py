@@ -84,7 +84,7 @@ def test_every_receiver_of_its_own_once(listen: Listening) -> None:
     listen(order_changed, failing, name="b")
     order = OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(order)), 50, 10.0)
+    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(order)), None, 50, 10.0)
     assert ([len(each) for each in heard], failing.tries) == ([1, 1], 1)
 
 
