@@ -86,13 +86,13 @@ def places() -> list[Place]:
 def missing(catalog: Catalog) -> Iterator[str]:
     """Yield each text without a translation, or with one that is not certain."""
     for message in catalog:
-        if message.id and (message.fuzzy or not all(forms(message.string or ""))):
+        if message.id and (message.fuzzy or not all(forms(message.string))):
             yield forms(message.id)[0]
 
 
-def forms(text: str | tuple[str, ...] | list[str]) -> list[str]:
+def forms(text: str | tuple[str, ...] | list[str] | None) -> list[str]:
     """Return the plural forms of a text or of a translation; one for a text without a plural."""
-    return [text] if isinstance(text, str) else list(text)
+    return list(text) if isinstance(text, tuple | list) else [text or ""]
 
 
 def translated(catalog: Catalog) -> Iterator[Message]:

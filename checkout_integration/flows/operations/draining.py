@@ -116,9 +116,7 @@ async def arun_due(limit: int = 200, seconds: float = 30.0) -> DueSummary:
     return await sync_to_async(run_due)(limit, seconds)
 
 
-def run_own(
-    applied: ApplySummary, notification: NotificationRow | None, limit: int, seconds: float
-) -> None:
+def run_own(applied: ApplySummary, notification: NotificationRow | None, limit: int, seconds: float) -> None:
     """Run the receivers of notifications that were just applied.
 
     First the claimed runs, then up to ``limit`` other due runs of their lines. After each it looks whether more are due:
@@ -144,9 +142,7 @@ def run_own(
 def _own_left(order: NotificationRow | None, lines: Collection[int]) -> tuple[bool, bool]:
     """Return whether a notification of the order is due, and whether a run of the lines is."""
     project, order_id = (order.project, order.object_id) if order else ("", "")
-    ((came, is_due),) = OWN_LEFT.fetch(
-        project=project, order_id=order_id, lines=lines, now=datetime.now(UTC)
-    )
+    ((came, is_due),) = OWN_LEFT.fetch(project=project, order_id=order_id, lines=lines, now=datetime.now(UTC))
     return bool(came), bool(is_due)
 
 

@@ -132,7 +132,9 @@ def write_messages(
         return
     ahead = _ahead_of(messages, fresh)
     # Of several with one key, one.
-    new = list({each.idempotency_key: each for each in messages if each.idempotency_key not in ahead.sent}.values())
+    new = list(
+        {each.idempotency_key: each for each in messages if each.idempotency_key not in ahead.sent}.values()
+    )
     for message in new:
         if message.line not in ahead.messages:
             message.state = _state_of(message)

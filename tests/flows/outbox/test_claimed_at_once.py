@@ -171,4 +171,6 @@ def _differences(row: Row, stored: Row) -> list[str]:
         (field.name, getattr(row, field.attname), getattr(stored, field.attname))
         for field in row._meta.concrete_fields
     ]
-    return [f"{name}: {own!r} is not {other!r}" for name, own, other in values if pformat(own) != pformat(other)]
+    return [
+        f"{name}: {own!r} is not {other!r}" for name, own, other in values if pformat(own) != pformat(other)
+    ]
