@@ -24,11 +24,14 @@ def main(named: list[str]) -> int:
     from django.conf import settings
 
     settings.configure()
-    from tests.languages import catalogues
+    from tests.languages.catalogues import HOMES, Place, places
 
-    found = catalogues.update(*named)
-    for language, texts in found.items():
-        print(f"{language}: {len(texts)} texts without a translation")
+    new = [Place(home, language) for home in HOMES for language in named]
+    found = {
+        place: place.update() for place in [*places(), *(place for place in new if place not in places())]
+    }
+    for place, texts in found.items():
+        print(f"{place}: {len(texts)} texts without a translation")
         for text in texts:
             print(f"  {text!r}")
     return 1 if any(found.values()) else 0

@@ -1,4 +1,4 @@
-"""The texts of the package that are marked for translation, by Babel alone: gettext's programs are not needed."""
+"""The texts of a folder that are marked for translation, by Babel alone: gettext's programs are not needed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
-import checkout_integration
-
-PACKAGE = Path(checkout_integration.__file__).parent
 NOT_OURS = frozenset({"sandbox", "migrations", "locale"})
-"""Folders without texts of the app: the sandbox is the service, which speaks English."""
+"""Folders without texts of ours: the sandbox is the service, which speaks English."""
 FUNCTIONS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
@@ -24,19 +21,19 @@ FUNCTIONS = {
 """Functions that mark a text, each with the places of its texts among the arguments."""
 
 
-def extracted() -> Catalog:
-    """Return a catalogue of all marked texts, each with the files that have it."""
+def extracted(home: Path) -> Catalog:
+    """Return a catalogue of all marked texts of a folder, each with the files that have it."""
     catalog = Catalog()
-    for path in _files():
-        place = path.relative_to(PACKAGE.parent).as_posix()
+    for path in _files(home):
+        place = path.relative_to(home.parent).as_posix()
         for line, text, comments, context in _texts_of(path):
             catalog.add(text, locations=[(place, line)], auto_comments=comments, context=context)
     return catalog
 
 
-def _files() -> Iterator[Path]:
-    for path in sorted(PACKAGE.rglob("*")):
-        inside = path.relative_to(PACKAGE).parts
+def _files(home: Path) -> Iterator[Path]:
+    for path in sorted(home.rglob("*")):
+        inside = path.relative_to(home).parts
         if path.suffix in {".py", ".html", ".txt"} and not NOT_OURS & set(inside):
             yield path
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.test import Client
 
 from checkout_integration.flows.sync import LANES
@@ -38,7 +39,8 @@ def unmarked_in(html: str) -> list[str]:
 
 def _texts_of_rows() -> Iterator[str]:
     """Yield the texts of all rows; not their states, which are shown by labels."""
-    for model in [*apps.get_app_config("checkout_integration").get_models(), User]:
+    models: list[type[Model]] = [*apps.get_app_config("checkout_integration").get_models(), User]
+    for model in models:
         for row in model._default_manager.all():
             yield str(row)
             for field in row._meta.concrete_fields:

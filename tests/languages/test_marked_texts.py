@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -56,7 +57,7 @@ def test_pages_of_rows_have_translated_texts_only(admin_client: Client, screen: 
         {"status": "chargeback"},
     ],
 )
-def test_orders_have_translated_texts_only(admin_client: Client, columns: dict[str, object]) -> None:
+def test_orders_have_translated_texts_only(admin_client: Client, columns: dict[str, Any]) -> None:
     """Summary, table, timeline and buttons in other states than paid."""
     order = rows.make_order(
         checkout=rows.make_checkout() if "reason" not in str(columns) else None, **columns

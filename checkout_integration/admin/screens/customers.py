@@ -13,7 +13,15 @@ from django.utils.translation import gettext_lazy
 from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.orders_inline import OrdersInline
 from checkout_integration.admin.screens.personal_data import ERASE, EXPORT
-from checkout_integration.admin.site import DateFilter, ProjectFilter, SearchedAdmin, Value, Viewer, of_account, within
+from checkout_integration.admin.site import (
+    DateFilter,
+    ProjectFilter,
+    SearchedAdmin,
+    Value,
+    Viewer,
+    of_account,
+    within,
+)
 from checkout_integration.models import CheckoutUser
 
 if TYPE_CHECKING:

@@ -43,6 +43,7 @@ from checkout_integration.admin.site.labels import (
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, within
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
 from checkout_integration.admin.site.reasons import (
+    REASONS,
     incident_label,
     incident_sentence,
     reason_label,
@@ -78,6 +79,7 @@ __all__ = [
     "ORDER_DOCUMENTS",
     "ORDER_STATUSES",
     "OVERDUE",
+    "REASONS",
     "RUN_STATES",
     "SYNC_STATES",
     "TEST",
