@@ -63,7 +63,9 @@ def _about_buyer(order: Order, viewer: Viewer, email: str) -> Iterator[Value]:
         yield short(customer.name)
     if order.user:
         yield format_html(_("customer: {}"), viewer.link(CheckoutUser, order.user_id, order.user))
-    account = (order.checkout.user if order.checkout else None) or (order.user.account if order.user else None)
+    account = (order.checkout.user if order.checkout else None) or (
+        order.user.account if order.user else None
+    )
     if account:
         yield _("account: %(account)s") % {"account": short(account)}
     if order.country:

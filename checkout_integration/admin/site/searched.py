@@ -33,7 +33,5 @@ class SearchedAdmin(ButtonAdmin):
         found = list(rows.order_by().only("pk")[:2]) if text else []
         if len(found) == 1:
             return HttpResponseRedirect(self._address("change", found[0]))
-        address = reverse(
-            f"admin:{self._address_name('changelist')}", current_app=self.admin_site.name
-        )
+        address = reverse(f"admin:{self._address_name('changelist')}", current_app=self.admin_site.name)
         return HttpResponseRedirect(f"{address}?{urlencode({SEARCH_VAR: text})}")
