@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.text import slugify
@@ -76,6 +78,14 @@ def _with_run(**condition: Any) -> Q:
     return Q(pk__in=runs.values(payer=Coalesce("message__grant__order", "message__order")))
 
 
+def _chosen(changelist: ChangeList) -> Iterator[str]:
+    """Yield the choices of the filters; the first one of each is "all"."""
+    for spec in changelist.filter_specs:
+        choices = list(spec.choices(changelist))
+        yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
+        yield from (choice["value"] for choice in choices if choice.get("value"))
+
+
 @admin.register(Order)
 class OrderAdmin(SearchedAdmin):
     """The list of all orders, and the page of one."""
@@ -114,7 +124,8 @@ class OrderAdmin(SearchedAdmin):
     )
     search_help_text_masked = _(
         "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
-        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of customers”."
+        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of "
+        "customers”."
     )
     headings = {
         "product": _("product"),
@@ -125,6 +136,7 @@ class OrderAdmin(SearchedAdmin):
     labels = {"status": ORDER_STATUSES}
     page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
+    change_list_template = "admin/checkout_integration/order_list.html"
     buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, EXPORT, RESTORE, ERASE)
     actions = (check_selected, run_selected)
 
@@ -174,6 +186,15 @@ class OrderAdmin(SearchedAdmin):
         if not self.viewer(request).sees_personal_data:
             changelist.search_help_text = str(self.search_help_text_masked)
         return changelist
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Show the list, with the chosen filters in words above it."""
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
+            response.context_data["chosen"] = list(_chosen(response.context_data["cl"]))
+        return response
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
