@@ -37,12 +37,12 @@ from checkout_integration.admin.site import (
     Value,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     mode_label,
     money,
     reason_label,
-    short,
 )
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
@@ -180,7 +180,7 @@ class OrderAdmin(ButtonAdmin):
         reason = reason_label(row.verdict_reason)
         if not reason:
             return verdict
-        return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
+        return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
 
     def user(self, row: Order) -> CheckoutUser | None:
         """Return the customer, named by their id in this shop."""
@@ -188,7 +188,7 @@ class OrderAdmin(ButtonAdmin):
 
     def origin(self, row: Order) -> Value:
         """Return where the customer came from, as the service says."""
-        return short(row.origin)
+        return in_list(row.origin)
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""
