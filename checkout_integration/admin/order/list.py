@@ -41,6 +41,7 @@ from checkout_integration.admin.site import (
     Value,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     mode_label,
@@ -227,14 +228,14 @@ class OrderAdmin(SearchedAdmin):
         reason = reason_label(row.verdict_reason)
         if not reason:
             return verdict
-        return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
+        return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
 
     def user(self, row: Order) -> Value:
         """Return the customer, named by their id in this shop, and where they came from, as the service says."""
-        customer = short(row.user or "")
+        customer = in_list(row.user or "")
         if not row.origin:
             return customer
-        return format_html('{} <span class="ci-reason">{}</span>', customer, short(row.origin))
+        return format_html('{} <span class="ci-reason">{}</span>', customer, in_list(row.origin))
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""
