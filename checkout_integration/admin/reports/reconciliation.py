@@ -143,8 +143,6 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         return super().changelist_view(request, context)
 
 
-
-
 def _tables(viewer: Viewer) -> Iterator[Table]:
     now, cursors = datetime.now(UTC), SyncCursor.objects.all()
     watermarks = {(each.project, each.lane): each.watermark for each in cursors}
