@@ -26,6 +26,7 @@ def faults_of(page: Page, name: str, *, may_scroll: str = "") -> list[str]:
     The full run shows axe all four; every run shows it two of them, in which both sizes and both schemes occur.
 
     Args:
+        page: the open page.
         name: names the pictures of the page, where CHECKOUT_SCREENSHOTS names a folder for them.
         may_scroll: selects the elements that may scroll sideways.
 
