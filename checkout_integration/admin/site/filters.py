@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.labels import StateLabel
-from checkout_integration.admin.site.large_tables import within
 from checkout_integration.conf import app_settings
 from checkout_integration.models.attribution import FILTERED as ATTRIBUTION_FILTERED
 
@@ -73,7 +72,9 @@ class TextFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows with the text."""
         text = (self.value() or "").strip()
-        return within(queryset, [Q((column, text)) for column in self.columns]) if text else queryset
+        # An OR over one table, and no union of look-ups, which would collect every row of a common text.
+        condition = Q(*((column, text) for column in self.columns), _connector=Q.OR)
+        return queryset.filter(condition) if text else queryset
 
 
 def text_filter(parameter: str, heading: StrOrPromise, *columns: str) -> type[TextFilter]:
