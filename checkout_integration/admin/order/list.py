@@ -53,13 +53,14 @@ from checkout_integration.admin.site import (
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models.order import IS_TEST
 
 
 def _modes() -> Choices:
     """Return test and live, by the rule of `mode_label`."""
     return {
         "live": (_("live"), Q(is_production=True) & (Q(live=True) | Q(live__isnull=True))),
-        "test": (_("test"), Q(is_production=False) | Q(live=False)),
+        "test": (_("test"), IS_TEST),
     }
 
 
