@@ -11,8 +11,6 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import trans_real
 
-ACTIVE: Any = vars(trans_real)["_active"]
-"""The catalogue of the active language, as Django keeps it for each thread."""
 BEGIN, END = "⟦", "⟧"
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-ci-copy")
 """Attributes that people read or hear."""
@@ -45,7 +43,8 @@ class MarkedLanguage:
 def marked_texts() -> Iterator[None]:
     """Let each translated text have marks."""
     before = translation.get_language()
-    ACTIVE.value = MarkedLanguage()
+    active: Any = vars(trans_real)["_active"]  # read now: a test that changes the languages replaces it
+    active.value = MarkedLanguage()
     try:
         yield
     finally:

@@ -113,6 +113,10 @@ class IncidentAdmin(ButtonAdmin):
             return shown_number(count)
         return _("more than %(n)s") % {"n": shown_number(MOST_COUNTED)}
 
+    def row_name(self, row: Incident) -> StrOrPromise:
+        """Return the kind in words."""
+        return incident_label(row.kind)
+
     def note(self, viewer: Viewer, row: Incident) -> Value:
         """Return a link to the payments in review, if it is about those without a checkout."""
         if not row.is_about_many or not viewer.may("view_order"):

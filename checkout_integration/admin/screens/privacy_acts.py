@@ -32,6 +32,10 @@ class PrivacyActAdmin(ReadOnlyAdmin):
     sortable = {"recorded_at": "pk"}
     when_empty = _("Nobody has exported or erased a customer yet. The page of a customer has the buttons.")
 
+    def row_name(self, row: PrivacyAct) -> str:
+        """Return the act in words, and the customer."""
+        return f"{row.get_act_display()}: {row.customer or ''}"
+
     def act(self, row: PrivacyAct) -> str:
         """Return what was done, in words."""
         return row.get_act_display()

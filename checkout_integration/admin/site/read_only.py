@@ -122,13 +122,17 @@ class ReadOnlyAdmin(DownloadableList):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Return the heading of a row's page and the note on top of it."""
-        heading = short(row)
+        heading = short(self.row_name(row))
         return {
             "heading": heading,
             "title": f"{capfirst(self.opts.verbose_name)} {heading}",
             "subtitle": None,
             "note": self.note(self.viewer(request), row),
         }
+
+    def row_name(self, row: Any) -> StrOrPromise:
+        """Return the name of a row on top of its page."""
+        return str(row)
 
     def note(self, viewer: Viewer, row: Any) -> Value:
         """Return the note on top of the page: hidden parts, and the permission that shows them."""
