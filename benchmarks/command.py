@@ -109,7 +109,7 @@ def _database() -> Iterator[None]:
 
 
 def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
-    from benchmarks import backlog, payments, peer, product, sync
+    from benchmarks import admin, backlog, payments, peer, product, sync
     from benchmarks.figures import QUICK, Effort
     from benchmarks.in_process import InProcess
     from benchmarks.over_http import Burst, whole_chain
@@ -117,7 +117,7 @@ def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
     from benchmarks.reading import slowest
 
     effort = QUICK if options.quick else Effort()
-    effort = replace(effort, many=options.orders or effort.many)
+    effort = replace(effort, many=options.orders or effort.many, shop=options.orders or effort.shop)
     web, alone = (stack.enter_context(gunicorn(runner)) for runner in ("worker", "request"))
     payment, stored = payments.of_new_checkouts, product.stored
     accept = Burst(web, payment, effort, done=stored)
@@ -150,6 +150,7 @@ def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
         # Each round would take minutes and measure the same.
         goals.SIZE: cache(here.size),
         goals.BACKLOG: cache(partial(backlog.drained, effort)),
+        goals.ADMIN: cache(partial(admin.measured, effort)),
         **sync.measurements(stack.enter_context(serving("benchmarks.service")), effort),
     }
 

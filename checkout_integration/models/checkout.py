@@ -203,7 +203,9 @@ class Checkout(Attributed):
                 fields=["user", "status"], name="ci_checkout_owned", condition=models.Q(user__isnull=False)
             ),
             # Of the admin's filters: few rows are tests, and days are ranges of the time.
-            models.Index(fields=["test", "id"], name="ci_checkout_test", condition=models.Q(test=True)),
+            models.Index(
+                fields=["test", "recorded_at"], name="ci_checkout_test", condition=models.Q(test=True)
+            ),
             models.Index(fields=["recorded_at"], name="ci_checkout_recorded"),
             *attribution_indexes("ci_checkout"),
         ]

@@ -198,13 +198,18 @@ class Order(Attributed):
         ]
         indexes = [
             searched("transaction", "ci_order_transaction"),
-            models.Index(fields=["status", "-created_at"], name="ci_order_status"),
-            models.Index(fields=["verdict", "-created_at"], name="ci_order_verdict"),
+            models.Index(fields=["status", "id"], name="ci_order_status"),
+            models.Index(fields=["verdict", "id"], name="ci_order_verdict"),
             models.Index(fields=["-created_at"], name="ci_order_created"),
             searched("receipt_number", "ci_order_receipt"),
             *attribution_indexes("ci_order"),
             # Of staff's queues: few rows, found without reading those that are settled. No other index begins with their
             # columns, so PostgreSQL cannot take another one for their sequence. MariaDB has no such indexes.
+            models.Index(
+                fields=["status", "-created_at"],
+                name="ci_order_unpaid",
+                condition=models.Q(status__in=(OrderStatus.CREATED.value, OrderStatus.PENDING.value)),
+            ),
             models.Index(
                 fields=["recorded_at"],
                 name="ci_order_review",

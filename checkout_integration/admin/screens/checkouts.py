@@ -75,7 +75,8 @@ class CheckoutAdmin(ReadOnlyAdmin):
         *("products", "metadata", "payment_form_url"),
         *("paid_order__document", "paid_order__facts", "paid_order__stamps", "paid_order__conflicts"),
     )
-    sortable = {"recorded_at": "pk"}
+    ordering = ("-recorded_at", "-pk")
+    sortable = {"recorded_at": "recorded_at"}
     search_fields = ("reference", "order_id")
     search_help_text = gettext_lazy(
         "Checkout reference or order id. With the permission to see personal data: the login name of the account."

@@ -39,6 +39,7 @@ class CustomerAdmin(SearchedAdmin):
 
     list_display = ("customer", "user_id", "account", "recorded_at")
     list_filter = (ProjectFilter, ("recorded_at", DateFilter))
+    ordering = ("-recorded_at", "-pk")
     csv_columns = ("external_id", "user_id", "project", "account_id", "recorded_at", "erased_at")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")

@@ -76,6 +76,7 @@ class IncidentAdmin(ButtonAdmin):
     csv_columns = ("kind", "project", "order__order_id", "detail", "recorded_at", "resolved_at")
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
+    ordering = ("-recorded_at", "-pk")
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("kind", "order__order_id")
     search_help_text = gettext_lazy("Kind of incident, or order id.")
