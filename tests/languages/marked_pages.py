@@ -16,7 +16,7 @@ from checkout_integration.signals import SIGNALS
 from tests.languages.pseudo import marked_texts, unmarked_words
 
 ADMIN = "/admin/checkout_integration/"
-CODES = {*SIGNALS, *Event, *LANES, "default", "checkout_reference"}
+CODES = {*SIGNALS, *Event, *LANES, "default", "checkout_reference", "UTC"}
 """Words of programs, which no language translates."""
 OF_DJANGO = {"Search"}
 """What Django's own templates do not translate: the name of an image."""
