@@ -236,8 +236,8 @@ def as_column_money(amount: Decimal | None, currency: str | None = None) -> Deci
 
     It has the digits of a stored one, since receivers may get rows that were just written.
     """
-    held = column_amount(amount, currency)
-    return None if held is None else held.quantize(SMALLEST_AMOUNT)
+    fitting = column_amount(amount, currency)
+    return None if fitting is None else fitting.quantize(SMALLEST_AMOUNT)
 
 
 def as_column_rate(rate: Decimal | None) -> Decimal | None:

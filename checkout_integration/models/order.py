@@ -45,6 +45,9 @@ STATE_COLUMNS = frozenset(
 """Columns that only ``flows.ledger`` writes, under the order's lock."""
 
 
+IS_TEST = models.Q(is_production=False) | models.Q(live=False)
+"""The condition of payments that are tests."""
+
 REVERSED = ("refunded", "chargeback")
 """Statuses of an order whose payment went back to the customer."""
 
@@ -212,6 +215,7 @@ class Order(Attributed):
                 name="ci_order_chargeback",
                 condition=models.Q(status=OrderStatus.CHARGEBACK.value),
             ),
+            models.Index(fields=["id"], name="ci_order_test", condition=IS_TEST),
         ]
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),

@@ -58,6 +58,7 @@ class Refund(Row):
         indexes = [
             models.Index(fields=["transaction"], name="ci_refund_transaction"),
             models.Index(fields=["refunded_at"], name="ci_refund_time"),
+            models.Index(fields=["status"], name="ci_refund_status"),
         ]
 
     def __str__(self) -> str:

@@ -206,10 +206,10 @@ def test_a_filter_that_cannot_be_used_leads_back_to_the_list(admin_client: Clien
 
 def test_the_one_project_is_a_filter_too(admin_client: Client) -> None:
     """Pages link lists by it. Rows of a project that is gone from the settings are not in the file."""
-    kept, gone = rows.make_order(), rows.make_order()
+    present, gone = rows.make_order(), rows.make_order()
     Order.objects.filter(pk=gone.pk).update(project="gone")
     assert [row["order_id"] for row in downloaded(admin_client, "order", "?project=default")] == [
-        kept.order_id
+        present.order_id
     ]
     assert "By project" not in admin_client.get("/admin/checkout_integration/order/").content.decode()
 

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from tests.support.admin import rows
-from tests.support.admin.requests import FORM_TOKEN, Asked, all_requests, request_for
+from tests.support.admin.requests import FORM_TOKEN, PlannedRequest, all_requests, request_for
 from tests.support.admin.rights import FIRST_LEVEL, PEOPLE, RIGHTS, Right
 from tests.support.documents import ROOT
 from tests.support.tables import rows_of_all_tables
@@ -108,7 +108,7 @@ def test_a_button_is_shown_to_those_who_may_press_it(right: Right) -> None:
         request = request_for(right, user)
         word = right.case if right.is_action else request.address
         page = request.address if right.is_action else request.address.rsplit("/", 2)[0] + "/change/"
-        response = Asked(address=page).send("GET", user)
+        response = PlannedRequest(address=page).send("GET", user)
         assert (word in response.content.decode()) == (cell == "yes"), person
 
 

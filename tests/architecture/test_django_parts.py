@@ -90,6 +90,7 @@ def test_undocumented_modules_of_django_are_listed(trees: list[ast.Module]) -> N
     assert imported - DOCUMENTED_MODULES == set(UNDOCUMENTED_MODULES)
 
 
+@pytest.mark.slow
 def test_no_private_name_is_imported(trees: list[ast.Module]) -> None:
     """Neither of Django nor of anything else but the type checker's own."""
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

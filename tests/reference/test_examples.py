@@ -19,6 +19,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.template import Context, Template
 from django.test import RequestFactory, override_settings
+from django.utils.translation import override
 
 from checkout_integration import errors, flows
 from checkout_integration.flows import outbox
@@ -236,6 +237,8 @@ def test_the_functions_of_the_page_serve_a_template_of_the_shop(checkout_sandbox
     assert checkout.order_id in "".join(module.context_for(checkout)["options"].values())
     issued = flows.create_token(amount=Decimal("9.99"), currency="USD")
     assert issued.token in module.context_of_token(issued)["options"].values()
+    with override("de"):
+        assert module.price_of(checkout) == "9,99"
     assert module.lacks({"default-src": ["'self'"]}) == {
         "frame-src": ["https://pay.example.com"],
         "connect-src": ["https://pay.example.com"],

@@ -180,6 +180,7 @@ def test_statements_of_state_are_cited_by_the_policy() -> None:
     assert state | {"EVT-03", "EVT-04", "EVT-05", "EVT-06", "EVT-10", "EVT-12"} <= cited
 
 
+@pytest.mark.slow
 def test_the_page_counts_its_claims() -> None:
     """The number at the top is that of the rows, where a test stands in a cell once and says of how many of its cases."""
     text = PAGE.read_text(encoding="utf-8")

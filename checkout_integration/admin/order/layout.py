@@ -71,7 +71,7 @@ class Page:
     """Everything that the page shows, from top to bottom."""
 
     badges: Sequence[SafeString] = ()
-    note: Value = ""
+    notes: Sequence[Value] = ()
     summary: Sequence[SummaryBox] = ()
     in_this_shop: FieldGroup
     field_groups: Sequence[FieldGroup] = ()

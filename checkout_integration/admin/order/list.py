@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.text import slugify
@@ -39,6 +41,7 @@ from checkout_integration.admin.site import (
     Value,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     mode_label,
@@ -50,13 +53,14 @@ from checkout_integration.admin.site import (
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models.order import IS_TEST
 
 
 def _modes() -> Choices:
     """Return test and live, by the rule of `mode_label`."""
     return {
         "live": (_("live"), Q(is_production=True) & (Q(live=True) | Q(live__isnull=True))),
-        "test": (_("test"), Q(is_production=False) | Q(live=False)),
+        "test": (_("test"), IS_TEST),
     }
 
 
@@ -74,6 +78,14 @@ def _with_run(**condition: Any) -> Q:
     """Return the condition that an order has such a run; an index of the state finds them, since they are few."""
     runs = ReceiverRun.objects.filter(**condition, message__order__isnull=False)
     return Q(pk__in=runs.values(payer=Coalesce("message__grant__order", "message__order")))
+
+
+def _chosen(changelist: ChangeList) -> Iterator[str]:
+    """Yield the choices of the filters; the first one of each is "all"."""
+    for spec in changelist.filter_specs:
+        choices = list(spec.choices(changelist))
+        yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
+        yield from (choice["value"] for choice in choices if choice.get("value"))
 
 
 @admin.register(Order)
@@ -114,7 +126,8 @@ class OrderAdmin(SearchedAdmin):
     )
     search_help_text_masked = _(
         "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
-        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of customers”."
+        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of "
+        "customers”."
     )
     headings = {
         "product": _("product"),
@@ -125,6 +138,7 @@ class OrderAdmin(SearchedAdmin):
     labels = {"status": ORDER_STATUSES}
     page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
+    change_list_template = "admin/checkout_integration/order_list.html"
     buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, EXPORT, RESTORE, ERASE)
     actions = (check_selected, run_selected)
 
@@ -175,6 +189,15 @@ class OrderAdmin(SearchedAdmin):
             changelist.search_help_text = str(self.search_help_text_masked)
         return changelist
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Show the list, with the chosen filters in words above it."""
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
+            response.context_data["chosen"] = list(_chosen(response.context_data["cl"]))
+        return response
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -206,14 +229,14 @@ class OrderAdmin(SearchedAdmin):
         reason = reason_label(row.verdict_reason)
         if not reason:
             return verdict
-        return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
+        return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
 
     def user(self, row: Order) -> Value:
         """Return the customer, named by their id in this shop, and where they came from, as the service says."""
-        customer = short(row.user or "")
+        customer = in_list(row.user or "")
         if not row.origin:
             return customer
-        return format_html('{} <span class="ci-reason">{}</span>', customer, short(row.origin))
+        return format_html('{} <span class="ci-reason">{}</span>', customer, in_list(row.origin))
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""

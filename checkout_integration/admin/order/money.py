@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from django.utils.html import format_html
@@ -23,10 +24,11 @@ from checkout_integration.admin.site import (
     moment,
     money,
     reason_sentence,
+    short,
     visible,
 )
 from checkout_integration.display import shown_amount
-from checkout_integration.models import Checkout, Order, Refund
+from checkout_integration.models import Checkout, Order, Refund, Transition
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
 from checkout_integration.policy.status import DOUBLE_LOSS, PAID_AND_CANCELED
 from checkout_integration.policy.verdict import VerdictStatus
@@ -43,6 +45,7 @@ BEFORE: Final = {
     OrderStatus.REFUNDED: gettext_lazy("%(net)s before the refund of %(sum)s"),
     OrderStatus.CHARGEBACK: gettext_lazy("%(net)s before the chargeback of %(sum)s"),
 }
+DECISIONS: Final = (Transition.Act.ACCEPT, Transition.Act.BIND, Transition.Act.RESTORE)
 JUDGED: Final = (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED, VerdictStatus.REVIEW)
 """Verdicts whose meaning is about goods."""
 
@@ -76,9 +79,15 @@ def received_summary(order: Order, state: OrderState) -> SummaryBox:
     return SummaryBox(question, _before_loss(order, state, net), [_("after a fee of %(fee)s") % {"fee": fee}])
 
 
-def verdict_summary(order: Order, state: OrderState, viewer: Viewer) -> SummaryBox:
-    """Return the verdict, with its reason, and its meaning for the goods."""
-    details: list[Value] = [reason_sentence(order.verdict_reason), _meaning(order, state)]
+def verdict_summary(
+    order: Order, state: OrderState, viewer: Viewer, history: Sequence[Transition]
+) -> SummaryBox:
+    """Return the verdict, with its reason, who decided it, and its meaning for the goods."""
+    details: list[Value] = [
+        reason_sentence(order.verdict_reason),
+        _decided(history),
+        _meaning(order, state),
+    ]
     if order.checkout:
         details.append(
             format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
@@ -99,6 +108,19 @@ def _method(order: Order, viewer: Viewer) -> Value:
         return title
     digits: Value = f"•••• {visible(method.card.last4)}" if viewer.sees_personal_data else hidden()
     return format_html("{}, {} {}", title, visible(method.card.brand or ""), digits)
+
+
+def _decided(history: Sequence[Transition]) -> Value:
+    """Return the newest decision of staff: what, who, when and why; "" where there is none."""
+    decision = next((each for each in history if each.act in DECISIONS), None)
+    if decision is None:
+        return ""
+    act, staff, at = (
+        decision.get_act_display(),
+        short(decision.staff or NOTHING),
+        moment(decision.recorded_at),
+    )
+    return format_html(_("{} by {}, {}: {}"), act, staff, at, visible(decision.reason))
 
 
 def _not_settled(state: OrderState) -> str:

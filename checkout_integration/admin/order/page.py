@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
@@ -16,7 +18,7 @@ from checkout_integration.admin.order.money import (
     verdict_summary,
 )
 from checkout_integration.admin.order.sold import buyer_summary, product_summary
-from checkout_integration.admin.order.timeline import NEWEST, timeline_of
+from checkout_integration.admin.order.timeline import NEWEST, history_of, timeline_of
 from checkout_integration.admin.site import (
     NOTHING,
     VERDICTS,
@@ -36,7 +38,7 @@ from checkout_integration.admin.site import (
 )
 from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
-from checkout_integration.models import Checkout, CheckoutUser, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Checkout, CheckoutUser, Order, OutboxMessage, ReceiverRun, Transition
 from checkout_integration.policy.state import OrderState
 
 
@@ -47,14 +49,14 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     runs = list(
         ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )
-    state, items = state_of(order), items_of(order)
+    state, items, history = state_of(order), items_of(order), history_of(order)
     return Page(
         badges=[
             badge(order_label(state)),
             badge(mode_label(order)),
             badge(label_of(VERDICTS, order.verdict)),
         ],
-        note=_personal_note(order, viewer),
+        notes=[*_note_of_staff(history), *_personal_note(order, viewer)],
         summary=[
             product_summary(order, items),
             buyer_summary(order, viewer),
@@ -62,24 +64,30 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             paid_summary(order, state, viewer),
             received_summary(order, state),
             fulfilment_summary(order, messages, runs),
-            verdict_summary(order, state, viewer),
+            verdict_summary(order, state, viewer, history),
             _receipt(order, viewer),
         ],
         in_this_shop=_in_this_shop(order, viewer),
         field_groups=field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
         tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(order, viewer)],
-        timeline=timeline_of(order, viewer, messages, runs),
+        timeline=timeline_of(order, viewer, history, messages, runs),
         raws=[_document(order, viewer)],
     )
 
 
-def _personal_note(order: Order, viewer: Viewer) -> str:
+def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
+    """Yield the newest note of a colleague, who wrote it to be read."""
+    for note in [each for each in history if each.act == Transition.Act.NOTE and each.reason][:1]:
+        at, author = moment(note.recorded_at), short(note.staff or NOTHING)
+        yield format_html(_("Note by {}, {}: {}"), author, at, visible(note.reason))
+
+
+def _personal_note(order: Order, viewer: Viewer) -> Iterator[Value]:
     personal_data = getattr(order, "personal_data", None)
     if personal_data and personal_data.erased_at:
-        return _("The personal data of this order was erased.")
-    if not viewer.sees_personal_data:
-        return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
-    return ""
+        yield _("The personal data of this order was erased.")
+    elif not viewer.sees_personal_data:
+        yield _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
 
 
 def _status(order: Order, state: OrderState) -> SummaryBox:

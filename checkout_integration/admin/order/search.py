@@ -22,7 +22,7 @@ LAST4: Final = re.compile(r"[0-9]{4}", re.ASCII)
 
 
 def find_orders(orders: Orders, text: str, *, sees_personal_data: bool) -> Orders:
-    """Return the orders of a text: an order id, transaction, receipt number, customer, checkout, code, e-mail, card or account."""
+    """Return the orders of a text: an id, receipt number, customer, account, checkout, code, e-mail or card."""
     text = text.strip()
     if not text:
         return orders

@@ -51,12 +51,16 @@ BODIES: Final = 20
 
 
 def timeline_of(
-    order: Order, viewer: Viewer, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
+    order: Order,
+    viewer: Viewer,
+    history: Sequence[Transition],
+    messages: Sequence[OutboxMessage],
+    runs: Sequence[ReceiverRun],
 ) -> list[Moment]:
-    """Return all moments, newest first. Six statements, however long the history."""
+    """Return all moments, newest first. Five statements, however long the history."""
     moments = [
         *_notifications(order, viewer),
-        *_transitions(order, viewer),
+        *_transitions(history, viewer),
         *_messages(messages),
         *_runs(runs, viewer),
         *_incidents(order, viewer),
@@ -98,9 +102,14 @@ def _delivery_details(notification: Notification) -> Iterator[Value]:
         yield visible(notification.failure, longest=300)
 
 
-def _transitions(order: Order, viewer: Viewer) -> Iterator[Moment]:
+def history_of(order: Order) -> list[Transition]:
+    """Return the newest changes of its status and acts of staff, the newest first."""
     transitions = Transition.objects.filter(order=order).select_related("notification", "sync_run", "staff")
-    for transition in transitions.defer("notification__body").order_by("-pk")[:NEWEST]:
+    return list(transitions.defer("notification__body").order_by("-pk")[:NEWEST])
+
+
+def _transitions(history: Sequence[Transition], viewer: Viewer) -> Iterator[Moment]:
+    for transition in history:
         after = label_of(ORDER_STATUSES, transition.to_status)
         yield Moment(
             at=transition.recorded_at,

@@ -30,10 +30,10 @@ from checkout_integration.admin.site import (
     Viewer,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     moment,
-    short,
     visible,
 )
 from checkout_integration.conf import app_settings
@@ -115,18 +115,18 @@ class ReconciliationAdmin(ReadOnlyAdmin):
     def order(self, row: Any) -> Value:
         """Return the order's id, linked to its page."""
         if row.order_key is None:
-            return short(row.order_id)
+            return in_list(row.order_id)
         name = "admin:checkout_integration_order_change"
         address = reverse(name, args=(row.order_key,), current_app=self.admin_site.name)
-        return format_html('<a href="{}">{}</a>', address, short(row.order_id))
+        return format_html('<a href="{}">{}</a>', address, in_list(row.order_id))
 
     def in_shop(self, row: SyncDifference) -> Value:
         """Return the order as this shop had it."""
-        return _named(IN_SHOP, row.here)
+        return in_list(row.here)
 
     def at_service(self, row: SyncDifference) -> Value:
         """Return the order as the list has it."""
-        return _named(AT_SERVICE, row.there)
+        return in_list(row.there)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -141,11 +141,6 @@ class ReconciliationAdmin(ReadOnlyAdmin):
             "who_syncs": WHO_SYNCS[app_settings().runner],
         }
         return super().changelist_view(request, context)
-
-
-def _named(name: StrOrPromise, value: str) -> Value:
-    """Return a value; on a phone, where cells stand below each other, with its name."""
-    return format_html('<span class="ci-name">{}: </span>{}', name, visible(value) or NOTHING)
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:

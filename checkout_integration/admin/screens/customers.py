@@ -43,8 +43,8 @@ class CustomerAdmin(SearchedAdmin):
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
     search_help_text = gettext_lazy(
-        "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, or the "
-        "login name of the account."
+        "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, or "
+        "the login name of the account."
     )
     page_related = ("account",)
     fieldsets = (

@@ -10,6 +10,7 @@ from checkout_integration.admin.site.buttons import (
     Table,
     unknown_project,
 )
+from checkout_integration.admin.site.cells import in_list
 from checkout_integration.admin.site.choices import one_of, some_of
 from checkout_integration.admin.site.csv_files import csv_response, csv_text
 from checkout_integration.admin.site.filters import (
@@ -109,6 +110,7 @@ __all__ = [
     "flag_filter",
     "folded_traceback",
     "hidden",
+    "in_list",
     "incident_label",
     "incident_sentence",
     "is_test",

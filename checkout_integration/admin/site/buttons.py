@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.cells import breakable
 from checkout_integration.admin.site.values import Value
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Table:
     @property
     def labelled_rows(self) -> list[list[tuple[StrOrPromise, Value]]]:
         """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
-        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+        return [list(zip(self.columns, map(breakable, row), strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.field_names import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel
-from checkout_integration.admin.site.large_tables import within
 from checkout_integration.conf import app_settings
 from checkout_integration.models.attribution import FILTERED as ATTRIBUTION_FILTERED
 
@@ -89,7 +88,9 @@ class TextFilter(admin.SimpleListFilter):
         text = (self.value() or "").strip()
         if "\0" in text:
             raise IncorrectLookupParameters
-        return within(queryset, [Q((column, text)) for column in self.columns]) if text else queryset
+        # An OR over one table, and no union of look-ups, which would collect every row of a common text.
+        condition = Q(*((column, text) for column in self.columns), _connector=Q.OR)
+        return queryset.filter(condition) if text else queryset
 
 
 def text_filter(parameter: str, heading: StrOrPromise, *columns: str) -> type[TextFilter]:

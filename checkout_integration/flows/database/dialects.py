@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from itertools import chain
 from json.encoder import encode_basestring
+from types import ModuleType
 from typing import Any
 
 from django.db import models
@@ -79,9 +80,11 @@ class PostgreSQLStatement(Statement):
         return self._of_one.sql
 
     def goes_with_others(self, connection: BaseDatabaseWrapper) -> bool:
-        """Return whether psycopg 3 writes the parameters into the statements, as it does unless the settings say otherwise."""
-        binds = connection.settings_dict["OPTIONS"].get("server_side_binding")
-        return bool(connection.Database.__name__ == "psycopg" and not binds)
+        """Return whether psycopg 3 writes the parameters into the SQL, as it does unless the settings say otherwise."""
+        driver: ModuleType = connection.Database  # type: ignore[attr-defined]  # each of Django's backends has it
+        return driver.__name__ == "psycopg" and not connection.settings_dict["OPTIONS"].get(
+            "server_side_binding"
+        )
 
     def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
         """Return the form for one row or for several."""

@@ -217,9 +217,9 @@ def _execute(
     then: Then = _nothing_then,
     together: Together | None = None,
 ) -> int:
-    """Write all rows or none, now or ``together`` with others: after a failure the transaction around this cannot be committed.
+    """Write all rows or none, now or ``together`` with others; ``then`` gets the returned columns.
 
-    ``then`` gets the returned columns. Return how many rows were written now.
+    After a failure the transaction around this cannot be committed any more. Return how many rows were written now.
     """
     key = statement.task.key
     _take_related_keys(rows, statement.relations)

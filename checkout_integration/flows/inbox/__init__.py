@@ -1,8 +1,8 @@
 """The inbox: store notifications, apply them in batches, and record the outcomes.
 
-`storing` makes the row of a request. `applying` claims a batch, reads it (`reading`), passes it to the ledger and records the
-outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies failed, quarantined or applied
-ones, and previews this.
+`storing` makes the row of a request. `claiming` finds and locks due ones; `applying` reads a batch (`reading`), passes it to
+the ledger and records the outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies
+failed, quarantined or applied ones, and previews this.
 """
 
 from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, apply_stored

@@ -9,7 +9,8 @@ from typing import Final
 from django.db.models import Q
 
 from checkout_integration.flows.database import Command, Query, state_database
-from checkout_integration.flows.inbox.applying import apply_due, head_of
+from checkout_integration.flows.inbox.applying import apply_due
+from checkout_integration.flows.inbox.claiming import head_of
 from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.models import Checkout, Notification
 from checkout_integration.policy.log_safety import error_location

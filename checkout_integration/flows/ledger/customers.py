@@ -134,9 +134,9 @@ class ErasedMeanwhile(IntegrityError):
 def find_users(batch: Batch, advice: Advice) -> None:
     """Set the customer's row on each changed order with another customer than before.
 
-    Rows are locked, or inserted, by one statement each; nothing is locked for strangers (`locking.Hints`). Raises ``IntegrityError`` when another transaction has erased one
-    meanwhile: the caller retries its whole transaction. An erasure that begins later waits for a row that was inserted here,
-    and then finds its orders (`privacy.erasing`).
+    Rows are locked, or inserted, by one statement each; strangers (`locking.Hints`) are inserted without a look. Raises
+    ``IntegrityError`` when another transaction has erased one meanwhile: the caller retries its whole transaction. An erasure
+    that begins later waits for a row that was inserted here, and then finds its orders (`privacy.erasing`).
     """
     project = batch.project
     orders: dict[str, LockedOrder] = {}

@@ -16,16 +16,18 @@ from django.db import DatabaseError
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import installed_at, key_of
-from checkout_integration.flows.ledger.locking import LockedGrant, LockedRows, Settlement
+from checkout_integration.flows.ledger.locking import LockedRows
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.flows.ledger.steps import (
     NO_ADVICE,
     Advice,
     Assigned,
+    LockedGrant,
     LockedOrder,
     OrderChange,
     Outcome,
     PendingSignal,
+    Settlement,
 )
 from checkout_integration.models import Checkout, Grant
 from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events

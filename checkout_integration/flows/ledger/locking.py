@@ -11,7 +11,7 @@ So a row is joined only if it is locked too. All else is read by separate statem
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from django.db import connections
@@ -20,10 +20,17 @@ from django.db.models import QuerySet
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import Command, Query, key_of, state_database
 from checkout_integration.flows.ledger.rows import public_state_of, state_of
-from checkout_integration.flows.ledger.steps import Advice, LockedOrder, OrderChange, verdict_of
+from checkout_integration.flows.ledger.steps import (
+    Advice,
+    LockedGrant,
+    LockedOrder,
+    OrderChange,
+    Settlement,
+    verdict_of,
+)
 from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund
 from checkout_integration.policy.binding import bind, reference_of
-from checkout_integration.policy.fulfilment import Payment, payment_of
+from checkout_integration.policy.fulfilment import payment_of
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import order as documents
@@ -113,40 +120,6 @@ def _mentioned(
 
 def _texts(texts: Iterable[str | None]) -> list[str]:
     return sorted({text for text in texts if text})
-
-
-@dataclass(kw_only=True)
-class LockedGrant:
-    """A grant in the batch, with the order that pays for it; ``is_new`` until it is written."""
-
-    row: Grant
-    payer: Order
-    is_new: bool = False
-    changed: bool = False
-
-
-@dataclass(kw_only=True)
-class Settlement:
-    """The effects of the batch on one checkout, or on one order without a checkout.
-
-    Attributes:
-        checkout: its row, None for an order without one.
-        orders: all its orders, by the service's id.
-        payments: the payment of each of them, after the steps so far.
-        grants: all grants that were ever opened for it, oldest first.
-        before: the checkout's status and the key of its payer, in the database.
-        after: status and payer now; None if no payment has changed.
-        changes: the changes of its orders in this batch.
-
-    """
-
-    checkout: Checkout | None
-    orders: dict[str, Order] = field(default_factory=dict)
-    payments: dict[str, Payment] = field(default_factory=dict)
-    grants: list[LockedGrant] = field(default_factory=list)
-    before: tuple[str, int | None] = ("", None)
-    after: tuple[str, Order | None] | None = None
-    changes: list[OrderChange] = field(default_factory=list)
 
 
 class LockedRows:

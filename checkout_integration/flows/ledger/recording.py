@@ -33,8 +33,6 @@ from checkout_integration.flows.ledger.customers import (
 )
 from checkout_integration.flows.ledger.deciding import Batch
 from checkout_integration.flows.ledger.locking import (
-    LockedGrant,
-    Settlement,
     find_checkouts,
     lock,
     look_up,
@@ -52,7 +50,16 @@ from checkout_integration.flows.ledger.rows import (
     state_of,
     transition_of,
 )
-from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, LockedOrder, OrderChange, Outcome, Step
+from checkout_integration.flows.ledger.steps import (
+    NO_ADVICE,
+    Advice,
+    LockedGrant,
+    LockedOrder,
+    OrderChange,
+    Outcome,
+    Settlement,
+    Step,
+)
 from checkout_integration.flows.outbox import FanOut, write_messages
 from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser, Incident, Notification, OrderItem, Transition

@@ -103,6 +103,35 @@ def rows_among_arguments(messages: Collection[OutboxMessage]) -> dict[int, dict[
     return rows
 
 
+def order_as_written(message: OutboxMessage) -> Order | None:
+    """Return the order of a message, or its grant's payer, if all rows of its arguments are there as they were written."""
+    order: Order | None = (
+        _cached(message, "grant", "order") if message.grant_id else _cached(message, "order")
+    )
+    complete = (
+        order is not None
+        and ROWS.keys().isdisjoint(message.arguments)
+        and _has_all(message, "transition", "checkout")
+        and _has_all(order, "checkout", "user")
+        and _cached(order, "personal_data") is not None
+    )
+    return order if complete else None
+
+
+def _cached(row: Any, *names: str) -> Any:
+    """Return what a chain of relations leads to, without reading it; None if a row is not there."""
+    for name in names:
+        if not row._meta.get_field(name).is_cached(row):
+            return None
+        row = getattr(row, name)
+    return row
+
+
+def _has_all(row: Row, *names: str) -> bool:
+    """Return whether the rows of these relations are there, where they are not empty."""
+    return all(getattr(row, f"{name}_id") is None or _cached(row, name) is not None for name in names)
+
+
 @dataclass(kw_only=True)
 class FanOut:
     """Runs that are made together with their messages, in one transaction, by a process that knows the receivers.

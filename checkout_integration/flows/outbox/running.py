@@ -28,7 +28,7 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.outbox.claiming import BATCH, Worker, claim, give_back, look_for
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.looking import HOLD, Look
-from checkout_integration.flows.outbox.messages import ROWS, fan_out, rows_among_arguments
+from checkout_integration.flows.outbox.messages import fan_out, order_as_written, rows_among_arguments
 from checkout_integration.flows.outbox.retrying import (
     MOST_ATTEMPTS,
     fail,
@@ -66,41 +66,12 @@ def prepare(runs: Sequence[ReceiverRun]) -> list[Prepared]:
     return load(runs) if len(runs) > 1 else [Prepared(run=run) for run in runs]
 
 
-def as_written(run: ReceiverRun) -> Prepared:
-    """Prepare a run that was claimed when it was made: mostly its message still has all rows, as they were just written."""
-    message: OutboxMessage = run.message
-    order = _cached(message, "grant", "order") if message.grant_id else _cached(message, "order")
-    is_loaded = (
-        order is not None
-        and ROWS.keys().isdisjoint(message.arguments)
-        and _has_all(message, "transition", "checkout")
-        and _has_all(order, "checkout", "user")
-        and Order._meta.get_field("personal_data").is_cached(order)  # type: ignore[union-attr]
-    )
-    return Prepared(run=run, order=order, is_loaded=True) if is_loaded else Prepared(run=run)
-
-
-def _cached(row: Any, *names: str) -> Any:
-    """Return what a chain of relations leads to, without reading it; None if a row is not there."""
-    for name in names:
-        if not row._meta.get_field(name).is_cached(row):
-            return None
-        row = getattr(row, name)
-    return row
-
-
-def _has_all(row: Row, *names: str) -> bool:
-    """Return whether the rows of these relations are there, where they are not empty."""
-    return all(getattr(row, f"{name}_id") is None or _cached(row, name) is not None for name in names)
-
-
 def load(runs: Sequence[ReceiverRun]) -> list[Prepared]:
     """Read the arguments of runs: at most one statement each for messages with grants, orders, and other rows."""
     by_key = {message.pk: message for message in _MESSAGES.rows(keys={run.message_id for run in runs})}
     payers = {message.payer_id for message in by_key.values()} - {None}
-    paying: dict[int | None, Order] = {}
-    if payers:
-        paying.update((order.pk, order) for order in _ORDERS.rows(keys=payers))
+    orders = _ORDERS.rows(keys=payers) if payers else []
+    paying: dict[int | None, Order] = {order.pk: order for order in orders}
     others = rows_among_arguments(by_key.values())
     prepared = []
     for run in runs:
@@ -371,6 +342,9 @@ def _first_look(limit: int, lines: Collection[int] | None, ends_at: float) -> Lo
 
 
 def run_claimed(runs: Sequence[ReceiverRun]) -> RunSummary:
-    """Run the runs that were claimed when they were made (`FanOut`)."""
-    outcomes = [attempt(as_written(run)) for run in runs]
+    """Run the runs that were claimed when they were made (`FanOut`), mostly with the rows that were written then."""
+    outcomes = []
+    for run in runs:
+        order = order_as_written(run.message)
+        outcomes.append(attempt(Prepared(run=run, order=order, is_loaded=order is not None)))
     return RunSummary(run=sum(each is not None for each in outcomes), failed=outcomes.count(False))

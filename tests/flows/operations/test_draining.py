@@ -11,7 +11,7 @@ import pytest
 from checkout_integration import flows
 from checkout_integration.flows import inbox, outbox
 from checkout_integration.flows.inbox import applying
-from checkout_integration.flows.inbox.applying import heads
+from checkout_integration.flows.inbox.claiming import heads
 from checkout_integration.flows.outbox import claiming, fan_out, lines_of, running
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 from checkout_integration.signals import order_changed

@@ -41,7 +41,7 @@ class Shop(Hooks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PlannedRequest:
     """A request: its address and what it sends."""
 
     address: str
@@ -93,10 +93,10 @@ def _methods(pattern: URLPattern) -> list[str]:
     return [method for method in ("GET", "POST") if hasattr(view, method.lower())] if view else ["GET"]
 
 
-def request_for(right: Right, user: User | None) -> Asked:
+def request_for(right: Right, user: User | None) -> PlannedRequest:
     """Make the rows that a line is about, and return its request."""
     if right.name in ("index", "app_list"):
-        return Asked(
+        return PlannedRequest(
             address=reverse(f"admin:{right.name}", args=["checkout_integration"] * (right.name != "index"))
         )
     if right.name in REST:
@@ -105,7 +105,7 @@ def request_for(right: Right, user: User | None) -> Asked:
     return _of_admin(right, screen, page) if screen else _of_app(right)
 
 
-def _of_admin(right: Right, screen: str, page: str) -> Asked:
+def _of_admin(right: Right, screen: str, page: str) -> PlannedRequest:
     row: Model | None = make_row(screen) if screen in SCREENS else None
     if screen == "checkout":
         row = rows.make_checkout(payment_form_url=f"https://service.example/form/?token={FORM_TOKEN}")
@@ -116,7 +116,9 @@ def _of_admin(right: Right, screen: str, page: str) -> Asked:
         row = OFFERED[_SELECTED[right.case]]()[0]
         data = {"action": right.case, ACTION_CHECKBOX_NAME: [row.pk], "index": "0", "confirmed": "yes"}
     of_list = row is None or page in ("changelist", "csv", "add")
-    return Asked(address=reverse(f"admin:{OURS}{right.name}", args=[] if of_list else [row.pk]), data=data)  # type: ignore[union-attr]
+    return PlannedRequest(
+        address=reverse(f"admin:{OURS}{right.name}", args=[] if of_list else [row.pk]), data=data
+    )  # type: ignore[union-attr]
 
 
 _SELECTED: Final = {
@@ -126,15 +128,15 @@ _SELECTED: Final = {
 }
 
 
-def _of_rest(right: Right, user: User | None) -> Asked:
+def _of_rest(right: Right, user: User | None) -> PlannedRequest:
     other = User.objects.create_user(f"other-{rows.next_number()}")
     checkout: Checkout = CheckoutFactory(user=user if user and not right.case else other)
     order = OrderFactory(checkout=checkout)
     keys = {"checkout-detail": [checkout.reference], "order-detail": [order.order_id]}
-    return Asked(address=reverse(f"checkout_api:{right.name}", args=keys.get(right.name, [])))
+    return PlannedRequest(address=reverse(f"checkout_api:{right.name}", args=keys.get(right.name, [])))
 
 
-def _of_app(right: Right) -> Asked:
+def _of_app(right: Right) -> PlannedRequest:
     paid: Checkout = CheckoutFactory()  # the service is asked about one that is open
     OrderFactory(checkout=paid)
     args = {
@@ -143,4 +145,6 @@ def _of_app(right: Right) -> Asked:
         "return": [signed_reference(paid.reference)],
         "status": [signed_reference(paid.reference)],
     }
-    return Asked(address=reverse(f"checkout_integration:{right.name}", args=args.get(right.name, [])))
+    return PlannedRequest(
+        address=reverse(f"checkout_integration:{right.name}", args=args.get(right.name, []))
+    )
