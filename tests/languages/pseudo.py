@@ -94,7 +94,7 @@ def unmarked_words(html: str, data: Iterable[str]) -> list[str]:
     """Return texts of a page that are neither translated nor among these data, as far as they have words."""
     known = sorted(set(data), key=len, reverse=True)
     rest = (_without(" ".join(text.split()), known) for text in UnmarkedTexts(html).found)
-    return sorted({text for text in rest if re.search(r"[^\W\d_]{2}", text)})
+    return sorted({text for text in rest if re.search(r"\b[^\W\d_]{2,}\b", text)})
 
 
 def _outside(text: str, depth: int) -> tuple[str, int]:
