@@ -16,8 +16,8 @@ from checkout_integration.signals import SIGNALS
 from tests.languages.pseudo import marked_texts, unmarked_words
 
 ADMIN = "/admin/checkout_integration/"
-CODES = {*SIGNALS, *Event, *LANES, "default", "checkout_reference"}
-"""Words of programs, which no language translates."""
+CODES = {*SIGNALS, *Event, *LANES, "default", "checkout_reference", "UTC", "…"}
+"""Words of programs, which no language translates, and the mark of a text that was cut."""
 OF_DJANGO = {"Search"}
 """What Django's own templates do not translate: the name of an image."""
 STORED = {"the notification has no id"}

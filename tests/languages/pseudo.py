@@ -12,6 +12,7 @@ from django.utils import translation
 from django.utils.translation import trans_real
 
 BEGIN, END = "⟦", "⟧"
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w*\}")
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-ci-copy")
 """Attributes that people read or hear."""
 SILENT = {"script", "style", "pre"}
@@ -25,8 +26,9 @@ class MarkedLanguage:
     """A catalogue, as Django keeps one for the active language, that knows each text. Numbers and dates are German."""
 
     def gettext(self, message: str) -> str:
-        """Return the text in marks."""
-        return f"{BEGIN}{message.rpartition(trans_real.CONTEXT_SEPARATOR)[2]}{END}"
+        """Return the text in marks, and each placeholder outside: its value has to be translated by itself."""
+        text = message.rpartition(trans_real.CONTEXT_SEPARATOR)[2]
+        return PLACEHOLDER.sub(lambda found: f"{END}{found[0]}{BEGIN}", f"{BEGIN}{text}{END}")
 
     def ngettext(self, singular: str, plural: str, number: float) -> str:
         """Return the form of the number in marks."""
@@ -92,7 +94,7 @@ def unmarked_words(html: str, data: Iterable[str]) -> list[str]:
     """Return texts of a page that are neither translated nor among these data, as far as they have words."""
     known = sorted(set(data), key=len, reverse=True)
     rest = (_without(" ".join(text.split()), known) for text in UnmarkedTexts(html).found)
-    return sorted({text for text in rest if re.search(r"[^\W\d_]{2}", text)})
+    return sorted({text for text in rest if re.search(r"\b[^\W\d_]{2,}\b", text)})
 
 
 def _outside(text: str, depth: int) -> tuple[str, int]:

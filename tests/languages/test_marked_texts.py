@@ -92,6 +92,22 @@ def test_actions_have_translated_texts_only(admin_client: Client) -> None:
     assert unmarked_on(admin_client, f"{ADMIN}notification/", {**chosen, "confirmed": "yes"}) == []
 
 
+def test_refusals_have_translated_texts_only(admin_client: Client) -> None:
+    """A project that the settings do not have, a service that is away, and an order that is bound already."""
+    order = rows.make_order()
+    Order.objects.filter(pk=order.pk).update(project="gone", verdict="review")
+    page = page_address("order", order).removesuffix("change/")
+    for button, posted in (
+        ("check", {}),
+        ("accept", {"reason": "4711"}),
+        ("bind", {"reason": "4711", "type": "simple"}),
+    ):
+        assert unmarked_on(admin_client, f"{page}{button}/", posted) == [], button
+    Order.objects.filter(pk=order.pk).update(project="default")
+    for button, posted in (("check", {}), ("bind", {"reason": "4711", "type": "simple"})):
+        assert unmarked_on(admin_client, f"{page}{button}/", posted) == [], button
+
+
 def test_money_has_translated_texts_only(admin_client: Client) -> None:
     """Filters, tables and charts, with and without rows, and what a wrong period says."""
     page = f"{ADMIN}money/"
