@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 
+from tests.support.documents import ROOT
 from tests.support.scale import MOST_CASES, sample_of
+from tests.support.suite import WITHOUT_SCHEMATHESIS
+
+USE = re.compile(r"^(import|from) schemathesis", re.MULTILINE)
 
 
 def cases_of(request: pytest.FixtureRequest, **tables: int) -> list[pytest.Item]:
@@ -32,6 +38,15 @@ def test_each_process_takes_the_same_cases(request: pytest.FixtureRequest) -> No
     """Several processes share a run, and compare what they collected."""
     first, second = (sample_of(cases_of(request, long=100)) for _ in range(2))
     assert {case.name for case in first} == {case.name for case in second}
+
+
+def test_what_needs_schemathesis_is_left_out_where_it_is_not_loaded() -> None:
+    """By the folder or the file: its cases are fixtures of that plug-in."""
+    left_out = [ROOT / option.removeprefix("--ignore=") for option in WITHOUT_SCHEMATHESIS]
+    tests = (ROOT / "tests").rglob("test_*.py")
+    users = [path for path in tests if USE.search(path.read_text(encoding="utf-8"))]
+    assert users
+    assert [path for path in users if not any(path.is_relative_to(each) for each in left_out)] == []
 
 
 @pytest.mark.django_db(transaction=True)
