@@ -15,6 +15,8 @@ INSERT: Final = "verify + one ORM INSERT"
 PEER: Final = "dj-stripe, one handler"
 ACCEPT: Final = "accept"
 HALF: Final = "accept, half of its highest load"
+BARE_HALF: Final = "bare view, half of its highest load"
+INSERT_HALF: Final = "verify + one ORM INSERT, half of its highest load"
 DEFAULT: Final = "default mode, one receiver"
 CHAIN: Final = "whole chain, one receiver"
 INSERT_CPU: Final = "in process: verify + one ORM INSERT"
@@ -44,7 +46,7 @@ PASSES_OF_MANY: Final = (MANY_FIRST, MANY_AGAIN, MANY_CHANGED)
 
 MEASURED: Final[Mapping[str, tuple[str, ...]]] = {
     "ingest": (
-        *(BARE, FORGED, INSERT, PEER, ACCEPT, HALF),
+        *(BARE, FORGED, INSERT, PEER, ACCEPT, HALF, BARE_HALF, INSERT_HALF),
         *(INSERT_CPU, PEER_CPU, ACCEPT_CPU, APPLY_1, APPLY_100, APPLY_500),
     ),
     "chain": (PEER, CHAIN, DEFAULT),
