@@ -21,6 +21,7 @@ PAGES: Final[Mapping[str, str]] = {
     "add": "add",
     "delete": "delete",
     "evidence": "evidence (ZIP)",
+    "find": "search by the box on the index of the app",
 }
 REPORTS: Final = ("installation", "money", "syncdifference")
 """Screens with a page about many rows in the place of a list."""
