@@ -60,8 +60,9 @@ class Desk:
         """Take a step: fill in fields by their labels, and press the button of their form."""
         for label, value in (values or {}).items():
             _fill_in(self.page.get_by_label(label, exact=True).first, value)
-        pressed = self.page.get_by_role("button", name=button, exact=True)
-        self._step(pressed.or_(self.page.get_by_role("link", name=button, exact=True)).first)
+        content = self.page.locator("#content-main")
+        pressed = content.get_by_role("button", name=button, exact=True)
+        self._step(pressed.or_(content.get_by_role("link", name=button, exact=True)).first)
 
     def unfold(self, summary: str) -> None:
         """Take a step: what is folded away."""
