@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import pytest
@@ -155,9 +155,7 @@ def test_what_an_account_bought(desk: Desk, sell: Sales) -> None:
     desk.look("account")
 
 
-def test_a_receiver_is_run_again_with_the_keyboard_alone(
-    desk: Desk, sell: Sales, listen: Listening
-) -> None:
+def test_a_receiver_is_run_again_with_the_keyboard_alone(desk: Desk, sell: Sales, listen: Listening) -> None:
     """From the index of the admin by Tab and Enter, and the focus can be seen at each stop."""
     heard = listen(checkout_paid, Failing(times=1), name="shop.grant")
     sell()

@@ -114,7 +114,9 @@ def test_run_the_failing_receivers_of_many_orders(desk: Desk, sell: Sales, liste
     desk.follow("2 paid, not granted")
     desk.choose("Run the failing receivers of the selected orders again", *(each.order_id for each in orders))
     desk.submit("Run the failing receivers of the selected orders again")
-    desk.reads_at_once(*(f"Order {each.order_id}: These receivers run again now: shop.grant." for each in orders))
+    desk.reads_at_once(
+        *(f"Order {each.order_id}: These receivers run again now: shop.grant." for each in orders)
+    )
     desk.look("run-many")
 
 
@@ -177,5 +179,7 @@ def test_whether_all_is_well(desk: Desk, sell: Sales, listen: Listening) -> None
     listen(checkout_paid, Failing(), name="shop.grant")
     sell()
     desk.follow("Checkout")
-    desk.reads_at_once("Project default", "TEST", "Work of all projects", "Receiver runs that failed", "paid, not granted")
+    desk.reads_at_once(
+        "Project default", "TEST", "Work of all projects", "Receiver runs that failed", "paid, not granted"
+    )
     desk.look("index")

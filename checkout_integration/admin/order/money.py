@@ -115,7 +115,11 @@ def _decided(history: Sequence[Transition]) -> Value:
     decision = next((each for each in history if each.act in DECISIONS), None)
     if decision is None:
         return ""
-    act, staff, at = decision.get_act_display(), short(decision.staff or NOTHING), moment(decision.recorded_at)
+    act, staff, at = (
+        decision.get_act_display(),
+        short(decision.staff or NOTHING),
+        moment(decision.recorded_at),
+    )
     return format_html(_("{} by {}, {}: {}"), act, staff, at, visible(decision.reason))
 
 

@@ -1,4 +1,4 @@
-"""A member of staff at the admin, in a browser. Their steps are counted: a click, or a form that is filled in and submitted."""
+"""A member of staff at the admin, in a browser, who counts steps: a click, or a form that is filled in and submitted."""
 
 from __future__ import annotations
 
