@@ -22,6 +22,8 @@ DATA = {".html", ".txt", ".css", ".js", ".svg", ".typed", ".yaml", ".yml", ".jso
 NEEDED = {
     "py.typed",
     "apps.py",
+    "locale/de/LC_MESSAGES/django.mo",
+    "locale/es/LC_MESSAGES/django.mo",
     "migrations/0001_initial.py",
     "sandbox/__main__.py",
     "sandbox/openapi.yaml",

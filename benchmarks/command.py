@@ -109,7 +109,7 @@ def _database() -> Iterator[None]:
 
 
 def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
-    from benchmarks import backlog, payments, peer, product, sync
+    from benchmarks import admin, backlog, payments, peer, product, sync
     from benchmarks.figures import QUICK, Effort
     from benchmarks.in_process import InProcess
     from benchmarks.over_http import Burst, whole_chain
@@ -117,25 +117,22 @@ def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
     from benchmarks.reading import slowest
 
     effort = QUICK if options.quick else Effort()
-    effort = replace(effort, many=options.orders or effort.many)
+    effort = replace(effort, many=options.orders or effort.many, shop=options.orders or effort.shop)
     web, alone = (stack.enter_context(gunicorn(runner)) for runner in ("worker", "request"))
     payment, stored = payments.of_new_checkouts, product.stored
     accept = Burst(web, payment, effort, done=stored)
-    half = Burst(web, payment, effort, done=stored, rate=lambda: accept.highest / 2)
+    bare, insert = (Burst(web, partial(payments.of_nothing, path), effort) for path in ("/bare/", "/insert/"))
     here = InProcess(effort)
 
-    def half_load() -> Figures:
-        if not accept.highest:
-            accept.measure()  # the first round may begin with this one
-        return half.measure()
-
     return {
-        goals.BARE: Burst(web, partial(payments.of_nothing, "/bare/"), effort).measure,
+        goals.BARE: bare.measure,
         goals.FORGED: Burst(web, payments.forged, effort, status="401").measure,
-        goals.INSERT: Burst(web, partial(payments.of_nothing, "/insert/"), effort).measure,
+        goals.INSERT: insert.measure,
         goals.PEER: Burst(web, peer.events, effort, done=peer.handled).measure,
         goals.ACCEPT: accept.measure,
-        goals.HALF: half_load,
+        goals.HALF: accept.measure_half,
+        goals.BARE_HALF: bare.measure_half,
+        goals.INSERT_HALF: insert.measure_half,
         goals.CHAIN: partial(whole_chain, Burst(web, payment, effort, done=stored)),
         goals.DEFAULT: Burst(alone, payment, effort, done=product.completed).measure,
         goals.INSERT_CPU: here.insert,
@@ -150,6 +147,7 @@ def _measurements(options: Options, stack: ExitStack) -> dict[str, Measurement]:
         # Each round would take minutes and measure the same.
         goals.SIZE: cache(here.size),
         goals.BACKLOG: cache(partial(backlog.drained, effort)),
+        goals.ADMIN: cache(partial(admin.measured, effort)),
         **sync.measurements(stack.enter_context(serving("benchmarks.service")), effort),
     }
 

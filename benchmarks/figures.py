@@ -17,7 +17,8 @@ class Effort:
     """How much is measured at a time.
 
     Over HTTP: requests for `seconds`, at `least` and at `most` so many. In process: payments one by one (`alone`) or
-    `batched`. `stored` payments are in the tables whose size is measured. `few` and `many` orders are in the lists.
+    `batched`. `stored` payments are in the tables whose size is measured. `few` and `many` orders are in the lists, `few` and
+    `shop` in the admin of a small and of a large shop.
     """
 
     seconds: float = 3.0
@@ -28,13 +29,14 @@ class Effort:
     stored: int = 10_000
     few: int = 10_000
     many: int = 100_000
+    shop: int = 1_000_000
 
     def requests(self, rate: float) -> int:
         """Return how many requests to send at this rate per second."""
         return max(self.least, min(self.most, round(rate * self.seconds)))
 
 
-QUICK = Effort(seconds=0.0, least=16, alone=3, batched=20, stored=20, few=120, many=240)
+QUICK = Effort(seconds=0.0, least=16, alone=3, batched=20, stored=20, few=120, many=240, shop=1_200)
 
 
 def costs(python: float, database: float | None, count: int) -> dict[str, float]:

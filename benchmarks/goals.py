@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.ratios import Figure, Goal, Outcome, Round
 
-WORDS: Final = ("ingest", "chain", "receivers", "reading", "size", "backlog", "sync")
+WORDS: Final = ("ingest", "chain", "receivers", "reading", "size", "backlog", "sync", "admin")
 
 BARE: Final = "bare view"
 FORGED: Final = "forgeries, refused"
@@ -15,6 +15,8 @@ INSERT: Final = "verify + one ORM INSERT"
 PEER: Final = "dj-stripe, one handler"
 ACCEPT: Final = "accept"
 HALF: Final = "accept, half of its highest load"
+BARE_HALF: Final = "bare view, half of its highest load"
+INSERT_HALF: Final = "verify + one ORM INSERT, half of its highest load"
 DEFAULT: Final = "default mode, one receiver"
 CHAIN: Final = "whole chain, one receiver"
 INSERT_CPU: Final = "in process: verify + one ORM INSERT"
@@ -28,6 +30,7 @@ RUN_MANY: Final = "in process: run a receiver, in batches"
 READING: Final = "slowest kinds of JSON"
 SIZE: Final = "size of a payment"
 BACKLOG: Final = "backlog, drained by two workers"
+ADMIN: Final = "admin of a large shop"
 PEER_FIRST: Final = "dj-stripe, first sync"
 PEER_AGAIN: Final = "dj-stripe, unchanged"
 FIRST: Final = "first pass"
@@ -43,7 +46,7 @@ PASSES_OF_MANY: Final = (MANY_FIRST, MANY_AGAIN, MANY_CHANGED)
 
 MEASURED: Final[Mapping[str, tuple[str, ...]]] = {
     "ingest": (
-        *(BARE, FORGED, INSERT, PEER, ACCEPT, HALF),
+        *(BARE, FORGED, INSERT, PEER, ACCEPT, HALF, BARE_HALF, INSERT_HALF),
         *(INSERT_CPU, PEER_CPU, ACCEPT_CPU, APPLY_1, APPLY_100, APPLY_500),
     ),
     "chain": (PEER, CHAIN, DEFAULT),
@@ -51,6 +54,7 @@ MEASURED: Final[Mapping[str, tuple[str, ...]]] = {
     "reading": (READING,),
     "size": (SIZE,),
     "backlog": (BACKLOG,),
+    "admin": (ADMIN,),
     "sync": (PEER_FIRST, PEER_AGAIN, *PASSES, OLD, COPY, *PASSES_OF_MANY, MANY_COPY),
 }
 """The measurements of each word; what several words need is measured once."""
@@ -270,5 +274,44 @@ GOALS: Final = (
             must=150,
         )
         for name in (*PASSES, *PASSES_OF_MANY)
+    ),
+    *(
+        Goal(
+            word="admin",
+            title=f"admin: {what}, the slowest of a large shop beside the same of 10,000 orders",
+            figure=Figure(ADMIN, name),
+            beside=None,
+            must=1.5,
+        )
+        for name, what in {
+            "lists": "lists",
+            "filters": "filtered lists",
+            "searches": "searches",
+            "rows": "pages of a row",
+        }.items()
+    ),
+    Goal(
+        word="admin",
+        title="admin: pages that read a big table through",
+        figure=Figure(ADMIN, "read through"),
+        beside=None,
+        must=0,
+    ),
+    *(
+        Goal(
+            word="admin",
+            title=f"admin: seconds of the page about the money of a {period}, by day",
+            figure=Figure(ADMIN, period),
+            beside=None,
+            must=2,
+        )
+        for period in ("month", "quarter", "year")
+    ),
+    Goal(
+        word="admin",
+        title="admin: milliseconds of health, with 100,000 notifications and 100,000 receiver runs due",
+        figure=Figure(ADMIN, "health"),
+        beside=None,
+        must=50,
     ),
 )

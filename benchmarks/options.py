@@ -40,7 +40,10 @@ def parse(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument("--database", choices=DATABASES, default=Options.database)
     parser.add_argument(
-        "--orders", type=int, metavar="N", help="how many orders the longer list of `sync` has (100000)"
+        "--orders",
+        type=int,
+        metavar="N",
+        help="how many orders the longer list of `sync` has (100000), and the large shop of `admin` (1000000)",
     )
     parser.add_argument(
         "--assert", dest="must_hold", action="store_true", help="exit 1 where a goal is missed"

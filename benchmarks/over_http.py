@@ -17,8 +17,7 @@ PATIENCE = 600.0
 class Burst:
     """A burst of requests to one address: as many as the server will answer in a few seconds, as far as the last one showed.
 
-    `rate` says how many are sent each second; without it, as many as are answered. `done` counts what the server has done:
-    what still goes on after the responses is waited for, so that its costs count too.
+    `done` counts what the server has done: what still goes on after the responses is waited for, so that its costs count too.
     """
 
     def __init__(
@@ -28,17 +27,21 @@ class Burst:
         effort: Effort,
         *,
         status: str = "200",
-        rate: Callable[[], float] = float,
         done: Callable[[], int] | None = None,
     ) -> None:
         self.highest = 0.0
         self._server, self._make, self._effort = server, make, effort
-        self._status, self._rate, self._done = status, rate, done
+        self._status, self._done = status, done
 
-    def measure(self) -> dict[str, float]:
-        """Send a burst, and return what it showed."""
+    def measure_half(self) -> dict[str, float]:
+        """Send a burst at half of the highest rate."""
+        if not self.highest:
+            self.measure()  # the first round may begin with this one
+        return self.measure(self.highest / 2)
+
+    def measure(self, rate: float = 0.0) -> dict[str, float]:
+        """Send a burst, and return what it showed. ``rate``: how many each second; without it, as many as are answered."""
         product.empty()
-        rate = self._rate()
         messages = self._make(self._effort.requests(rate or self.highest))
         workers = self._server.workers()
         web, database = cpu.read(workers), DatabaseClock()

@@ -39,6 +39,15 @@ OTHERS = {
     "status works": "ms of the processor for it, at most",
     "others": "ms for others in a request",
     "idle": "ms for a look while only what waits is left",
+    "lists": "times as long for the slowest list",
+    "filters": "times as long for the slowest filter",
+    "searches": "times as long for the slowest search",
+    "rows": "times as long for the slowest page of a row",
+    "read through": "pages that read a big table through",
+    "month": "s for the money of a month",
+    "quarter": "s for the money of a quarter",
+    "year": "s for the money of a year",
+    "health": "ms for health",
     "seconds": "seconds for all of it",
     "orders": "orders",
     "memory": "MB of memory",
@@ -50,7 +59,8 @@ PLACES = dict.fromkeys(
     ],
     1,
 )
-PLACES |= {"applied evenly": 2, "run evenly": 2}
+PLACES |= dict.fromkeys(("applied evenly", "run evenly"), 2)
+PLACES |= dict.fromkeys(("lists", "filters", "searches", "rows", "month", "quarter", "year"), 2)
 """Decimal places, where there are any."""
 PACKAGES = ("django", "dj-stripe", "gunicorn")
 

@@ -16,7 +16,7 @@ def vacuumed() -> Iterator[None]:
     """Vacuum and analyze the tables now and each minute during the block; nothing on other databases."""
     ended = Event()
     thread = Thread(target=_vacuum_until, args=[ended])
-    _vacuum()
+    vacuum()
     thread.start()
     try:
         yield
@@ -28,13 +28,13 @@ def vacuumed() -> Iterator[None]:
 def _vacuum_until(ended: Event) -> None:
     try:
         while not ended.wait(MINUTE):
-            _vacuum()
+            vacuum()
     finally:
         connection.close()  # this thread's own
 
 
-def _vacuum() -> None:
-    """Vacuum the tables that have rows: of an empty one PostgreSQL would remember that, and scan it while it grows."""
+def vacuum() -> None:
+    """Vacuum and analyze the tables with rows: of an empty one PostgreSQL would remember that, and scan it while it grows."""
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
 from django.db import DatabaseError, connections
 from django.utils.module_loading import import_string
+from django.utils.translation import override
 
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
@@ -29,6 +30,9 @@ from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 from checkout_integration.signals import SIGNALS, checkout_paid, checkout_reversed, payment_success
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -188,7 +192,7 @@ def check_backlog(
         Warning(
             f"Something has been due for {seconds / 60:.0f} minutes, and no process does it: payments are not applied, or "
             "receivers do not run.",
-            hint=f"RUNNER of {SETTING} is {runner!r}: {WHO_WORKS[runner]}",
+            hint=f"In {SETTING}, {_in_english(WHO_WORKS[runner])}",
             id="checkout_integration.W010",
         )
     ]
@@ -211,10 +215,16 @@ def check_sync(
         Warning(
             f"The transaction list was not read to its end for {unsynced.total_seconds() / 3600:.0f} hours: a payment whose "
             "notification was lost is not found.",
-            hint=f"RUNNER of {SETTING} is {runner!r}: {WHO_SYNCS[runner]} The admin's sync runs show passes that failed.",
+            hint=f"In {SETTING}, {_in_english(WHO_SYNCS[runner])} The admin's sync runs show passes that failed.",
             id="checkout_integration.W011",
         )
     ]
+
+
+def _in_english(text: StrOrPromise) -> str:
+    """Return a text of the admin as checks have it: in one language with the rest of the message."""
+    with override(None):
+        return str(text)
 
 
 def check_history(

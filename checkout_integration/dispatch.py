@@ -63,7 +63,7 @@ def _work_here(applied: ApplySummary, notification: NotificationRow | None) -> N
 
     A caller without a summary has just recorded rows itself, and runs all due work.
     """
-    flows.operations.run_own(applied, OWN_RUNS, OWN_SECONDS)
+    flows.operations.run_own(applied, notification, OWN_RUNS, OWN_SECONDS)
     if (budget := app_settings().request_budget) and (
         notification is None or flows.operations.is_anything_left()
     ):

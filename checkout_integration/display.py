@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
+from django.utils.formats import date_format, number_format
+from django.utils.translation import get_language
 
 from checkout_integration.conf import SETTING, Project, app_settings
 from checkout_integration.protocol.form import (
@@ -42,6 +45,7 @@ __all__ = [
     "form_options",
     "merge_csp",
     "missing_sources",
+    "shown_amount",
     "token_options",
 ]
 
@@ -72,6 +76,28 @@ def amount_text(amount: Decimal, currency: str = "") -> str:
     places = minor_units(currency) or 0
     exact = amount.normalize()
     return format(exact, f".{max(-int(exact.as_tuple().exponent), places, 0)}f")
+
+
+def shown_amount(amount: Decimal, currency: str = "") -> str:
+    """Return the amount of `amount_text` as people write it in the active language: 1.234,50 in German.
+
+    For pages. Files, JSON and attributes of pages have plain digits.
+    """
+    return number_format(amount_text(amount, currency), force_grouping=True)
+
+
+def shown_number(number: Decimal | int) -> str:
+    """Return a number with all its digits, as people write it in the active language."""
+    return number_format(format(number, "f" if isinstance(number, Decimal) else "d"), force_grouping=True)
+
+
+def shown_day(day: date) -> str:
+    """Return a day in the short form of the active language.
+
+    In English as 2026-11-25: some of its countries write the month first, others the day.
+    """
+    is_english = (get_language() or "en").startswith("en")
+    return date_format(day, "Y-m-d" if is_english else "SHORT_DATE_FORMAT")
 
 
 def form_link(checkout: Payable) -> str:

@@ -48,7 +48,7 @@ ROWS_CHANGED: Final = "checkout.sync.rows.changed"
 COUNTERS: Final[Mapping[str, tuple[str, str]]] = {
     ACCEPTED: (
         "{request}",
-        "Requests that were stored and answered, by event and delivery (first or retry).",
+        "Requests that were stored and acknowledged, by event and delivery (first or retry).",
     ),
     REFUSED: ("{request}", "Requests that were refused and not stored, by reason."),
     APPLIED: ("{notification}", "Notifications that were applied, by outcome (changed or unchanged)."),

@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run the everyday tests: on SQLite, without tests/stress and those marked slow",
+        help="run the everyday tests: on SQLite, without tests/stress and those marked slow, a sample of long tables",
     )
     options, for_pytest = parser.parse_known_args()
     try:

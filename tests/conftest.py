@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from tests.support import browser, services
+from tests.support import browser, scale, services
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox import Sandbox
 
 PLUGIN = "checkout_integration.testing.plugin"
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "django_db_serialized_rollback"}
+SANDBOX_FIXTURES = {"checkout_sandbox", "service", "field", "spec"}
 
 # An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
 _installed = {entry.value for entry in entry_points(group="pytest11")}
@@ -31,7 +33,8 @@ pytest_plugins = [
 hypothesis.settings.register_profile(
     "checkout", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
-hypothesis.settings.load_profile("checkout")
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("checkout"), max_examples=25)
+hypothesis.settings.load_profile("quick" if scale.QUICK else "checkout")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,6 +53,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [item for item in items if not item.get_closest_marker("database")]
         items[:] = [item for item in items if item.get_closest_marker("database")]
         config.hook.pytest_deselected(items=others)
+    if scale.QUICK:
+        chosen = scale.sample_of([item for item in items if _is_dear(item)])
+        others = [item for item in items if _is_dear(item) and item not in chosen]
+        items[:] = [item for item in items if item in chosen or not _is_dear(item)]
+        config.hook.pytest_deselected(items=others)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what lives until the end of the run: modules and tests."""
+    gc.freeze()
+
+
+def _is_dear(item: pytest.Item) -> bool:
+    """Return whether a case of the everyday run needs a database or a sandbox; tables of pure rules cost little."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return not item.get_closest_marker("slow") and (uses_database(item) or bool(SANDBOX_FIXTURES & fixtures))
 
 
 def uses_database(item: pytest.Item) -> bool:

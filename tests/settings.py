@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "checkout_integration",
+    "tests.support.emptied",
 ]
 
 MIDDLEWARE = [

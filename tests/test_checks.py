@@ -14,7 +14,7 @@ from django.core.checks import CheckMessage, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Installation, Notification, SyncRun
@@ -305,7 +305,9 @@ def test_work_that_nobody_does_is_named(
     Notification.objects.update(due_at=timezone.now() - timedelta(minutes=6))
     (message,) = check(raw, databases=["default"])
     assert (message.id, check(raw)) == ("checkout_integration.W010", [])
-    assert "6 minutes" in message.msg and repr(runner) in (message.hint or "")
+    assert "6 minutes" in message.msg and runner in (message.hint or "")
+    with translation.override("de"):
+        assert check(raw, databases=["default"])[0].hint == message.hint
 
 
 @pytest.mark.django_db

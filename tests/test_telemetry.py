@@ -188,6 +188,7 @@ def test_nothing_of_a_customer_is_measured(
     assert CANARY not in f"{spans} {measured.samples()}"
 
 
+@pytest.mark.slow
 def test_the_attributes_of_metrics_have_few_values(measured: Measured, checkout_deliver: Deliver) -> None:
     """A hundred orders make no more series than one."""
     for number in range(100):

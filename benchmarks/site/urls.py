@@ -6,6 +6,7 @@ import hashlib
 import hmac
 
 from django.apps import apps
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
@@ -31,6 +32,7 @@ def insert(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
+    path("admin/", admin.site.urls),
     path("bare/", bare),
     path("insert/", insert),
     path("checkout/", include("checkout_integration.urls")),

@@ -8,6 +8,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import Http404
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, NotFound, PermissionDenied, ValidationError
 from rest_framework.response import Response
@@ -23,7 +25,7 @@ class ServiceFailed(APIException):
 
     status_code = status.HTTP_502_BAD_GATEWAY
     default_code = "service_failed"
-    default_detail = "The payment could not be started. Nothing was charged."
+    default_detail = _("The payment could not be started. Nothing was charged.")
 
 
 def error_response(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -52,7 +54,7 @@ def _translated(error: Exception) -> Exception:
 def _error_object(error: APIException) -> dict[str, str]:
     if isinstance(error, ValidationError):
         details = "; ".join(_sentences(error.detail))
-        return {"code": "invalid", "message": "The request is not valid.", "details": details}
+        return {"code": "invalid", "message": gettext("The request is not valid."), "details": details}
     return {"code": error.default_code, "message": str(error.detail), "details": ""}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.filters import BaseFilterBackend
 from rest_framework.request import Request
@@ -19,7 +20,7 @@ class StatusFilter(BaseFilterBackend):
         chosen = request.query_params.getlist("status")
         known = _statuses(view)
         if not set(chosen) <= set(known):
-            raise ValidationError({"status": f"Use one of: {', '.join(known)}."})
+            raise ValidationError({"status": _("Use one of: %(words)s.") % {"words": ", ".join(known)}})
         return queryset.filter(status__in=chosen) if chosen else queryset
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:

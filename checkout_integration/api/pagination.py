@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import BasePagination
@@ -34,7 +35,7 @@ class ListEnvelope(BasePagination):
         limit = _limit(request.query_params.get("limit"))
         after, before = (_cursor(request, name, view) for name in CURSORS)
         if after and before:
-            raise ValidationError({"ending_before": "Give one of starting_after and ending_before."})
+            raise ValidationError({"ending_before": _("Give one of starting_after and ending_before.")})
         self.total_count = queryset.order_by().values("pk")[:MOST_COUNTED].count()
         if before:
             page = list(queryset.filter(pk__gt=before).order_by("pk")[: limit + 1])
@@ -93,7 +94,8 @@ def _limit(text: str | None) -> int:
         return DEFAULT_LIMIT
     plain = text.isascii() and text.isdigit() and len(text) <= len(str(CURSOR_LIMIT_MAX))
     if not plain or not CURSOR_LIMIT_MIN <= int(text) <= CURSOR_LIMIT_MAX:
-        raise ValidationError({"limit": f"Use a whole number from {CURSOR_LIMIT_MIN} to {CURSOR_LIMIT_MAX}."})
+        bounds = {"least": CURSOR_LIMIT_MIN, "most": CURSOR_LIMIT_MAX}
+        raise ValidationError({"limit": _("Use a whole number from %(least)d to %(most)d.") % bounds})
     return int(text)
 
 
@@ -104,7 +106,7 @@ def _cursor(request: Request, name: str, view: GenericAPIView[Any]) -> int | Non
         return None
     row = find_row(view.get_queryset(), view.lookup_field, identifier)
     if row is None:
-        raise ValidationError({name: "There is no such object."})
+        raise ValidationError({name: _("There is no such object.")})
     primary_key: int = row.pk
     return primary_key
 

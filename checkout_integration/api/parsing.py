@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import BaseParser
@@ -19,7 +22,7 @@ class BodyTooLarge(APIException):
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
-    default_detail = f"The body is larger than {LARGEST_BODY} bytes."
+    default_detail = format_lazy(_("The body is larger than {most} bytes."), most=LARGEST_BODY)
 
 
 class StrictJSONParser(BaseParser):
@@ -40,7 +43,9 @@ class StrictJSONParser(BaseParser):
         try:
             value = loads(body)
         except StrictJsonError as error:
-            raise ParseError(f"The body could not be read: {error.reason}.") from None
+            raise ParseError(
+                gettext("The body could not be read: %(reason)s.") % {"reason": error.reason}
+            ) from None
         if not isinstance(value, dict):
-            raise ParseError("The body is not a JSON object.")
+            raise ParseError(gettext("The body is not a JSON object."))
         return value

@@ -31,7 +31,7 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
     virtual_currency_amount = AmountField()
     products = serializers.ListField(child=serializers.CharField(), read_only=True)
     payment_form_url = FormAddressField()
-    paid_order = serializers.SlugRelatedField[Order](slug_field="order_id", read_only=True)
+    paid_order = serializers.SlugRelatedField[Order](slug_field="order_id", read_only=True, allow_null=True)
 
     class Meta:
         model = Checkout

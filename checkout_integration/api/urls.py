@@ -5,9 +5,13 @@ A shop with several projects names the one that sells here: ``path(…, include(
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.urls import path
 
 from checkout_integration.api.views import CheckoutDetail, CheckoutList, OrderDetail, OrderList
+
+if apps.is_installed("drf_spectacular"):
+    from checkout_integration.api import description  # noqa: F401  # drf-spectacular knows it from then on
 
 app_name = "checkout_api"
 

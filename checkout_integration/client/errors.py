@@ -43,7 +43,7 @@ class CheckoutError(Exception):
     Attributes:
         retry_is_safe: whether sending the same request again can help and cannot do anything twice.
         outcome_unknown: whether an order may have been created without a response that says so. Such a request
-            must not be repeated: there is no idempotency key.
+            must not be sent again: the service has no idempotency key.
 
     """
 

@@ -1,4 +1,4 @@
-"""Keeps query strings out of the log of the HTTP library: they name customers.
+"""A filter for the log of the HTTP library: it cuts out query strings, since they name customers.
 
 urllib3 writes the whole URL with each retry, as a warning. Only records of our own calls are changed.
 """

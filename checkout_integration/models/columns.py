@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -20,9 +20,10 @@ from checkout_integration.policy.amounts import (
     column_amount,
     column_rate,
 )
-from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder
+from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder, dumps
 
 T = TypeVar("T")
+SMALLEST_AMOUNT: Final = Decimal(1).scaleb(-MONEY_PLACES)
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -31,15 +32,18 @@ if TYPE_CHECKING:
     AmountColumn = models.DecimalField[Decimal | str | None, Decimal | None]
     TimeColumn = models.DateTimeField[datetime | None, datetime | None]
     BytesColumn = models.BinaryField[bytes | None, bytes | None]
+    PackedColumn = models.BinaryField[Any, Any]
     Condition = models.Lookup[bool]
     Column: TypeAlias = models.Field[T, T]
     """A column as type checkers see it that have no plug-in for Django: what is read from it and written to it."""
 else:  # Django's fields cannot be subscripted at run time
     TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
-    BytesColumn, Condition = models.BinaryField, models.Lookup
+    BytesColumn = PackedColumn = models.BinaryField
+    Condition = models.Lookup
 
 LONGEST_IDENTIFIER = 255
 BEGINNINGS = "varchar_pattern_ops"
+DECODER = DocumentDecoder()
 
 
 class IdentifierField(TextColumn):
@@ -155,6 +159,33 @@ class DocumentField(models.JSONField):
         super().__init__(*args, **kwargs)
 
 
+class CompressedDocumentField(PackedColumn):
+    """A JSON document as in a `DocumentField`, but compressed in the table: no query reads its members."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("default", dict)
+        kwargs.setdefault("blank", True)
+        super().__init__(*args, **kwargs)
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Return the bytes as they are stored."""
+        return None if value is None else packed(dumps(value).encode())
+
+    def from_db_value(
+        self, value: bytes | memoryview | None, expression: Any, connection: BaseDatabaseWrapper
+    ) -> Any:
+        """Return the document."""
+        return None if value is None else DECODER.decode(unpacked(bytes(value)).decode())
+
+    def to_python(self, value: Any) -> Any:
+        """Return the document of a fixture."""
+        return DECODER.decode(value) if isinstance(value, str) else value
+
+    def value_to_string(self, obj: models.Model) -> str:
+        """Return the document as it stands in a fixture."""
+        return dumps(self.value_from_object(obj))
+
+
 class ListField(models.JSONField):
     """A JSON list of texts. ``column__lists="text"`` finds the rows whose list has the text, on every database."""
 
@@ -201,8 +232,12 @@ def searched(column: str, name: str) -> models.Index:
 
 
 def as_column_money(amount: Decimal | None, currency: str | None = None) -> Decimal | None:
-    """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document."""
-    return column_amount(amount, currency)
+    """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document.
+
+    It has the digits of a stored one, since receivers may get rows that were just written.
+    """
+    fitting = column_amount(amount, currency)
+    return None if fitting is None else fitting.quantize(SMALLEST_AMOUNT)
 
 
 def as_column_rate(rate: Decimal | None) -> Decimal | None:

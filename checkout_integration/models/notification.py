@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import CompressedField, IdentifierField, InstantField
@@ -93,6 +94,7 @@ class Notification(Row):
             models.Index(fields=["reference"], name="ci_notification_reference"),
             models.Index(fields=["notification_id"], name="ci_notification_id"),
             models.Index(fields=["state"], name="ci_notification_state"),
+            models.Index(fields=["event"], name="ci_notification_event"),
             # Few rows; MariaDB has no such indexes, and finds them by their state.
             models.Index(
                 fields=["project", "state", "received_at"],
@@ -103,8 +105,10 @@ class Notification(Row):
             # For the silence of one project beside others.
             models.Index(fields=["project", "received_at"], name="ci_notification_project"),
             # Of the claim, and of nothing else: ascending, and with no other column before it, since MariaDB locks each row
-            # that it reads or sorts. Applied rows have no time in it.
-            models.Index(fields=["due_at"], name="ci_notification_due"),
+            # that it reads or sorts. Applied rows are not in it, or have no time in it.
+            models.Index(
+                fields=["due_at"], name="ci_notification_due", condition=models.Q(due_at__isnull=False)
+            ),
         ]
         permissions = [("apply_notification", _("Can apply notifications that failed or are quarantined"))]
 
@@ -173,7 +177,9 @@ class ValidationDecision(Row):
             models.Index(fields=["-decided_at"], name="ci_validation_decided"),
             models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
             models.Index(fields=["external_id"], name="ci_validation_external_id"),
+            models.Index(fields=["approved"], name="ci_validation_approved"),
+            models.Index(fields=["decided_by"], name="ci_validation_decided_by"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.external_id}: {'approved' if self.approved else 'refused'}"
+        return f"{self.external_id}: {gettext('approved') if self.approved else gettext('refused')}"

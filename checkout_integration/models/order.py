@@ -13,8 +13,8 @@ from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.models.attribution import Attributed, attribution_indexes
 from checkout_integration.models.columns import (
     BEGINNINGS,
+    CompressedDocumentField,
     CurrencyField,
-    DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
@@ -44,6 +44,9 @@ STATE_COLUMNS = frozenset(
 )
 """Columns that only ``flows.ledger`` writes, under the order's lock."""
 
+
+IS_TEST = models.Q(is_production=False) | models.Q(live=False)
+"""The condition of payments that are tests."""
 
 REVERSED = ("refunded", "chargeback")
 """Statuses of an order whose payment went back to the customer."""
@@ -79,7 +82,8 @@ class Order(Attributed):
     """An Order of the service: the merge of every notification and list row about it.
 
     Fields that are filtered, joined, summed or listed are columns. Every other field of the specification is an attribute
-    that reads the latest document (`snapshot`). Only ``flows.ledger`` writes state; all other code only reads it.
+    that reads the latest document (`snapshot`), which is compressed: no query can filter by it. Only ``flows.ledger`` writes
+    state; all other code only reads it.
     """
 
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
@@ -138,7 +142,7 @@ class Order(Attributed):
     virtual_currency_amount = MoneyField()
     method_type: Column[str] = models.CharField(max_length=64, blank=True, default="")
 
-    document: Column[dict[str, Any]] = DocumentField(
+    document: Column[dict[str, Any]] = CompressedDocumentField(
         help_text=_("The latest known document without its personal part.")
     )
     facts: Column[dict[str, Any]] = models.JSONField(default=dict, editable=False)
@@ -194,13 +198,18 @@ class Order(Attributed):
         ]
         indexes = [
             searched("transaction", "ci_order_transaction"),
-            models.Index(fields=["status", "-created_at"], name="ci_order_status"),
-            models.Index(fields=["verdict", "-created_at"], name="ci_order_verdict"),
+            models.Index(fields=["status", "id"], name="ci_order_status"),
+            models.Index(fields=["verdict", "id"], name="ci_order_verdict"),
             models.Index(fields=["-created_at"], name="ci_order_created"),
             searched("receipt_number", "ci_order_receipt"),
             *attribution_indexes("ci_order"),
             # Of staff's queues: few rows, found without reading those that are settled. No other index begins with their
             # columns, so PostgreSQL cannot take another one for their sequence. MariaDB has no such indexes.
+            models.Index(
+                fields=["status", "-created_at"],
+                name="ci_order_unpaid",
+                condition=models.Q(status__in=(OrderStatus.CREATED.value, OrderStatus.PENDING.value)),
+            ),
             models.Index(
                 fields=["recorded_at"],
                 name="ci_order_review",
@@ -211,6 +220,7 @@ class Order(Attributed):
                 name="ci_order_chargeback",
                 condition=models.Q(status=OrderStatus.CHARGEBACK.value),
             ),
+            models.Index(fields=["id"], name="ci_order_test", condition=IS_TEST),
         ]
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import DocumentField, InstantField, searched
+from checkout_integration.models.columns import CompressedDocumentField, InstantField, searched
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 
@@ -26,7 +27,7 @@ class PersonalData(Row):
     order: Column[Order] = models.OneToOneField(
         Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
     )
-    document: Column[dict[str, Any]] = DocumentField()
+    document: Column[dict[str, Any]] = CompressedDocumentField()
     email: Column[str] = models.CharField(max_length=255, blank=True, default="")
     last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
@@ -40,4 +41,4 @@ class PersonalData(Row):
         ]
 
     def __str__(self) -> str:
-        return f"personal data of {self.order_id}"
+        return gettext("personal data of %(order)s") % {"order": self.order_id}

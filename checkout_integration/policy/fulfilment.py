@@ -92,7 +92,7 @@ class Fulfilment:
 
 
 def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
-    """Return the result of a checkout's orders, or of one order without a checkout."""
+    """Return what follows from the payments of a checkout, or of one order without a checkout."""
     everything = sorted(payments, key=lambda payment: (payment.moment, payment.order_id))
     paying = [payment for payment in everything if payment.pays]
     standing = [payment for payment in paying if payment.stands]

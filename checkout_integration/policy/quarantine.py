@@ -1,4 +1,4 @@
-"""Which notifications are quarantined: they contradict themselves or our limits, and wait for a person."""
+"""Which notifications are quarantined: they break a rule of ours, and wait for a person."""
 
 from __future__ import annotations
 

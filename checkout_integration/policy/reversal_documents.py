@@ -54,7 +54,7 @@ def is_older(order: Order, reversal: Order) -> bool:
 
 
 def reversal_of(order_id: str, observation: Observation) -> Observation:
-    """Return the observation as one of the order that it reverses: its status, its times and its refund, nothing else."""
+    """Return an observation of the reversed order, with the status, the times and the refund of this document only."""
     reversal = observation.order
     fields = ("status", "refunded", "refunded_at", "refund", "receipt_number", "transaction")
     document = {name: reversal.document[name] for name in fields if name in reversal.document}

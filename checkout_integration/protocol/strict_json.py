@@ -122,7 +122,7 @@ class DocumentEncoder(json.JSONEncoder):
 class DocumentDecoder(json.JSONDecoder):
     """The counterpart of `DocumentEncoder`, for Django's ``JSONField(decoder=...)``: Decimals stay exact.
 
-    Without the limits of `loads`, since a database may write a number differently from how we stored it.
+    It does not apply the limits of `loads`, since a database may write a number differently from how we stored it.
     """
 
     def __init__(self) -> None:

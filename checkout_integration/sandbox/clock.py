@@ -83,7 +83,7 @@ class VirtualClock:
             self._running = running
 
     def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after each change that is not the mere passing of time."""
+        """Call `listener` after each change by hand: an advance, a turn back, a stop or a start."""
         self._listeners.append(listener)
 
     def _set(self, moment: datetime) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
 from django.template import Context, Library
 
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount, shown_day, shown_number
 from checkout_integration.flows import accounting
 from checkout_integration.flows.accounting import Dimension, Mode, MoneyQuery, MoneyRow, Period
 
@@ -83,8 +84,12 @@ def _days_of(currency: str, period: Period, rows: Sequence[MoneyRow]) -> Days:
 
 @register.filter
 def amount(value: Decimal, currency: str) -> str:
-    """Return an amount with the decimal places of its currency."""
-    return amount_text(value, currency)
+    """Return an amount with the decimal places of its currency, as people write it in the active language."""
+    return shown_amount(value, currency)
+
+
+register.filter("number", shown_number)
+register.filter("day", shown_day)
 
 
 @register.inclusion_tag("admin/checkout_integration/chart.html")
@@ -134,8 +139,10 @@ def _scale(highest: Decimal, deepest: Decimal) -> Decimal:
 
 
 def _title(row: MoneyRow, column: str, up: Decimal, down: Decimal) -> str:
-    earned, lost = amount_text(up, row.currency), amount_text(down, row.currency)
-    return f"{row.by[column] or '–'}: +{earned} / -{lost} {row.currency}"
+    earned, lost = shown_amount(up, row.currency), shown_amount(down, row.currency)
+    value = row.by[column]
+    name = shown_day(value) if isinstance(value, date) else value or "–"
+    return f"{name}: +{earned} / -{lost} {row.currency}"
 
 
 def _text(length: Decimal) -> str:

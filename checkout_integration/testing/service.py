@@ -49,7 +49,7 @@ class CheckoutSandbox(Sandbox):
             **details: further data of the customer; ``recurring=True`` agrees to renewals.
 
         Returns:
-            Whether it was paid, declined, or refused by the shop's answer to user.validate.
+            Whether it was paid, declined, or refused by the shop's response to user.validate.
 
         """
         outcome = self.payments.pay(order_id, method, **details)

@@ -18,7 +18,7 @@ from django.views.generic import TemplateView
 from django.views.generic.base import ContextMixin
 
 from checkout_integration.conf import app_settings
-from checkout_integration.display import amount_text, csp_nonce
+from checkout_integration.display import csp_nonce, shown_amount
 from checkout_integration.flows.checkout import (
     Goods,
     ask_once,
@@ -134,7 +134,7 @@ def _price(checkout: Checkout) -> str:
     if checkout.price is None:
         return ""
     amount, currency = checkout.price
-    return f"{amount_text(amount, currency)} {currency}"
+    return f"{shown_amount(amount, currency)} {currency}"
 
 
 def _continue_url(checkout: Checkout) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models import Checkout
 
@@ -15,9 +16,9 @@ class Product(models.Model):
     class Kind(models.TextChoices):
         """How it is sold: the specification's order types."""
 
-        GEMS = "simple", "Gems"
-        KEY = "key", "Game key"
-        ITEM = "product", "Virtual item"
+        GEMS = "simple", _("Gems")
+        KEY = "key", _("Game key")
+        ITEM = "product", _("Virtual item")
 
     slug = models.SlugField(unique=True)
     kind = models.CharField(max_length=16, choices=Kind.choices)

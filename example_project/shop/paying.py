@@ -12,6 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.generic import TemplateView
 
@@ -26,11 +27,11 @@ from checkout_integration.views.selling import SellMixin
 from example_project.shop.models import Product
 
 WAYS = {
-    "window": "In a new window",
-    "frame": "In a frame on our page",
-    "page": "On our page, by the form's script",
-    "token": "By the form's script, with a payment token",
-    "server": "With a payment token that we redeem",
+    "window": _("In a new window"),
+    "frame": _("In a frame on our page"),
+    "page": _("On our page, by the form's script"),
+    "token": _("By the form's script, with a payment token"),
+    "server": _("With a payment token that we redeem"),
 }
 """The ways to show the form, as the product's page names them; ``templates/shop/pay/`` has a page for each."""
 TOKENS = "payment_tokens"
@@ -82,12 +83,13 @@ class Buy(SellMixin):
 
     def not_created(self, error: flows.CheckoutError) -> HttpResponseBase:
         """Say so on the product's page."""
-        charged = (
-            "Please look at your purchases before you try again."
+        advice = (
+            _("Please look at your purchases before you try again.")
             if error.outcome_unknown
-            else "Please try again."
+            else _("Please try again.")
         )
-        messages.error(self.request, f"The payment could not be started, and nothing was charged. {charged}")
+        text = _("The payment could not be started, and nothing was charged.")
+        messages.error(self.request, f"{text} {advice}")
         return redirect(self.product)
 
 

@@ -31,7 +31,8 @@ def sell(checkout_deliver: Deliver) -> Sales:
 
 
 @pytest.fixture
-def desk(page: Page, live_server: Any) -> Desk:
-    """Sam of the support desk, at the index of the admin."""
+def desk(page: Page, live_server: Any, settings: Any) -> Desk:
+    """Sam of the support desk, at the index of the admin. A slow machine runs receivers within a request too."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "REQUEST_BUDGET": 10}
     enter(page.context, live_server.url, rows.make_staff(*OF_SUPPORT, name="sam"))
     return Desk(page, live_server.url)

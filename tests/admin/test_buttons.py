@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
 from checkout_integration.admin.order.buttons import ACCEPT
@@ -96,31 +95,6 @@ def test_accepting_needs_a_reason(admin_client: Client, in_review: Order) -> Non
     assert verdict_of(in_review) == "review"
 
 
-@pytest.mark.parametrize("permission", ["view_order", "accept_payment", "check_order"])
-def test_accepting_needs_both_permissions(client: Client, in_review: Order, permission: str) -> None:
-    """To view orders, and to accept payments."""
-    client.force_login(rows.make_staff(permission))
-    assert client.post(address(in_review, "accept"), {"reason": "x"}).status_code == 403
-    assert verdict_of(in_review) == "review"
-
-
-def test_accepting_needs_the_csrf_token(in_review: Order, admin_user: User) -> None:
-    """Another site cannot press the button."""
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(admin_user)
-    assert client.post(address(in_review, "accept"), {"reason": "x"}).status_code == 403
-    assert verdict_of(in_review) == "review"
-
-
-def test_the_button_is_offered_to_those_who_may_press_it(client: Client, in_review: Order) -> None:
-    """Not to others."""
-    page = page_address("order", in_review)
-    client.force_login(rows.make_staff("view_order", name="looks"))
-    assert "Accept this payment" not in client.get(page).content.decode()
-    client.force_login(rows.make_staff("view_order", "accept_payment", name="accepts"))
-    assert "Accept this payment" in client.get(page).content.decode()
-
-
 def test_an_order_that_is_not_in_review_cannot_be_accepted(admin_client: Client) -> None:
     """A second click, or an old page, says so and changes nothing."""
     order = rows.make_order()
@@ -196,12 +170,6 @@ def test_a_service_that_does_not_answer_is_a_message(
     assert "The order could not be fetched from the service" in answer.content.decode()
 
 
-def test_checking_needs_its_permission(client: Client, in_review: Order) -> None:
-    """To accept payments is another thing."""
-    client.force_login(rows.make_staff("view_order", "accept_payment"))
-    assert client.post(address(in_review, "check")).status_code == 403
-
-
 @pytest.fixture
 def failed() -> ReceiverRun:
     """A run that was given up."""
@@ -229,15 +197,6 @@ def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> Non
     )
     assert "This cannot be done now" in answer.content.decode()
     assert ReceiverRun.objects.get().state == "done"
-
-
-def test_running_again_needs_its_permission(client: Client, failed: ReceiverRun) -> None:
-    """To view runs is not enough."""
-    client.force_login(rows.make_staff("view_receiverrun"))
-    assert (
-        client.post(page_address("receiverrun", failed).replace("/change/", "/run-again/")).status_code == 403
-    )
-    assert ReceiverRun.objects.get(pk=failed.pk).state == "failed"
 
 
 @pytest.mark.parametrize("state", ["due", "running", "done"])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any, cast
+from zipfile import ZipFile
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -20,7 +22,7 @@ from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.admin.site.csv_files import CHUNK, rows_in_chunks
+from checkout_integration.admin.site.csv_files import CHUNK, cell, rows_in_chunks
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.models import Incident, Order
 from tests.support.admin import rows
@@ -58,18 +60,6 @@ def test_each_list_can_be_downloaded(admin_client: Client, screen: str) -> None:
     assert 'href="csv/' in admin_client.get(f"/admin/checkout_integration/{screen}/").content.decode()
 
 
-@pytest.mark.parametrize("screen", SCREENS)
-def test_a_file_needs_the_permission_of_its_list(client: Client, screen: str) -> None:
-    """Strangers are sent to the log-in page, others refused."""
-    client.force_login(User.objects.create_user("customer"))
-    assert client.get(address(screen)).status_code == 302
-    client.force_login(rows.make_staff())
-    assert client.get(address(screen)).status_code == 403
-    client.force_login(rows.make_staff(f"view_{screen}", name="viewer"))
-    assert client.get(address(screen)).status_code == 200
-    assert client.post(address(screen)).status_code == 405
-
-
 def test_the_filters_and_the_search_of_the_list_count(admin_client: Client) -> None:
     """The link of the list has them."""
     refunded, paid = rows.make_order(status="refunded"), rows.make_order()
@@ -96,12 +86,58 @@ def test_values_are_those_of_the_row(admin_client: Client) -> None:
     assert (row["refunded_at"], row["is_production"], row["order_id"]) == ("", "no", order.order_id)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("x")'])
-def test_text_is_no_formula(admin_client: Client, text: str) -> None:
-    """Whatever the service, a customer or a hook wrote."""
-    rows.make_refund(rows.make_order(), reason=text)
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(1)",
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20SUM(1)",
+    '=HYPERLINK("x")',
+]
+UNSEEN = [
+    "",
+    " ",
+    "\u3000",
+    "\u00a0",
+    "\u200b",
+    "\ufeff",
+    "\u2060",
+    "\u00ad",
+    "\u202e",
+    "\x0b",
+    "\u200b \u2060",
+]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("before", UNSEEN)
+def test_text_is_no_formula(formula: str, before: str) -> None:
+    """Whatever the service, a customer or a hook wrote, in full width or behind characters that nobody sees."""
+    assert cell(before + formula) == f"'{before}{formula}"
+
+
+@pytest.mark.parametrize("text", ["\tx", "\rx", "\nx", "\r\nx"])
+def test_text_does_not_begin_with_what_ends_a_cell(text: str) -> None:
+    """A tab or a line break."""
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("end", [";", "\t", "\n", "\r\n", "; \u200b"])
+def test_text_is_no_formula_where_a_spreadsheet_ends_the_cell_within_it(end: str) -> None:
+    """One of a language in which cells are separated by semicolons reads the rest as a cell of its own."""
+    text = f"gems{end}=1+1"
+    assert f"{end}=" not in cell(text)
+    assert cell(text).replace("'", "") == text
+
+
+def test_a_file_has_no_formula(admin_client: Client) -> None:
+    """Each text of a file is treated so."""
+    rows.make_refund(rows.make_order(), reason="\u200b=1+1")
     (row,) = downloaded(admin_client, "refund")
-    assert row["reason"] == f"'{text}"
+    assert row["reason"] == "'\u200b=1+1"
 
 
 @pytest.mark.parametrize("text", ['a "b", c; d', "two\nlines", "ä–漢", ""])
@@ -148,12 +184,41 @@ def test_personal_data_are_searched_only_with_the_permission(client: Client) -> 
     assert downloaded(client, "order", "?q=ada@buyers.example") == []
 
 
-@pytest.mark.parametrize(
-    "query", ["?created_at__gte=never", "?document__contains=x", "?personal_data__email__startswith=a"]
-)
-def test_a_wrong_address_is_refused(admin_client: Client, query: str) -> None:
-    """Only the filters of the list are lookups."""
-    assert admin_client.get(address("order", query)).status_code == 400
+WRONG = [
+    *("created_at__gte=never", "document__contains=x", "personal_data__email__startswith=a"),
+    *("status=gone", "queue=gone", "project=gone", "mode=%00", "origin=a%00", "q=a%00", "q=%00"),
+]
+
+
+@pytest.mark.parametrize("query", WRONG)
+def test_a_filter_that_cannot_be_used_gives_no_file(admin_client: Client, query: str) -> None:
+    """A file of all rows would be taken for that of the filter."""
+    rows.make_order()
+    assert admin_client.get(address("order", f"?{query}")).status_code == 400
+
+
+@pytest.mark.parametrize("query", ["status=gone", "project=gone", "origin=a%00", "created_at__gte=never"])
+def test_a_filter_that_cannot_be_used_leads_back_to_the_list(admin_client: Client, query: str) -> None:
+    """As Django does it: the page then shows that nothing is filtered."""
+    response = admin_client.get(f"/admin/checkout_integration/order/?{query}")
+    assert (response.status_code, response["Location"]) == (302, "/admin/checkout_integration/order/?e=1")
+
+
+def test_the_one_project_is_a_filter_too(admin_client: Client) -> None:
+    """Pages link lists by it. Rows of a project that is gone from the settings are not in the file."""
+    present, gone = rows.make_order(), rows.make_order()
+    Order.objects.filter(pk=gone.pk).update(project="gone")
+    assert [row["order_id"] for row in downloaded(admin_client, "order", "?project=default")] == [
+        present.order_id
+    ]
+    assert "By project" not in admin_client.get("/admin/checkout_integration/order/").content.decode()
+
+
+@pytest.mark.parametrize("screen", ["privacyact", "syncrun"])
+def test_a_list_without_a_search_box_finds_nothing(admin_client: Client, screen: str) -> None:
+    """It is no file of all rows either."""
+    make_row(screen)
+    assert downloaded(admin_client, screen, "?q=recent") == []
 
 
 def test_rows_are_read_in_chunks() -> None:
@@ -177,20 +242,35 @@ def test_rows_that_come_meanwhile_change_nothing() -> None:
     assert [order_id for (order_id,) in [first, *reading]] == orders[::-1]
 
 
+async def received(staff: User, send: Callable[[AsyncClient], Any]) -> bytes:
+    """What an ASGI server gets to send, piece by piece from an iterator that it can await."""
+    client = AsyncClient()
+    await client.aforce_login(staff)
+    response = cast("StreamingHttpResponse", await send(client))
+    assert response.is_async
+    content = cast("AsyncIterator[bytes]", response.streaming_content)
+    pieces = [piece async for piece in content]
+    await sync_to_async(response.close)()
+    await sync_to_async(connections.close_all)()  # of the thread in which views run
+    return b"".join(pieces)
+
+
 @pytest.mark.django_db(transaction=True)
-def test_an_asgi_server_gets_the_file_piece_by_piece() -> None:
-    """From an iterator that it can await."""
+def test_an_asgi_server_gets_a_list_piece_by_piece() -> None:
+    """It would otherwise read the whole file before it sends any of it."""
     rows.make_order()
     staff = rows.make_staff("view_order")
+    assert len(parsed(asyncio.run(received(staff, lambda client: client.get(address("order")))))) == 1
 
-    async def read() -> bytes:
-        client = AsyncClient()
-        await client.aforce_login(staff)
-        answer = cast("StreamingHttpResponse", await client.get(address("order")))
-        assert answer.is_async
-        content = cast("AsyncIterator[bytes]", answer.streaming_content)
-        pieces = [piece async for piece in content]
-        await sync_to_async(connections.close_all)()  # of the thread in which views run
-        return b"".join(pieces)
 
-    assert len(parsed(asyncio.run(read()))) == 1
+@pytest.mark.django_db(transaction=True)
+def test_an_asgi_server_gets_an_export_and_the_evidence_piece_by_piece() -> None:
+    """The JSON of a button, and a file of a page."""
+    order = rows.make_order(user=rows.make_customer())
+    staff = rows.make_staff("view_order", "view_personal_data", "export_customer", "download_evidence")
+    page = f"/admin/checkout_integration/order/{order.pk}"
+    reason = {"reason": "request 4711"}
+    export = asyncio.run(received(staff, lambda client: client.post(f"{page}/export/", reason)))
+    assert json.loads(export)["projects"][0]["orders"][0]["order_id"] == order.order_id
+    evidence = asyncio.run(received(staff, lambda client: client.get(f"{page}/evidence/")))
+    assert "order.json" in ZipFile(io.BytesIO(evidence)).namelist()

@@ -153,7 +153,7 @@ def test_invisible_characters_are_shown(text: str, shown: str) -> None:
         ("100.0000", "USD", "100.00\N{NO-BREAK SPACE}USD"),
         ("1.2345", "USD", "1.2345\N{NO-BREAK SPACE}USD"),
         ("-5.0000", "EUR", "-5.00\N{NO-BREAK SPACE}EUR"),
-        ("1000000.0000", "KWD", "1000000.000\N{NO-BREAK SPACE}KWD"),
+        ("1000000.0000", "KWD", "1,000,000.000\N{NO-BREAK SPACE}KWD"),
         ("0.0000", "USD", "0.00\N{NO-BREAK SPACE}USD"),
     ],
 )

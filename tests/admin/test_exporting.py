@@ -55,14 +55,6 @@ def test_the_data_comes_as_a_file(client: Client, order: Order, screen: str) -> 
     assert "request 4711" in LogEntry.objects.get().change_message
 
 
-def test_exporting_needs_its_own_permission(client: Client, order: Order) -> None:
-    """To see personal data, or to erase it, is not enough."""
-    client.force_login(rows.make_staff("view_order", "view_personal_data", "erase_customer"))
-    assert "Export the customer" not in client.get(page_address("order", order)).content.decode()
-    assert client.post(address("order", order), REASON).status_code == 403
-    assert not PrivacyAct.objects.exists()
-
-
 def test_staff_see_who_exported_and_erased(client: Client, order: Order) -> None:
     """A list and a page, read-only, with a permission of their own."""
     client.force_login(rows.make_staff(*PERMISSIONS, "view_privacyact", name="grace"))

@@ -111,17 +111,6 @@ def test_more_than_a_page_of_orders_is_refused(client: Client, action: str, list
     assert ReceiverRun.objects.get().state == "failed"
 
 
-@pytest.mark.parametrize("action", ["check_selected", "run_selected"])
-def test_an_action_needs_its_permission(client: Client, action: str) -> None:
-    """Without it the list does not offer it, and a forged POST does nothing."""
-    run = rows.make_run(rows.make_order(), state="failed", attempts=10)
-    other = {"check_selected": "change_receiverrun", "run_selected": "check_order"}[action]
-    client.force_login(rows.make_staff("view_order", other))
-    assert action not in client.get(LIST).content.decode()
-    choose(client, action, run.order, confirmed="yes")
-    assert (ReceiverRun.objects.get().state, LogEntry.objects.count()) == ("failed", 0)
-
-
 def test_nothing_to_do_is_said(admin_client: Client) -> None:
     """Instead of an empty page."""
     order = rows.make_order()

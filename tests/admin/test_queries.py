@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from checkout_integration.models import CheckoutUser
 from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row, page_address
 
@@ -68,3 +69,18 @@ def test_lists_do_not_read_documents(admin_client: Client) -> None:
     assert [
         each["sql"] for each in captured if '"document"' in each["sql"] or "`document`" in each["sql"]
     ] == []
+
+
+def test_a_page_of_a_list_is_read_by_its_keys(admin_client: Client) -> None:
+    """In the sequence of the list: no relation is read of rows on other pages."""
+    customers = [rows.make_customer(f"player-{number:02}") for number in range(120)]
+    with CaptureQueriesContext(connection) as captured:
+        page = admin_client.get("/admin/checkout_integration/checkoutuser/?p=2")
+    assert list(page.context["cl"].result_list) == customers[-51:-101:-1]
+    table = CheckoutUser._meta.db_table
+    found, read = [
+        query["sql"] for query in captured if f"FROM {connection.ops.quote_name(table)}" in query["sql"]
+    ]
+    assert "ORDER BY" in found and "LIMIT 5000" in found
+    keys = ", ".join(str(customer.pk) for customer in customers[-51:-101:-1])
+    assert f"IN ({keys})" in read and "LIMIT" not in read

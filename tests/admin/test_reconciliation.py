@@ -95,7 +95,7 @@ def test_an_empty_page_teaches(admin_client: Client) -> None:
     html = html_of(admin_client)
     assert "python manage.py checkout_sync”" in html
     assert "checkout_sync --lane all --dry-run" in html
-    assert "RUNNER is &quot;request&quot;: run manage.py checkout_sync --lane due from cron" in html
+    assert "RUNNER is “request”: run manage.py checkout_sync --lane due from cron" in html
 
 
 def test_a_lane_has_its_passes_and_its_lag(admin_client: Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
+from zipfile import ZipFile
 
 import pytest
 
@@ -16,6 +17,7 @@ from checkout_integration.testing.payloads import OrderDocumentFactory
 from checkout_integration.testing.service import CheckoutSandbox
 from tests.support.admin.desk import Desk
 from tests.support.admin.sales import ADA, Sales
+from tests.support.browser import expect
 from tests.support.flows.shop import Failing, Listening, ShopHooks, notification
 
 if TYPE_CHECKING:
@@ -145,15 +147,23 @@ def test_erase_a_customer(desk: Desk, sell: Sales) -> None:
     desk.look("erased")
 
 
-def test_check_an_order_with_the_service(desk: Desk, checkout_sandbox: CheckoutSandbox) -> None:
-    """A payment of which no notification came: the message says what changed."""
+def test_check_an_order_with_the_service(
+    desk: Desk, sell: Sales, checkout_sandbox: CheckoutSandbox, listen: Listening, settings: Any
+) -> None:
+    """A payment of which no notification came: the message says what changed, and the goods are granted."""
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "RUNNER": "request",
+        "REQUEST_BUDGET": 10,
+    }
+    listen(checkout_paid, name="shop.grant")
     checkout_sandbox.projects.update("test-project", webhook_url="")
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD", description="500 gems")
     checkout_sandbox.pay(checkout.order_id)
     desk.find(checkout.order_id)
     desk.reads_at_once("500 gems", "not paid", "nothing yet")
     desk.submit("Check with the service now")
-    desk.reads_at_once("Order refreshed from the service: not paid → paid", "verified")
+    desk.reads_at_once("Order refreshed from the service: not paid → paid", "shop.grant – done")
     desk.look("checked")
 
 
@@ -183,3 +193,74 @@ def test_whether_all_is_well(desk: Desk, sell: Sales, listen: Listening) -> None
         "Project default", "TEST", "Work of all projects", "Receiver runs that failed", "paid, not granted"
     )
     desk.look("index")
+
+
+def test_which_of_several_purchases(desk: Desk, sell: Sales) -> None:
+    """The list says of each what was bought, by whom, and whether it is paid."""
+    products = ("500 gems", "1,200 gems", "Season pass")
+    for product in products:
+        sell(product)
+    desk.find(ADA)
+    for product in products:
+        expect(desk.row(product, ADA, "paid", "9.99")).to_have_count(1)
+    desk.open_row("Season pass")
+    desk.reads_at_once("Season pass", "9.99")
+    desk.look("which")
+
+
+def test_how_much_was_refunded(desk: Desk, sell: Sales, listen: Listening) -> None:
+    """A part: the page says how much of how much, and that the goods stay."""
+    listen(checkout_paid, name="shop.grant")
+    order = sell()
+    refund = {"amount": "5.00", "currency": "USD", "reason": "late", "code": "1"}
+    document = sell.document(
+        order.checkout, id=order.order_id, status="refunded", refunded=True, refund=refund
+    )
+    sell.deliver(event="payment.refund", order=document)
+    desk.find(order.order_id)
+    desk.reads_at_once("partly refunded", "5.00 of 9.99", "granted")
+    desk.look("refunded")
+
+
+def test_bind_a_payment_without_a_checkout(desk: Desk, sell: Sales, listen: Listening) -> None:
+    """To the checkout that the customer names: it is verified then, and granted."""
+    heard = listen(checkout_paid, name="shop.grant")
+    checkout = CheckoutFactory(description="500 gems")
+    lost = OrderDocumentFactory(amount="9.99", original_amount="9.99", metadata={})
+    sell.deliver(order=lost)
+    desk.find(lost["id"])
+    desk.submit("Bind to a checkout")
+    desk.look("bind-form")
+    desk.submit(
+        "Bind to a checkout", {"Checkout reference:": checkout.reference, "Reason:": "named by the customer"}
+    )
+    desk.reads_at_once(
+        "500 gems", "order bound to a checkout by sam", "named by the customer", "shop.grant – done"
+    )
+    assert Order.objects.get().checkout == checkout
+    assert len(heard) == 1
+    desk.look("bound")
+
+
+def test_evidence_for_a_chargeback(desk: Desk, sell: Sales, tmp_path: Path) -> None:
+    """From the queue of the week's chargebacks to one file for the bank."""
+    order = sell()
+    sell.deliver(event="payment.chargeback", order=sell.document(order.checkout, id=order.order_id))
+    desk.follow("Checkout")
+    desk.follow("1 chargebacks of the last 7 days")
+    desk.open_row(order.order_id)
+    file = desk.download("Download the evidence (ZIP)")
+    desk.reads_at_once("charged back")
+    file.save_as(tmp_path / "evidence.zip")
+    assert "summary.html" in ZipFile(tmp_path / "evidence.zip").namelist()
+    desk.look("evidence")
+
+
+def test_leave_a_note_for_a_colleague(desk: Desk, sell: Sales) -> None:
+    """With author and time, in the timeline of the order."""
+    sell()
+    desk.find(ADA)
+    desk.submit("Write a note")
+    desk.submit("Write a note", {"Note:": "asked the bank on Monday"})
+    desk.reads("asked the bank on Monday", "by sam")
+    desk.look("note")

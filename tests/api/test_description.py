@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.api.described import described
+
 ADDRESSES = {
     "/api/checkouts/": {"get", "post"},
     "/api/checkouts/{reference}/": {"get"},
@@ -16,23 +18,28 @@ ADDRESSES = {
 }
 
 
-@pytest.fixture
-def description(monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture(scope="module")
+def description() -> Any:
     """The OpenAPI document that drf-spectacular, an extra, makes of the views."""
-    generators = pytest.importorskip("drf_spectacular.generators")
-    openapi = pytest.importorskip("drf_spectacular.openapi")
-    from checkout_integration.api import views
-
-    monkeypatch.setattr(views.AccountView, "schema", openapi.AutoSchema())
-    return generators.SchemaGenerator(urlconf="tests.api.urls").get_schema(request=None, public=True)
+    return described()
 
 
 @pytest.mark.filterwarnings("default")
-def test_every_view_is_described(description: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_view_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     """Addresses and verbs, without a complaint."""
-    found = {path: set(verbs) for path, verbs in description["paths"].items()}
+    found = {path: set(verbs) for path, verbs in described()["paths"].items()}
     assert found == ADDRESSES
     assert "warning" not in capsys.readouterr().err.lower()
+
+
+def test_refusals_are_described(description: Any) -> None:
+    """With their body, so that a generated client can tell them apart; a sale is a 201, of any object."""
+    sale = description["paths"]["/api/checkouts/"]["post"]
+    assert set(sale["responses"]) == {"201", "400", "401", "403", "406", "413", "415", "429", "502"}
+    schemas = [each["content"]["application/json"]["schema"]["$ref"] for each in sale["responses"].values()]
+    assert schemas == ["#/components/schemas/Checkout"] + ["#/components/schemas/Error"] * 8
+    assert sale["requestBody"]["content"]["application/json"]["schema"]["type"] == "object"
+    assert "404" in description["paths"]["/api/orders/{order_id}/"]["get"]["responses"]
 
 
 def test_the_envelope_and_the_parameters_are_described(description: Any) -> None:
@@ -52,15 +59,15 @@ def test_the_envelope_and_the_parameters_are_described(description: Any) -> None
 def test_each_parameter_of_a_list_is_described(description: Any) -> None:
     """With its type and limits for generated clients, and a description for readers."""
     listing = description["paths"]["/api/orders/"]["get"]["parameters"]
-    described = {each["name"]: each for each in listing}
-    assert described["limit"] == {
+    parameters = {each["name"]: each for each in listing}
+    assert parameters["limit"] == {
         "name": "limit",
         "in": "query",
         "required": False,
         "description": "Objects on a page.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
     }
-    assert described["starting_after"]["schema"] == {"type": "string"}
+    assert parameters["starting_after"]["schema"] == {"type": "string"}
     assert all(each["description"] for each in listing)
 
 
@@ -70,22 +77,33 @@ def test_amounts_are_described_as_text_that_may_be_missing(description: Any) -> 
     assert (amount["type"], amount.get("nullable"), amount["readOnly"]) == ("string", True, True)
 
 
-@pytest.mark.slow
-def test_rest_framework_need_not_be_installed_as_an_app() -> None:
-    """The README's five steps do not name it; drf-spectacular is not imported either."""
-    code = """
+A_SHOP = """
 import sys, django
 from django.conf import settings
 settings.configure(
     SECRET_KEY="x", ROOT_URLCONF="tests.api.urls", ALLOWED_HOSTS=["*"], USE_TZ=True,
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
-    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "checkout_integration"],
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions",
+        "checkout_integration", *sys.argv[1:]],
     MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware",
         "django.contrib.auth.middleware.AuthenticationMiddleware"],
     CHECKOUT_INTEGRATION={"PROJECTS": {"default": {"PROJECT_ID": "p", "SECRET_KEY": "sandbox_test_secret"}},
         "BASE_URL": "https://service.invalid", "CHECKOUT_URL": "https://service.invalid"},
 )
 django.setup()
+"""
+
+
+def output_of(code: str, *apps: str) -> list[str]:
+    """What a program prints in a shop with these apps more."""
+    command = [sys.executable, "-c", A_SHOP + code, *apps]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+@pytest.mark.slow
+def test_rest_framework_need_not_be_installed_as_an_app() -> None:
+    """The README's five steps do not name it; drf-spectacular is not imported either."""
+    code = """
 from django.core.management import call_command
 from django.test import Client
 from django.contrib.auth.models import User
@@ -96,5 +114,15 @@ client.force_login(User.objects.create_user("buyer"))
 answer = client.get("/api/orders/", headers={"accept": "application/json"})
 print(anonymous in (401, 403, 406), answer.status_code, answer.json()["object"], "drf_spectacular" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["True", "200", "list", "False"]
+    assert output_of(code) == ["True", "200", "list", "False"]
+
+
+@pytest.mark.slow
+def test_an_installed_drf_spectacular_describes_the_interface() -> None:
+    """No setting is needed: the addresses bring the description with them."""
+    code = """
+from drf_spectacular.generators import SchemaGenerator
+document = SchemaGenerator().get_schema(request=None, public=True)
+print("502" in document["paths"]["/api/checkouts/"]["post"]["responses"])
+"""
+    assert output_of(code, "rest_framework", "drf_spectacular") == ["True"]

@@ -42,7 +42,7 @@ UNDOCUMENTED_MODULES: Final = {
     "django.db.backends.utils": "CursorWrapper: the type of cursors",
     "django.db.models.fields.related_descriptors": "RelatedManager: the type of reverse relations",
     "django.utils.crypto": "constant_time_compare and get_random_string",
-    "django.utils.dateformat": "format, as templates' date filter",
+    "django.utils.formats": "date_format and number_format, as templates' filters use them",
 }
 OF_PYTHON: Final = {"_replace", "_Decompress"}
 """A named tuple's, and a type of zlib that has no public name."""
@@ -83,12 +83,14 @@ def test_private_methods_of_django_are_not_overridden() -> None:
     assert _overridden() == set()
 
 
+@pytest.mark.slow
 def test_undocumented_modules_of_django_are_listed(trees: list[ast.Module]) -> None:
     """A module of Django is imported that its documentation names, or that is listed."""
     imported = {name for tree in trees for name in modules_imported(tree) if _is_django(name)}
     assert imported - DOCUMENTED_MODULES == set(UNDOCUMENTED_MODULES)
 
 
+@pytest.mark.slow
 def test_no_private_name_is_imported(trees: list[ast.Module]) -> None:
     """Neither of Django nor of anything else but the type checker's own."""
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

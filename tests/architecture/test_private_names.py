@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+import pytest
+
 from tests.support.documents import ROOT
 
 PACKAGE: Final = "checkout_integration"
@@ -33,6 +35,7 @@ DOCUMENTED: Final = {"_meta", "_default_manager", "_base_manager", "_state"}
 """Django's, which our models have."""
 
 
+@pytest.mark.slow
 def test_private_names_are_taken_where_no_seam_serves() -> None:
     """Import what a room's module offers, or use a setting, a hook or `connection.execute_wrapper`; else name the reason."""
     taken = {

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from benchmarks.goals import (
+    ADMIN,
     APPLY_1,
     APPLY_100,
     APPLY_500,
@@ -79,6 +80,18 @@ def test_a_backlog_is_drained(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_admin_of_two_shops_is_compared(tmp_path: Path) -> None:
+    """Every kind of page, money and health, on PostgreSQL."""
+    shown = block("docs/benchmarks.md", "$ python3 -m benchmarks admin --json figures.json")
+    _, figures = run(tmp_path, *shlex.split(shown.strip().removeprefix("$ python3 -m benchmarks ")))
+    if KIND != "postgres":
+        assert set(figures["not_measured"]) == {ADMIN}
+        return
+    compared = {"lists", "filters", "searches", "rows", "read through", "month", "quarter", "year", "health"}
+    assert set(figures["rounds"][0][ADMIN]) == compared
+
+
+@pytest.mark.slow
 def test_the_lists_are_read(tmp_path: Path) -> None:
     """By our passes and, on PostgreSQL, by COPY; each reading shows the memory of its process."""
     shown = block("docs/benchmarks.md", "$ python3 -m benchmarks sync --json figures.json")
@@ -89,6 +102,32 @@ def test_the_lists_are_read(tmp_path: Path) -> None:
     assert set(figures["not_measured"]) - {PEER_FIRST, PEER_AGAIN} == copies
     shown_by_linux = {"memory"} if Path("/proc/self/status").exists() else set()
     assert all({"rate", "orders"} | shown_by_linux <= set(each) for each in measured.values())
+
+
+PLAN = {
+    "Node Type": "Limit",
+    "Plans": [
+        {"Node Type": "Index Scan", "Relation Name": "first", "Index Name": "first_key"},
+        {
+            "Node Type": "Sort",
+            "Plans": [
+                {"Node Type": "Index Only Scan", "Relation Name": "second", "Index Name": "second_key"},
+                {"Node Type": "Index Scan", "Relation Name": "third", "Index Cond": "(id = 1)"},
+                {"Node Type": "Seq Scan", "Relation Name": "fourth"},
+            ],
+        },
+    ],
+}
+
+
+def test_what_a_plan_reads_through_is_found() -> None:
+    """A table, and an index without a condition; but not where a limit ends the reading."""
+    from benchmarks.admin import whole_scans
+
+    assert list(whole_scans(PLAN)) == [
+        ("Index Only Scan of second", "second_key"),
+        ("Seq Scan of fourth", "fourth"),
+    ]
 
 
 @pytest.mark.parametrize(("progress", "expected"), [(EVEN, 1.0), (SLOWING, 0.5), ([(0.0, 5)] * 2, 1.0)])
@@ -134,6 +173,7 @@ def run(folder: Path, *arguments: str) -> tuple[str, Any]:
     return ended.stdout, json.loads((folder / "figures.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--assert", "--database", "sqlite"], ["--assert", "--quick"], ["--rounds", "0"], ["--orders", "0"]],

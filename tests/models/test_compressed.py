@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 
 import pytest
+from django.core import serializers
 from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout_integration.models import Notification
+from checkout_integration.models import Notification, Order
 from checkout_integration.models.compressed import DamagedBytes, packed, unpacked
-from checkout_integration.testing.factories import NotificationFactory
+from checkout_integration.testing.factories import NotificationFactory, OrderFactory
 
 BODY = b'{"event":"payment.success","object":{"id":"order-1","status":"processed","amount":9.99}}'
 STORED = "01787de63511b4abc653c7a25593e09a50d7105a7e60d485b020b0d4b3b4acad05003c7b1d95"
@@ -59,3 +61,35 @@ def test_the_table_holds_less_than_the_row_shows() -> None:
     row.body = None
     row.save(update_fields=["body"])
     assert Notification.objects.get(body__isnull=True).body is None
+
+
+@pytest.mark.django_db
+def test_a_document_is_compressed_in_the_table_only() -> None:
+    """Reading the row gives the same members, and the digits of its numbers."""
+    document = {
+        "amount": Decimal("9.90"),
+        "title": "Zwölf Äpfel",
+        "refund": None,
+        "items": [{"sku": "apple"}],
+    }
+    order = OrderFactory()
+    Order.objects.filter(pk=order.pk).update(document=document)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT document FROM {Order._meta.db_table}")
+        (stored,) = cursor.fetchone()
+    read = Order.objects.get().document
+    assert read == document and str(read["amount"]) == "9.90"
+    assert unpacked(bytes(stored)).decode() == (
+        '{"amount":9.90,"title":"Zwölf Äpfel","refund":null,"items":[{"sku":"apple"}]}'
+    )
+
+
+@pytest.mark.django_db
+def test_a_document_survives_a_fixture() -> None:
+    """As text of JSON, and not as the bytes of the table."""
+    OrderFactory()
+    before = Order.objects.get()
+    fixture = serializers.serialize("json", [before])
+    (loaded,) = serializers.deserialize("json", fixture)
+    order = loaded.object
+    assert isinstance(order, Order) and order.document == before.document != {}

@@ -71,6 +71,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_a_way_out(tmp_path: Path) ->
     assert done.stderr == said
 
 
+@pytest.mark.slow
 def test_the_shop_can_be_managed_by_its_path(tmp_path: Path) -> None:
     """As every project of Django can, from any folder."""
     done = run(str(ROOT / "example_project" / "manage.py"), "check", cwd=tmp_path)

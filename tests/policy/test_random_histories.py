@@ -20,8 +20,8 @@ from tests.support.policy.checkouts import PAYS_SIMPLE, SIMPLE
 from tests.support.policy.observations import at, message, row, written
 from tests.support.scale import times
 
-HISTORIES: Final = times(1_500, 100_000)
-SETS: Final = times(20, 10_000)
+HISTORIES: Final = times(1_500, 100_000, quick_run=300)
+SETS: Final = times(20, 10_000, quick_run=5)
 WAYS: Final = times(1, 8)  # in which the events of a set come, by chance
 SEED: Final = 20261122
 TERMS: Final = Terms()

@@ -19,6 +19,7 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from tests.support.policy.observations import at, known, written
+from tests.support.scale import times
 
 MOMENTS = [at(minutes) for minutes in (0, 10, 20, 600)] + [datetime(999, 1, 1, tzinfo=UTC)]
 # Few values, so that two observations often have the same field at the same time.
@@ -115,7 +116,7 @@ def test_join_is_idempotent(left: Facts, right: Facts) -> None:
     assert join(both, right) == join(both, left) == both
 
 
-@settings(max_examples=400)
+@settings(max_examples=times(400, 400, quick_run=40))
 @given(st.data(), OBSERVATION_LISTS)
 def test_state_is_a_function_of_the_set_of_observations(
     data: st.DataObject, observations: list[Observation]

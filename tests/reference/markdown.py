@@ -154,7 +154,9 @@ def _members(kind: type[Any]) -> str:
     rows = []
     for name, member in vars(kind).items():
         is_property = isinstance(member, property)
-        if name.startswith("_") or not (is_property or inspect.isfunction(member)):
+        if name.startswith("_") or not (
+            is_property or inspect.isfunction(member) or isinstance(member, classmethod)
+        ):
             continue
         rows.append([quoted(name if is_property else f"{name}()"), parsed(member).prose.partition("\n")[0]])
     return table(["member", "meaning"], rows)

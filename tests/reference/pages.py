@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.reference import calls, kit, surroundings, words
+from tests.reference import calls, kit, rights, surroundings, words
 from tests.support.documents import ROOT
 
 FOLDER: Final = ROOT / "docs" / "reference"
 PART: Final = re.compile(r"(<!-- from the code: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SECTIONS: Final[Mapping[str, Callable[[], str]]] = {
     name: section
-    for module in (calls, surroundings, kit, words)
+    for module in (calls, surroundings, kit, words, rights)
     for name, section in vars(module).items()
     if getattr(section, "is_section", False)
 }

@@ -18,6 +18,7 @@ from checkout_integration import display, models, tasks
 from checkout_integration.api import serializers
 from checkout_integration.api.urls import urlpatterns
 from checkout_integration.models.attributes import SnapshotAttribute
+from checkout_integration.models.columns import CompressedDocumentField
 from checkout_integration.protocol.order import Order
 from checkout_integration.schedule import beat_schedule
 from checkout_integration.templatetags import checkout as tags
@@ -96,7 +97,8 @@ def _kind(field: Any) -> str:
         target = field.related_model.__name__
         kind = quoted("AUTH_USER_MODEL" if field.related_model is get_user_model() else target)
     else:
-        kind = KINDS[field.get_internal_type().removesuffix("Field")]
+        is_document = isinstance(field, CompressedDocumentField)
+        kind = "JSON" if is_document else KINDS[field.get_internal_type().removesuffix("Field")]
         if kind == "text" and field.max_length:
             kind = f"text, at most {field.max_length}"
     return f"{kind}, or None" if field.null else kind

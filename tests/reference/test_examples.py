@@ -19,6 +19,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.template import Context, Template
 from django.test import RequestFactory, override_settings
+from django.utils.translation import override
 
 from checkout_integration import errors, flows
 from checkout_integration.flows import outbox
@@ -228,6 +229,22 @@ def test_the_page_of_the_content_policy_answers(checkout_sandbox: Any) -> None:
     assert "frame-src 'self' http://" in response["Content-Security-Policy"]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_functions_of_the_page_serve_a_template_of_the_shop(checkout_sandbox: Any) -> None:
+    """For an order, for a token, and for a policy that lacks the form."""
+    module = executed("template-tags", block("docs/reference/template-tags.md", "# shop/own_template.py"))
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    assert checkout.order_id in "".join(module.context_for(checkout)["options"].values())
+    issued = flows.create_token(amount=Decimal("9.99"), currency="USD")
+    assert issued.token in module.context_of_token(issued)["options"].values()
+    with override("de"):
+        assert module.price_of(checkout) == "9,99"
+    assert module.lacks({"default-src": ["'self'"]}) == {
+        "frame-src": ["https://pay.example.com"],
+        "connect-src": ["https://pay.example.com"],
+    }
+
+
 def test_the_content_policy_of_the_page_is_one() -> None:
     """For a settings module."""
     source = block("docs/reference/template-tags.md", "# mysite/settings.py, content policy")
@@ -303,44 +320,3 @@ def test_the_loggers_of_the_page_can_be_configured() -> None:
     module = executed("logging", block("docs/reference/logging.md", "# mysite/settings.py, logging"))
     assert DictConfigurator(module.LOGGING).config["version"] == 1
     assert all(name.startswith("checkout_integration") for name in module.LOGGING["loggers"])
-
-
-def test_the_documents_of_the_kit_are_made() -> None:
-    """Each of the factories of documents."""
-    module = executed("testing", block("docs/reference/testing.md", "# shop/test_documents.py"))
-    module.test_documents_of_the_service()
-
-
-@pytest.fixture
-def shop_tests() -> ModuleType:
-    """The tests of the page of the test kit."""
-    return executed("testing", block("docs/reference/testing.md", "# shop/test_checkouts.py"))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_first_test_of_the_kit_passes(
-    shop_tests: ModuleType, checkout_sandbox: Any, live_server: Any
-) -> None:
-    """From the form to the refund."""
-    shop_tests.test_a_hat_is_bought_and_given_back(checkout_sandbox, live_server)
-
-
-@pytest.mark.django_db
-def test_the_other_tests_of_the_kit_pass(shop_tests: ModuleType, request: pytest.FixtureRequest) -> None:
-    """Each with the fixtures that it asks for."""
-    orderings = request.getfixturevalue("checkout_orderings")
-    deliver = request.getfixturevalue("checkout_deliver")
-    shop_tests.test_the_order_of_arrival_does_not_matter(orderings)
-    shop_tests.test_a_payment_of_another_amount_is_in_review(deliver)
-
-
-@pytest.mark.django_db
-def test_the_test_of_the_kit_about_a_refund_passes(shop_tests: ModuleType, checkout_deliver: Deliver) -> None:
-    """It arrives before its payment."""
-    shop_tests.test_a_refund_that_arrives_first_grants_nothing(checkout_deliver)
-
-
-@pytest.mark.django_db
-def test_the_last_test_of_the_kit_passes(shop_tests: ModuleType, checkout_deliver: Deliver) -> None:
-    """It counts rows."""
-    shop_tests.test_rows_for_a_report(checkout_deliver)

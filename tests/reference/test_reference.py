@@ -5,20 +5,22 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import checkout_integration
-from checkout_integration import errors, flows, hooks, models, signals
+from checkout_integration import display, errors, flows, hooks, models, sandbox, signals
 from checkout_integration.admin.site.reasons import REASONS
 from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES
 from checkout_integration.models import Checkout, Notification, OutboxMessage, ReceiverRun, SyncRun
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.signals import arguments
 from checkout_integration.templatetags.checkout import register
-from checkout_integration.testing import assertions, factories, payloads
-from tests.reference.calls import arguments_of
+from checkout_integration.testing import assertions, delivery, factories, orderings, payloads, service
+from tests.reference.calls import STAFF, arguments_of
 from tests.reference.docstrings import attribute_texts
 from tests.reference.kit import fixtures
 from tests.reference.pages import FOLDER, SECTIONS, pages, written
@@ -29,6 +31,7 @@ from tests.support.documents import PAGES, ROOT
 PACKAGE = Path(checkout_integration.__file__).parent
 ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 EXAMPLE = re.compile(r"```(?:python|console|html)\n(.*?)```", re.DOTALL)
+KIT = (factories, payloads, assertions, delivery, orderings, service)
 LINK = re.compile(r"\]\(([^)#:]+?)(?:#[^)]*)?\)")
 
 
@@ -46,14 +49,26 @@ def public_names() -> Iterator[tuple[str, str]]:
     yield from ((name, "hooks") for name in hooks.__all__)
     yield from ((name, "flows") for name in flows.__all__ if inspect.isroutine(getattr(flows, name)))
     yield from ((name, "errors") for name in errors.__all__)
-    yield from ((name, "template-tags") for name in register.tags)
+    yield from ((name, "operations") for room in rooms_of_staff() for name in room.__all__)
+    yield from ((name, "template-tags") for name in (*register.tags, *display.__all__))
     yield from ((name, "testing") for name in fixtures())
-    yield from ((name, "testing") for module in (factories, payloads, assertions) for name in module.__all__)
+    yield from ((name, "testing") for module in KIT for name in module.__all__)
+    yield from ((name, "../sandbox") for name in sandbox.__all__)
     yield from ((f"checkout_{name}", "commands") for name in COMMANDS)
     yield from ((option, "commands") for name in COMMANDS for option in parser_of(f"checkout_{name}"))
     yield from ((name, "../settings") for name in APP_NAMES | PROJECT_NAMES)
     yield from ((name, "checks") for name in found_in_code(r'"checkout_integration\.([EW]\d{3})"'))
     yield from ((name, "logging") for name in found_in_code(r'getLogger\("(checkout_integration[^"]*)"'))
+
+
+def rooms_of_staff() -> list[Any]:
+    """Return the rooms of `flows` that staff, commands and monitors call."""
+    return [import_module(f"checkout_integration.flows.{room}") for room in STAFF]
+
+
+def types_of_staff() -> set[str]:
+    """Return what their signatures name: a reader meets it as the argument or result of a call."""
+    return {name for room in rooms_of_staff() for name in room.__all__ if inspect.isclass(vars(room)[name])}
 
 
 def found_in_code(pattern: str) -> set[str]:
@@ -82,10 +97,13 @@ def test_every_public_name_stands_on_its_page() -> None:
 
 
 def test_every_public_name_has_an_example() -> None:
-    """In a block that a test executes; checks, loggers and options of commands have a row in a table instead."""
+    """In a block that a test executes; checks, loggers and options of commands have a row in a table instead.
+
+    So have types that only signatures name.
+    """
     blocks = "".join("".join(EXAMPLE.findall((ROOT / page).read_text(encoding="utf-8"))) for page in PAGES)
     shown = set(re.findall(r"\w+", blocks))
-    names = {name for name, page in public_names() if page not in ("checks", "logging")}
+    names = {name for name, page in public_names() if page not in ("checks", "logging")} - types_of_staff()
     assert sorted(name for name in names - shown if not name.startswith("--") and name != "options") == []
 
 

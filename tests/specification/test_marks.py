@@ -99,6 +99,7 @@ def test_removing_one_mark_removes_exactly_its_claim(path: str) -> None:
         assert len(left) < len(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MARKED)
 def test_no_mark_is_idle_or_said_twice(path: str) -> None:
     """A mark where pytest does not look claims nothing; one of two alike could go without a trace; ids are written out."""
@@ -179,6 +180,7 @@ def test_statements_of_state_are_cited_by_the_policy() -> None:
     assert state | {"EVT-03", "EVT-04", "EVT-05", "EVT-06", "EVT-10", "EVT-12"} <= cited
 
 
+@pytest.mark.slow
 def test_the_page_counts_its_claims() -> None:
     """The number at the top is that of the rows, where a test stands in a cell once and says of how many of its cases."""
     text = PAGE.read_text(encoding="utf-8")
@@ -213,6 +215,7 @@ def test_a_claim_that_goes_changes_its_row_alone() -> None:
         assert [line.split(" ")[:2] for line in changed] == [["231", "statements,"], ["|", claim.statement]]
 
 
+@pytest.mark.slow
 def test_the_map_is_the_one_of_these_tests() -> None:
     """After a change of marks or citations, `python3 -m tests.specification` writes the page anew."""
     assert PAGE.read_text(encoding="utf-8") == page(claims(), citations(), one_sided())

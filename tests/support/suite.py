@@ -15,14 +15,17 @@ from types import FrameType
 from xml.etree import ElementTree as ET
 
 from tests.support import services
+from tests.support.scale import QUICK_RUN
 from tests.support.services import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 # Beyond four processes the machine's other work suffers more than the run gains.
 PROCESSES = min(os.cpu_count() or 1, 4)
 TESTS_FAILED, NOTHING_COLLECTED = 1, 5
-LIGHT = ("-p", "no:playwright", "-p", "no:schemathesis")
-"""Plug-ins that take seconds to load in each process, and that no test of the quick run needs."""
+WITHOUT_BROWSER = ("-p", "no:playwright", "-m", "not browser")
+WITHOUT_SANDBOX = ("--ignore=tests/sandbox/openapi",)
+"""For runs that have no test of this folder: to collect it takes 15 seconds in each process."""
+WITHOUT_SCHEMATHESIS = ("-p", "no:schemathesis", "--ignore=tests/api/test_conformance.py", *WITHOUT_SANDBOX)
 SERVERS = {
     "postgres": (services.POSTGRES, services.postgres),
     "mariadb": (services.MARIADB, services.mariadb),
@@ -54,7 +57,7 @@ def run(
     """Run pytest on the chosen databases, print the summary and return the exit code.
 
     The tests that need a browser run by themselves: its driver leaves an event loop running, in which others would fail.
-    The quick run is SQLite alone, without the stress and without tests that take long.
+    The quick run is SQLite alone, without the stress and without tests that take long, and with a sample of long tables.
     """
     if browser or quick:
         databases = ["sqlite"]
@@ -64,6 +67,8 @@ def run(
         brokers = {variable: stack.enter_context(give()) for variable, give in BROKERS.items()}
         environment = {**_compiling(), **{variable: each.url or "" for variable, each in brokers.items()}}
         left_out = [broker for broker in brokers.values() if not broker.url]
+        if quick:
+            environment[QUICK_RUN] = "1"
         chosen = [*_chosen(browser=browser, quick=quick), *arguments]
         runs = []
         if "sqlite" in databases:
@@ -75,7 +80,7 @@ def run(
             server = stack.enter_context(give())
             if server.url:
                 where = {"CHECKOUT_TEST_DATABASE": database, variable: server.url}
-                only = ["--only-database", *chosen]
+                only = ["--only-database", *WITHOUT_SANDBOX, *chosen]
                 jobs.append(_job(f"{server.name}, {server.origin}", environment, only, **where))
             else:
                 left_out.append(server)
@@ -85,16 +90,16 @@ def run(
 
 def _chosen(*, browser: bool, quick: bool) -> list[str]:
     if browser:
-        return ["-m", "browser"]
+        return [*WITHOUT_SCHEMATHESIS, "-m", "browser"]
     if quick:
         return [
-            *LIGHT,
+            *WITHOUT_BROWSER,
+            *WITHOUT_SCHEMATHESIS,
             "-m",
             "not browser and not slow",
             "--ignore=tests/stress",
-            "--ignore=tests/sandbox/openapi",
         ]
-    return ["-m", "not browser"]
+    return list(WITHOUT_BROWSER)
 
 
 def _compiling() -> dict[str, str]:

@@ -1,14 +1,20 @@
-"""Every cell of every table, as stored; bodies are uncompressed."""
+"""Every cell of every table, as stored; bodies and documents are uncompressed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from django.db import connection
+from django.apps import apps
+from django.db import connection, models
 
 from checkout_integration.models.compressed import unpacked
 
-PACKED = ("checkout_integration_notification", "body")
+COMPRESSED = {
+    (model._meta.db_table, field.column)
+    for model in apps.get_app_config("checkout_integration").get_models()
+    for field in model._meta.fields
+    if isinstance(field, models.BinaryField)
+}
 
 
 def cells() -> Iterator[tuple[str, bytes]]:
@@ -20,7 +26,7 @@ def cells() -> Iterator[tuple[str, bytes]]:
             for row in cursor.fetchall():
                 for name, value in zip(names, row, strict=True):
                     content = _as_bytes(value)
-                    is_packed = value is not None and (table, name) == PACKED
+                    is_packed = value is not None and (table, name) in COMPRESSED
                     yield f"{table}.{name}", unpacked(content) if is_packed else content
 
 

@@ -16,7 +16,7 @@ from tests.support.scale import times
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = "sandbox_secret_that_goes", "sandbox_secret_that_comes"
-MANY = times(40, 5000)
+MANY = times(40, 5000, quick_run=12)
 
 
 def configure(settings: Any, *secrets: str) -> None:

@@ -31,6 +31,7 @@ from checkout_integration.admin.site import (
     badge,
     label_of,
     money,
+    unknown_project,
     visible,
 )
 from checkout_integration.conf import UnknownAlias
@@ -101,8 +102,11 @@ def _carry_out(act: Act, admin: ButtonAdmin, request: HttpRequest, orders: Seque
         try:
             changed = act.act(order, request.user)
             admin.log_change(request, order, str(act.label))
-        except (Refused, UnknownAlias) as refused:
+        except Refused as refused:
             messages.error(request, f"{_about(order, str(refused))} {_done(done, orders)}")
+            break
+        except UnknownAlias as error:
+            messages.error(request, f"{_about(order, unknown_project(error.args[0]))} {_done(done, orders)}")
             break
         except DatabaseError as error:
             # Without its message, which may have values of rows.

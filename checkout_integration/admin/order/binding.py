@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
 from checkout_integration.admin.order.money import payment_table
+from checkout_integration.admin.screens import verdict_in_words
 from checkout_integration.admin.site import Button, ReasonForm, Refused
 from checkout_integration.models import Checkout, Order
 from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES
@@ -82,7 +83,7 @@ def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> S
         raise Refused(str(error)) from None
     return _("The order is bound to checkout %(checkout)s. Verdict: %(verdict)s.") % {
         "checkout": change.checkout,
-        "verdict": change.verdict_after,
+        "verdict": verdict_in_words(change.verdict_after),
     }
 
 

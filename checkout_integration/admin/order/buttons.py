@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
 from checkout_integration.admin.order.money import payment_table
+from checkout_integration.admin.order.service_errors import failure_in_words
 from checkout_integration.admin.screens import ERASE
 from checkout_integration.admin.site import (
     ORDER_STATUSES,
@@ -65,7 +66,7 @@ def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
         found = flows.refresh_order(order)
     except flows.CheckoutError as error:
         raise Refused(
-            _("The order could not be fetched from the service: %(why)s") % {"why": error}
+            _("The order could not be fetched from the service. %(why)s") % {"why": failure_in_words(error)}
         ) from None
     if not found:
         return _("The service has no such order. Nothing changed.")
@@ -75,7 +76,8 @@ def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
     # Not by its time of change: a later reading of the same state is a change too.
     if not steps and before.whole_document == after.whole_document:
         return _("Order refreshed from the service. Nothing changed.")
-    steps = steps or [_("other fields changed, not its status")]
+    if not steps:
+        return _("Order refreshed from the service. Other fields changed, not its status.")
     return _("Order refreshed from the service: %(steps)s.") % {"steps": ", ".join(steps)}
 
 

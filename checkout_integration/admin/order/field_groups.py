@@ -48,7 +48,10 @@ def field_groups_of(order: Order, *, sees_personal_data: bool) -> list[FieldGrou
     """Return the fields that the service sent; personal values are hidden from those who may not see them."""
     whole, public = order.snapshot, parse_order(order.document)
     seen = whole if sees_personal_data else public
-    return [field_group(title, _fields(whole, seen, names.split())) for title, names in FIELD_GROUPS]
+    return [
+        dataclasses.replace(field_group(title, _fields(whole, seen, names.split())), specified=True)
+        for title, names in FIELD_GROUPS
+    ]
 
 
 def _fields(whole: Any, seen: Any, names: list[str], prefix: str = "") -> Iterator[tuple[str, Value]]:

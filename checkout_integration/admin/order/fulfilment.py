@@ -65,7 +65,8 @@ def _grant_of_pruned_runs(order: Order, messages: Sequence[OutboxMessage]) -> Gr
 def _pruned_summary(grant: Grant) -> SummaryBox:
     is_open = grant.state == Grant.State.OPEN
     label = StateLabel(_("granted"), "good") if is_open else StateLabel(_("revoked"), "good")
-    receivers = [format_html(_("{} – done, its run was pruned"), visible(each)) for each in grant.completed]
+    text = _("{receiver} – done, its run was pruned")
+    receivers = [format_html(text, receiver=visible(each)) for each in grant.completed]
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
 
 
@@ -96,9 +97,10 @@ def _line(run: ReceiverRun) -> Value:
     if run.state == ReceiverRun.State.DONE:
         return format_html("{}, {}", line, moment(run.finished_at))
     if run.error:
-        line = format_html(_("{}, attempts: {}, last error: {}"), line, run.attempts, visible(run.error))
+        text = _("{run}, attempts: {attempts}, last error: {error}")
+        line = format_html(text, run=line, attempts=run.attempts, error=visible(run.error))
     if run.state == ReceiverRun.State.DUE:
-        return format_html(_("{}, next attempt: {}"), line, moment(run.due_at))
+        return format_html(_("{run}, next attempt: {at}"), run=line, at=moment(run.due_at))
     return line
 
 

@@ -29,10 +29,14 @@ class SummaryBox:
 
 @dataclass(frozen=True)
 class FieldGroup:
-    """Labelled values under a title. A group without values is not shown."""
+    """Labelled values under a title. A group without values is not shown.
+
+    ``specified``: the labels are names of the specification, which are not translated.
+    """
 
     title: StrOrPromise
     fields: Sequence[tuple[StrOrPromise, Value]]
+    specified: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,29 +34,33 @@ from checkout_integration.admin.site import (
     ORDER_STATUSES,
     VERDICTS,
     Choices,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     SearchedAdmin,
     Value,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     mode_label,
     money,
     reason_label,
+    sent_in_pieces,
     short,
 )
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models.order import IS_TEST
 
 
 def _modes() -> Choices:
     """Return test and live, by the rule of `mode_label`."""
     return {
         "live": (_("live"), Q(is_production=True) & (Q(live=True) | Q(live__isnull=True))),
-        "test": (_("test"), Q(is_production=False) | Q(live=False)),
+        "test": (_("test"), IS_TEST),
     }
 
 
@@ -97,7 +101,7 @@ class OrderAdmin(SearchedAdmin):
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
         OriginFilter,
-        ("created_at", admin.DateFieldListFilter),
+        ("created_at", DateFilter),
     )
     csv_columns = (
         *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),
@@ -170,7 +174,8 @@ class OrderAdmin(SearchedAdmin):
         self.log_change(request, order, _("Evidence downloaded, with personal data"))
         file = evidence_of(order, self.viewer(request))
         name = f"evidence-{slugify(order.order_id)}.zip"
-        return FileResponse(file, as_attachment=True, filename=name, headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        return sent_in_pieces(request, FileResponse(file, as_attachment=True, filename=name, headers=headers))
 
     def _may_download_evidence(self, request: HttpRequest) -> bool:
         viewer = self.viewer(request)
@@ -224,14 +229,14 @@ class OrderAdmin(SearchedAdmin):
         reason = reason_label(row.verdict_reason)
         if not reason:
             return verdict
-        return format_html('{} <span class="ci-reason">{}</span>', verdict, short(reason))
+        return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
 
     def user(self, row: Order) -> Value:
         """Return the customer, named by their id in this shop, and where they came from, as the service says."""
-        customer = short(row.user or "")
+        customer = in_list(row.user or "")
         if not row.origin:
             return customer
-        return format_html('{} <span class="ci-reason">{}</span>', customer, short(row.origin))
+        return format_html('{} <span class="ci-reason">{}</span>', customer, in_list(row.origin))
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""

@@ -27,7 +27,7 @@ from checkout_integration.admin.site import (
     short,
     visible,
 )
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount
 from checkout_integration.models import Checkout, Order, Refund, Transition
 from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, SETTLED_KINDS, OrderState
 from checkout_integration.policy.status import DOUBLE_LOSS, PAID_AND_CANCELED
@@ -150,7 +150,7 @@ def _refunded(order: Order) -> str:
     if whole is None or part is None or not 0 < part < whole:
         return money(part, order.refund_currency)
     return _("%(part)s of %(whole)s") % {
-        "part": amount_text(part, order.refund_currency),
+        "part": shown_amount(part, order.refund_currency),
         "whole": money(whole, order.refund_currency),
     }
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.screens import preview_tables
+from checkout_integration.admin.screens import application_in_words, preview_tables
 from checkout_integration.admin.site import (
     NOTIFICATION_STATES,
     Button,
@@ -53,10 +53,11 @@ def _apply(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> 
     except flows.operations.NotApplicable as error:
         raise Refused(_("Nothing changed. %(why)s") % {"why": error}) from None
     if not application.applied:
-        raise Refused(_("Nothing changed: it could not be applied. %(why)s") % {"why": application.summary})
+        why = application_in_words(application)
+        raise Refused(_("Nothing changed: it could not be applied. %(why)s") % {"why": why})
     if not application.changes:
         return _("Applied. Nothing changed.")
-    return _("Applied. %(what)s") % {"what": application.summary}
+    return _("Applied. %(what)s") % {"what": application_in_words(application)}
 
 
 def _preview(order: Order) -> list[Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.utils.html import format_html
 from django.utils.timezone import get_default_timezone, is_aware, make_aware
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
 from checkout_integration.admin.screens import delay_of
@@ -20,6 +20,7 @@ from checkout_integration.admin.site import (
     MESSAGE_STATES,
     NOTIFICATION_STATES,
     ORDER_STATUSES,
+    REASONS,
     RUN_STATES,
     Value,
     Viewer,
@@ -28,6 +29,7 @@ from checkout_integration.admin.site import (
     label_of,
     moment,
     pretty_body,
+    reason_label,
     short,
     visible,
 )
@@ -42,8 +44,8 @@ from checkout_integration.models import (
 )
 
 NEWEST: Final = 200
-SHOWN_ARGUMENTS: Final = ("reason", "renewal", "partial")
-"""Arguments of a signal that help staff."""
+SHOWN_ARGUMENTS: Final = {"renewal": gettext_lazy("a renewal"), "partial": gettext_lazy("only a part")}
+"""Arguments of a signal that help staff, where they are true; beside them its reason."""
 BODIES: Final = 20
 """Notifications of which the timeline shows the body; the body of the others is on their own page."""
 
@@ -87,12 +89,15 @@ def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
 
 
 def _delivery_details(notification: Notification) -> Iterator[Value]:
-    attempt = _("delivery attempt %(number)d") % {"number": notification.delivery_try}
-    delay = delay_of(notification)
-    yield f"{attempt}, {_('took %(time)s') % {'time': delay}}" if delay else attempt
+    attempt = {"number": notification.delivery_try, "time": delay_of(notification)}
+    if attempt["time"]:
+        yield _("delivery attempt %(number)d, took %(time)s") % attempt
+    else:
+        yield _("delivery attempt %(number)d") % attempt
     if notification.receipts > 1:
         last = moment(notification.last_received_at)
-        yield format_html(_("received {} times, last at {}"), notification.receipts, last)
+        text = _("received {times} times, last at {at}")
+        yield format_html(text, times=notification.receipts, at=last)
     if notification.failure:
         yield visible(notification.failure, longest=300)
 
@@ -145,7 +150,6 @@ def _origin(transition: Transition, viewer: Viewer) -> Value:
 
 def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
     for message in messages:
-        arguments = message.arguments
         yield Moment(
             at=message.recorded_at,
             rank=2,
@@ -153,8 +157,14 @@ def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
             actor=_("this app"),
             text=visible(message.signal),
             badge=badge(label_of(MESSAGE_STATES, message.state)),
-            details=[visible(f"{key}: {arguments[key]}") for key in SHOWN_ARGUMENTS if arguments.get(key)],
+            details=list(_argument_details(message.arguments)),
         )
+
+
+def _argument_details(arguments: Mapping[str, Any]) -> Iterator[Value]:
+    if code := arguments.get("reason"):
+        yield short(reason_label(code) if code in REASONS else incident_label(code))
+    yield from (text for name, text in SHOWN_ARGUMENTS.items() if arguments.get(name))
 
 
 def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:

@@ -43,7 +43,7 @@ class DateInput(forms.DateInput):
     input_type = "date"
 
     def __init__(self) -> None:
-        """Write the day as the field needs it, in every language."""
+        """Write the day in the form that browsers read, whatever the language."""
         super().__init__(format="%Y-%m-%d")
 
 

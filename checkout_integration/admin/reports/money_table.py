@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.site import NOTHING, visible
-from checkout_integration.display import amount_text
+from checkout_integration.display import amount_text, shown_day, shown_number
 from checkout_integration.flows.accounting import MoneyRow, totals_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ def _exact(value: Any, name: str, currency: str) -> Any:
 
 
 def _shown(value: Any) -> str:
+    """Return a value as people write it in the active language."""
     if value is None or value == "":
         return NOTHING
-    return format(value, "f") if isinstance(value, Decimal) else visible(value)
+    if isinstance(value, date):
+        return shown_day(value)
+    return shown_number(value) if isinstance(value, Decimal | int) else visible(value)

@@ -30,14 +30,14 @@ from checkout_integration.admin.site import (
     Viewer,
     badge,
     choice_filter,
+    in_list,
     label_filter,
     label_of,
     moment,
-    short,
     visible,
 )
 from checkout_integration.conf import app_settings
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount, shown_number
 from checkout_integration.flows.monitoring import WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
@@ -115,18 +115,18 @@ class ReconciliationAdmin(ReadOnlyAdmin):
     def order(self, row: Any) -> Value:
         """Return the order's id, linked to its page."""
         if row.order_key is None:
-            return short(row.order_id)
+            return in_list(row.order_id)
         name = "admin:checkout_integration_order_change"
         address = reverse(name, args=(row.order_key,), current_app=self.admin_site.name)
-        return format_html('<a href="{}">{}</a>', address, short(row.order_id))
+        return format_html('<a href="{}">{}</a>', address, in_list(row.order_id))
 
     def in_shop(self, row: SyncDifference) -> Value:
         """Return the order as this shop had it."""
-        return _named(IN_SHOP, row.here)
+        return in_list(row.here)
 
     def at_service(self, row: SyncDifference) -> Value:
         """Return the order as the list has it."""
-        return _named(AT_SERVICE, row.there)
+        return in_list(row.there)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -138,22 +138,9 @@ class ReconciliationAdmin(ReadOnlyAdmin):
             **(extra_context or {}),
             "title": _("Reconciliation"),
             "tables": list(_tables(self.viewer(request))) if self.has_view_permission(request) else [],
-            "who_syncs": _who_syncs(),
+            "who_syncs": WHO_SYNCS[app_settings().runner],
         }
         return super().changelist_view(request, context)
-
-
-def _named(name: StrOrPromise, value: str) -> Value:
-    """Return a value; on a phone, where cells stand below each other, with its name."""
-    return format_html('<span class="ci-name">{}: </span>{}', name, visible(value) or NOTHING)
-
-
-def _who_syncs() -> str:
-    runner = app_settings().runner
-    return _("Who reads the list? RUNNER is %(runner)s: %(advice)s") % {
-        "runner": f'"{runner}"',
-        "advice": WHO_SYNCS[runner],
-    }
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:
@@ -207,9 +194,9 @@ def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
             each.lane,
             badge(label_of(SYNC_STATES, each.state)),
             _duration(each),
-            f"{each.pages:,}",
-            f"{each.rows:,}",
-            f"{each.changed:,}",
+            shown_number(each.pages),
+            shown_number(each.rows),
+            shown_number(each.changed),
             visible(each.failure) or NOTHING,
         ]
         for each in passes
@@ -253,8 +240,8 @@ def _totals_table(project: str) -> Table:
 
 
 def _side(side: dict[str, Any], currency: str) -> str:
-    amount = amount_text(Decimal(side["sum"]), currency)
+    amount = shown_amount(Decimal(side["sum"]), currency)
     return _("%(sum)s in %(count)s orders") % {
         "sum": f"{amount} {visible(currency)}".strip(),
-        "count": f"{side['count']:,}",
+        "count": shown_number(side["count"]),
     }

@@ -1,6 +1,7 @@
 """One file a table: its list, and the page of a row."""
 
 from checkout_integration.admin.screens.apply_notifications import preview_tables
+from checkout_integration.admin.screens.changes import application_in_words, verdict_in_words
 from checkout_integration.admin.screens.checkouts import CheckoutAdmin
 from checkout_integration.admin.screens.customers import CustomerAdmin
 from checkout_integration.admin.screens.incidents import IncidentAdmin
@@ -28,6 +29,8 @@ __all__ = [
     "RefundAdmin",
     "SyncRunAdmin",
     "ValidationDecisionAdmin",
+    "application_in_words",
     "delay_of",
     "preview_tables",
+    "verdict_in_words",
 ]

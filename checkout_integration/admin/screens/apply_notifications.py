@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import dispatch, flows
+from checkout_integration.admin.screens.changes import application_in_words, change_cells, without_changes
 from checkout_integration.admin.site import (
     NOTHING,
     NOTIFICATION_STATES,
@@ -23,7 +24,6 @@ from checkout_integration.admin.site import (
     ConfirmForm,
     Refused,
     Table,
-    incident_label,
     label_of,
     visible,
 )
@@ -58,26 +58,10 @@ def _preview(row: Notification) -> list[list[Any]]:
         application = flows.operations.preview_notification(row, again=True)
     except flows.operations.NotApplicable as error:
         return [[name, str(error), *[NOTHING] * 5]]
-    state = str(label_of(NOTIFICATION_STATES, application.state).text)
     if not application.changes:
-        text = application.reason or (_("nothing changes") if application.applied else "")
-        return [[name, f"{state}: {text}" if text else state, *[NOTHING] * 5]]
-    return [
-        [
-            name,
-            state,
-            f"{visible(change.order_id)}: {_step(change.status_before or _('not known'), change.status_after)}",
-            _step(change.verdict_before, change.verdict_after),
-            _step(change.checkout_before, change.checkout_after) if change.checkout else NOTHING,
-            ", ".join(change.signals) or NOTHING,
-            ", ".join(str(incident_label(kind)) for kind in change.incidents) or NOTHING,
-        ]
-        for change in application.changes
-    ]
-
-
-def _step(before: str, after: str) -> str:
-    return after if before == after else f"{before} → {after}"
+        return [[name, without_changes(application), *[NOTHING] * 5]]
+    state = str(label_of(NOTIFICATION_STATES, application.state).text)
+    return [[name, state, *change_cells(change)] for change in application.changes]
 
 
 def _apply(row: Notification, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
@@ -86,8 +70,8 @@ def _apply(row: Notification, staff: AbstractBaseUser, reason: str) -> StrOrProm
     except flows.operations.NotApplicable as error:
         raise Refused(str(error)) from None
     if not application.applied:
-        raise Refused(_("It could not be applied. %(why)s") % {"why": application.summary})
-    return _("Applied. %(what)s") % {"what": application.summary}
+        raise Refused(_("It could not be applied. %(why)s") % {"why": application_in_words(application)})
+    return _("Applied. %(what)s") % {"what": application_in_words(application)}
 
 
 APPLY: Final = Button(

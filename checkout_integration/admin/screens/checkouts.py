@@ -15,6 +15,7 @@ from checkout_integration.admin.site import (
     CHECKOUT_STATUSES,
     LIVE,
     TEST,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     ReadOnlyAdmin,
@@ -45,7 +46,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
         OriginFilter,
-        ("recorded_at", admin.DateFieldListFilter),
+        ("recorded_at", DateFilter),
     )
     csv_columns = (
         *(
@@ -74,7 +75,8 @@ class CheckoutAdmin(ReadOnlyAdmin):
         *("products", "metadata", "payment_form_url"),
         *("paid_order__document", "paid_order__facts", "paid_order__stamps", "paid_order__conflicts"),
     )
-    sortable = {"recorded_at": "pk"}
+    ordering = ("-recorded_at", "-pk")
+    sortable = {"recorded_at": "recorded_at"}
     search_fields = ("reference", "order_id")
     search_help_text = gettext_lazy(
         "Checkout reference or order id. With the permission to see personal data: the login name of the account."

@@ -13,7 +13,15 @@ from django.utils.translation import gettext_lazy
 from checkout_integration.admin.screens.link_account import LINK
 from checkout_integration.admin.screens.orders_inline import OrdersInline
 from checkout_integration.admin.screens.personal_data import ERASE, EXPORT
-from checkout_integration.admin.site import ProjectFilter, SearchedAdmin, Value, Viewer, of_account, within
+from checkout_integration.admin.site import (
+    DateFilter,
+    ProjectFilter,
+    SearchedAdmin,
+    Value,
+    Viewer,
+    of_account,
+    within,
+)
 from checkout_integration.models import CheckoutUser
 
 if TYPE_CHECKING:
@@ -30,7 +38,8 @@ class CustomerAdmin(SearchedAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")
-    list_filter = (ProjectFilter, ("recorded_at", admin.DateFieldListFilter))
+    list_filter = (ProjectFilter, ("recorded_at", DateFilter))
+    ordering = ("-recorded_at", "-pk")
     csv_columns = ("external_id", "user_id", "project", "account_id", "recorded_at", "erased_at")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
@@ -61,7 +70,7 @@ class CustomerAdmin(SearchedAdmin):
         For others each hit would confirm a guess.
         """
         text = search_term.strip()
-        if not text or not self.viewer(request).sees_personal_data:
+        if not text or "\0" in text or not self.viewer(request).sees_personal_data:
             return super().get_search_results(request, queryset, search_term)
         conditions = [Q(external_id=text), Q(user_id=text), *of_account("account", text)]
         if "@" in text:

@@ -18,6 +18,7 @@ from checkout_integration.admin.site import (
     ORDER_DOCUMENTS,
     Button,
     ButtonAdmin,
+    DateFilter,
     ProjectFilter,
     Refused,
     StateLabel,
@@ -27,6 +28,7 @@ from checkout_integration.admin.site import (
     incident_label,
     incident_sentence,
 )
+from checkout_integration.display import shown_number
 from checkout_integration.models import Incident
 
 if TYPE_CHECKING:
@@ -62,13 +64,19 @@ class IncidentAdmin(ButtonAdmin):
 
     list_display = ("incident", "state", "order", "detail", "recorded_at")
     list_filter = (
-        empty_filter("resolved_at", gettext_lazy("state"), gettext_lazy("open"), gettext_lazy("resolved")),
+        empty_filter(
+            "resolved_at",
+            gettext_lazy("state"),
+            INCIDENT_STATES["open"].text,
+            INCIDENT_STATES["resolved"].text,
+        ),
         ProjectFilter,
-        ("recorded_at", admin.DateFieldListFilter),
+        ("recorded_at", DateFilter),
     )
     csv_columns = ("kind", "project", "order__order_id", "detail", "recorded_at", "resolved_at")
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
+    ordering = ("-recorded_at", "-pk")
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("kind", "order__order_id")
     search_help_text = gettext_lazy("Kind of incident, or order id.")
@@ -102,7 +110,13 @@ class IncidentAdmin(ButtonAdmin):
         if not row.is_about_many:
             return None
         count = row.payments[: MOST_COUNTED + 1].count()
-        return str(count) if count <= MOST_COUNTED else _("more than {}").format(MOST_COUNTED)
+        if count <= MOST_COUNTED:
+            return shown_number(count)
+        return _("more than %(n)s") % {"n": shown_number(MOST_COUNTED)}
+
+    def row_name(self, row: Incident) -> StrOrPromise:
+        """Return the kind in words."""
+        return incident_label(row.kind)
 
     def note(self, viewer: Viewer, row: Incident) -> Value:
         """Return a link to the payments in review, if it is about those without a checkout."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -13,10 +11,12 @@ from checkout_integration.admin.screens.apply_notifications import APPLY, apply_
 from checkout_integration.admin.site import (
     NOTIFICATION_STATES,
     ButtonAdmin,
+    DateFilter,
     ProjectFilter,
     StateLabel,
     label_filter,
 )
+from checkout_integration.flows.monitoring import span
 from checkout_integration.models import Notification, Order
 from checkout_integration.protocol.vocabulary import Event
 
@@ -32,7 +32,7 @@ class NotificationAdmin(ButtonAdmin):
         label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
         label_filter("event", gettext_lazy("event"), EVENTS),
         ProjectFilter,
-        ("received_at", admin.DateFieldListFilter),
+        ("received_at", DateFilter),
     )
     csv_columns = (
         *(
@@ -117,17 +117,8 @@ class NotificationAdmin(ButtonAdmin):
         return _("previous secret %(n)d") % {"n": row.secret_position}
 
 
-def duration(span: timedelta) -> str:
-    """Return a span in its largest unit."""
-    seconds = int(abs(span).total_seconds())
-    for size, unit in ((86_400, _("days")), (3_600, _("h")), (60, _("min"))):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} {_('s')}"
-
-
 def delay_of(notification: Notification) -> str:
     """Return how long the notification was on its way; "" when it does not say when it was created."""
     if notification.created_at is None:
         return ""
-    return duration(notification.received_at - notification.created_at)
+    return span(int(abs(notification.received_at - notification.created_at).total_seconds()))

@@ -53,12 +53,22 @@ def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[s
     row.refresh_from_db()  # the log of what staff did names the row: by then without the customer
     orders = sum(erasure.orders for erasure in erasures)
     notifications = sum(erasure.notifications for erasure in erasures)
-    text = ngettext(
-        "The customer is erased. %(n)d order remains without personal data; the bodies of %(bodies)d notifications are gone.",
-        "The customer is erased. %(n)d orders remain without personal data; the bodies of %(bodies)d notifications are gone.",
-        orders,
+    sentences = (
+        _("The customer is erased."),
+        ngettext(
+            "%(n)d order remains without personal data.",
+            "%(n)d orders remain without personal data.",
+            orders,
+        )
+        % {"n": orders},
+        ngettext(
+            "The body of %(n)d notification is gone.",
+            "The bodies of %(n)d notifications are gone.",
+            notifications,
+        )
+        % {"n": notifications},
     )
-    return text % {"n": orders, "bodies": notifications}
+    return " ".join(sentences)
 
 
 def _export(

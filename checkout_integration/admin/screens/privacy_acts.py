@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.admin.site import ProjectFilter, ReadOnlyAdmin
+from checkout_integration.admin.site import DateFilter, ProjectFilter, ReadOnlyAdmin
 from checkout_integration.models import PrivacyAct
 
 
@@ -14,7 +14,7 @@ class PrivacyActAdmin(ReadOnlyAdmin):
     """Who exported or erased a customer, from where, when and why. Rows are added, never changed."""
 
     list_display = ("recorded_at", "act", "origin", "staff", "customer", "reason")
-    list_filter = (ProjectFilter, ("recorded_at", admin.DateFieldListFilter))
+    list_filter = (ProjectFilter, ("recorded_at", DateFilter))
     csv_columns = ("recorded_at", "act", "origin", "staff", "customer", "project", "reason")
     list_select_related = ("staff", "customer")
     page_related = ("staff", "customer", "order")
@@ -31,6 +31,10 @@ class PrivacyActAdmin(ReadOnlyAdmin):
     }
     sortable = {"recorded_at": "pk"}
     when_empty = _("Nobody has exported or erased a customer yet. The page of a customer has the buttons.")
+
+    def row_name(self, row: PrivacyAct) -> str:
+        """Return the act in words, and the customer."""
+        return f"{row.get_act_display()}: {row.customer or ''}"
 
     def act(self, row: PrivacyAct) -> str:
         """Return what was done, in words."""

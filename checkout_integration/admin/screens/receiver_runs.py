@@ -20,6 +20,7 @@ from checkout_integration.admin.site import (
     Button,
     ButtonAdmin,
     Choices,
+    DateFilter,
     ReadOnlyInline,
     Refused,
     StateLabel,
@@ -110,7 +111,7 @@ class ReceiverRunAdmin(ButtonAdmin):
     list_filter = (
         label_filter("state", gettext_lazy("state"), RUN_STATES),
         choice_filter("retried", gettext_lazy("retried"), _retried),
-        ("due_at", admin.DateFieldListFilter),
+        ("due_at", DateFilter),
     )
     csv_columns = (
         *("receiver", "message__signal", "message__order__order_id", "message__grant__order__order_id"),

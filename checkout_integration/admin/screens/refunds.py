@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from checkout_integration.admin.site import (
     ORDER_DOCUMENTS,
     ORDER_STATUSES,
+    DateFilter,
     ProjectFilter,
     ReadOnlyAdmin,
     StateLabel,
@@ -34,7 +35,7 @@ class RefundAdmin(ReadOnlyAdmin):
         label_filter("status", _("kind"), KINDS),
         empty_filter("order", _("order"), _("waiting for its order"), _("known")),
         ProjectFilter,
-        ("refunded_at", admin.DateFieldListFilter),
+        ("refunded_at", DateFilter),
     )
     csv_columns = (
         *(

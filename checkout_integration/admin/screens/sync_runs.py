@@ -5,7 +5,13 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.admin.site import SYNC_STATES, ProjectFilter, ReadOnlyAdmin, label_filter
+from checkout_integration.admin.site import (
+    SYNC_STATES,
+    DateFilter,
+    ProjectFilter,
+    ReadOnlyAdmin,
+    label_filter,
+)
 from checkout_integration.models import SyncRun
 
 
@@ -17,7 +23,7 @@ class SyncRunAdmin(ReadOnlyAdmin):
     list_filter = (
         label_filter("state", _("state"), SYNC_STATES),
         ProjectFilter,
-        ("started_at", admin.DateFieldListFilter),
+        ("started_at", DateFilter),
     )
     csv_columns = (
         *(

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from checkout_integration.admin.site import (
+    DateFilter,
     ProjectFilter,
     ReadOnlyAdmin,
     StateLabel,
@@ -38,7 +40,7 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
         flag_filter("late", _("time"), _("late"), _("within the budget")),
         label_filter("decided_by", _("decided by"), DECIDERS),
         ProjectFilter,
-        ("decided_at", admin.DateFieldListFilter),
+        ("decided_at", DateFilter),
     )
     csv_columns = (
         *(
@@ -87,7 +89,7 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
 
     def latency(self, row: ValidationDecision) -> Value:
         """Return how long the decision took after the request arrived, marked where it was late."""
-        seconds = f"{row.latency:.3f}"
+        seconds = number_format(row.latency, 3)
         return format_html("{} {}", seconds, badge(LATE)) if row.late else seconds
 
     def receipts(self, row: ValidationDecision) -> int | None:

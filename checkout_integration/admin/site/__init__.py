@@ -2,11 +2,20 @@
 
 from checkout_integration.admin.site.accounts import of_account
 from checkout_integration.admin.site.button_views import ButtonAdmin
-from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, Table
+from checkout_integration.admin.site.buttons import (
+    Button,
+    ConfirmForm,
+    ReasonForm,
+    Refused,
+    Table,
+    unknown_project,
+)
+from checkout_integration.admin.site.cells import in_list
 from checkout_integration.admin.site.choices import one_of, some_of
 from checkout_integration.admin.site.csv_files import csv_response, csv_text
 from checkout_integration.admin.site.filters import (
     Choices,
+    DateFilter,
     OriginFilter,
     ProjectFilter,
     choice_filter,
@@ -35,12 +44,14 @@ from checkout_integration.admin.site.labels import (
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, within
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
 from checkout_integration.admin.site.reasons import (
+    REASONS,
     incident_label,
     incident_sentence,
     reason_label,
     reason_sentence,
 )
 from checkout_integration.admin.site.searched import SearchedAdmin
+from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.admin.site.values import (
     NOTHING,
     Value,
@@ -69,6 +80,7 @@ __all__ = [
     "ORDER_DOCUMENTS",
     "ORDER_STATUSES",
     "OVERDUE",
+    "REASONS",
     "RUN_STATES",
     "SYNC_STATES",
     "TEST",
@@ -77,6 +89,7 @@ __all__ = [
     "ButtonAdmin",
     "Choices",
     "ConfirmForm",
+    "DateFilter",
     "OriginFilter",
     "ProjectFilter",
     "ReadOnlyAdmin",
@@ -97,6 +110,7 @@ __all__ = [
     "flag_filter",
     "folded_traceback",
     "hidden",
+    "in_list",
     "incident_label",
     "incident_sentence",
     "is_test",
@@ -113,9 +127,11 @@ __all__ = [
     "pretty_body",
     "reason_label",
     "reason_sentence",
+    "sent_in_pieces",
     "short",
     "shown_value",
     "some_of",
+    "unknown_project",
     "visible",
     "within",
 ]

@@ -11,14 +11,21 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from checkout_integration import dispatch
-from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused
+from checkout_integration.admin.site.buttons import (
+    Button,
+    ConfirmForm,
+    ReasonForm,
+    Refused,
+    unknown_project,
+)
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.streaming import sent_in_pieces
 from checkout_integration.conf import UnknownAlias
 from checkout_integration.views.transactions import outside_transactions
 
@@ -95,16 +102,16 @@ class ButtonAdmin(ReadOnlyAdmin):
         except Refused as refused:
             messages.error(request, str(refused))
             return None
-        except UnknownAlias as error:  # the project of the row is gone from the settings
-            messages.error(request, _("Nothing changed. %(why)s") % {"why": error})
+        except UnknownAlias as error:
+            messages.error(request, _("Nothing changed. %(why)s") % {"why": unknown_project(error.args[0])})
             return None
         text = f"{button.label} {button.logged(values) if button.logged else reason}".strip()
         # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
         # additions: it has what the flow has added to the order's history.
         log = self.log_addition if button.writes_own_log else self.log_change
         log(request, getattr(row, "order", None) or row, text)
-        if isinstance(result, HttpResponseBase):
-            return result
+        if isinstance(result, StreamingHttpResponse):
+            return sent_in_pieces(request, result)
         messages.success(request, str(result))
         dispatch.dispatch_due()
         return None

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.cells import breakable
 from checkout_integration.admin.site.values import Value
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 class Refused(Exception):
     """The operation is not possible; the text is shown to the person who pressed the button."""
+
+
+def unknown_project(alias: str) -> str:
+    """Return why nothing can be done with a row whose project is gone from the settings."""
+    return _("The project “%(project)s” is not in the settings.") % {"project": alias}
 
 
 class ConfirmForm(forms.Form):
@@ -53,7 +59,7 @@ class Table:
     @property
     def labelled_rows(self) -> list[list[tuple[StrOrPromise, Value]]]:
         """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
-        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+        return [list(zip(self.columns, map(breakable, row), strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from io import StringIO
 from typing import Any, Final
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.timezone import is_aware, localtime
 
-FORMULAS: Final = ("=", "+", "-", "@")
-"""What a cell begins with that a spreadsheet evaluates; blanks before it do not help."""
+from checkout_integration.admin.site.streaming import sent_in_pieces
+from checkout_integration.admin.site.values import INVISIBLE
+
+FORMULA: Final = re.compile(
+    rf"(^|[;\t\r\n])(?=[\s{INVISIBLE}]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])"
+)
+"""The place before a text that a spreadsheet evaluates, also in full width, or behind characters that nobody sees.
+
+It is where a cell begins: a spreadsheet of another language may end one at a semicolon, tab or line break.
+"""
 CHUNK: Final = 2_000
 BYTE_ORDER_MARK: Final = "\ufeff"
 """By which Excel knows that the file is UTF-8."""
@@ -24,12 +31,10 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 def csv_response(request: HttpRequest, name: str, rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
     """Return a file of rows, the first of which is the header. One row is in memory at a time."""
-    lines = _lines(rows)
-    content = _in_threads(lines) if isinstance(request, ASGIRequest) else lines
-    response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(_lines(rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     response["Cache-Control"] = "no-store, private"
-    return response
+    return sent_in_pieces(request, response)
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
@@ -61,8 +66,7 @@ def cell(value: object) -> str:
 
 
 def _harmless(text: str) -> str:
-    is_formula = text.lstrip().startswith(FORMULAS) or text.startswith(("\t", "\r", "\n"))
-    return f"'{text}" if is_formula else text
+    return FORMULA.sub(r"\1'", text)
 
 
 def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
@@ -74,14 +78,3 @@ def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
         yield line.getvalue()
         line.seek(0)
         line.truncate()
-
-
-async def _in_threads(lines: Iterator[str]) -> AsyncIterator[str]:
-    """Yield the lines to an ASGI server, which would read all of a plain iterator before it sends any."""
-    while line := await sync_to_async(_next_of)(lines):
-        yield line
-
-
-def _next_of(lines: Iterator[str]) -> str:
-    """Return the next line; "" after the last one."""
-    return next(lines, "")

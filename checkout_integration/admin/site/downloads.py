@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
@@ -45,6 +45,8 @@ class DownloadableList(ReadOnly, ModelAdmin):
             raise PermissionDenied
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
+        if "\0" in request.GET.get(SEARCH_VAR, ""):  # the list says so, and is not searched
+            return HttpResponseBadRequest()
         try:
             changelist = self.get_changelist_instance(request)
         except IncorrectLookupParameters:

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.admin.options import BaseModelAdmin
+from django.contrib.admin.options import BaseModelAdmin, InlineModelAdmin
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
+from checkout_integration.admin.site.cells import breakable, in_list
+from checkout_integration.admin.site.field_names import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel, label_of
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -22,7 +25,6 @@ from checkout_integration.admin.site.values import (
     hidden,
     pretty,
     pretty_body,
-    short,
     shown_value,
 )
 from checkout_integration.admin.site.viewer import Viewer
@@ -104,7 +106,7 @@ class ViewedField:
     @property
     def short_description(self) -> StrOrPromise:
         """The heading of the column, or the label of the value."""
-        heading = self.admin.headings.get(self.name)
+        heading = self.admin.headings.get(self.name) or FIELD_NAMES.get(self.name)
         return heading or str(label_for_field(self.name, self.admin.model, self.admin))
 
     @property
@@ -114,6 +116,13 @@ class ViewedField:
 
     def __call__(self, row: Model) -> Value:
         """Return the value of a row as HTML, or as text that is still to be escaped."""
+        value = self._value(row)
+        if not self.in_list:
+            return value
+        # On a phone, where cells stand below each other, each says what it is.
+        return format_html('<span class="ci-name">{}: </span>{}', capfirst(self.short_description), value)
+
+    def _value(self, row: Model) -> Value:
         method = getattr(self.admin, self.name, None)
         value = method(row) if callable(method) else getattr(row, self.name)
         if self.name in self.admin.labels:
@@ -132,8 +141,9 @@ class ViewedField:
         if isinstance(value, SafeString):
             return value
         if isinstance(value, Model) or (isinstance(value, str) and self.in_list):
-            return short(value)
-        return _folded(value) or shown_value(self.name, value)
+            return in_list(value)
+        shown = _folded(value) or shown_value(self.name, value)
+        return breakable(shown) if isinstance(self.admin, InlineModelAdmin) else shown
 
     def _badge(self, label: StateLabel) -> Value:
         if self.in_list or not self.admin.explains_states or not label.meaning:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.field_names import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel
-from checkout_integration.admin.site.large_tables import within
 from checkout_integration.conf import app_settings
 from checkout_integration.models.attribution import FILTERED as ATTRIBUTION_FILTERED
 
@@ -27,22 +28,34 @@ class ChoiceFilter(admin.SimpleListFilter):
     """A filter whose choices are conditions."""
 
     choices_of: Callable[[], Choices]
+    least_choices = 1
+    """With fewer choices it is shown only while it is used."""
+
+    def has_output(self) -> bool:
+        """Return whether the filter is shown, and applied."""
+        return bool(self.value()) or len(self.lookup_choices) >= self.least_choices
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, StrOrPromise]]:
         """Return codes and labels."""
         return [(code, label) for code, (label, _condition) in type(self).choices_of().items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the choice; all of them for none, or for an unknown code."""
-        _label, condition = type(self).choices_of().get(self.value() or "", ("", Q()))
+        """Return the rows of the choice. Raises ``IncorrectLookupParameters`` for an unknown code: all rows would mislead."""
+        code = self.value()
+        if not code:
+            return queryset
+        try:
+            _label, condition = type(self).choices_of()[code]
+        except KeyError:
+            raise IncorrectLookupParameters from None
         return queryset.filter(condition)
 
 
 def choice_filter(
-    parameter: str, heading: StrOrPromise, choices_of: Callable[[], Choices]
+    parameter: str, heading: StrOrPromise, choices_of: Callable[[], Choices], **attributes: Any
 ) -> type[ChoiceFilter]:
     """Return a filter by conditions; they are made anew for each request."""
-    attributes = {"title": heading, "parameter_name": parameter, "choices_of": staticmethod(choices_of)}
+    attributes |= {"title": heading, "parameter_name": parameter, "choices_of": staticmethod(choices_of)}
     return type("ChoiceFilter", (ChoiceFilter,), attributes)
 
 
@@ -71,9 +84,13 @@ class TextFilter(admin.SimpleListFilter):
         }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with the text."""
+        """Return the rows with the text. Raises ``IncorrectLookupParameters`` for one that no database looks for."""
         text = (self.value() or "").strip()
-        return within(queryset, [Q((column, text)) for column in self.columns]) if text else queryset
+        if "\0" in text:
+            raise IncorrectLookupParameters
+        # An OR over one table, and no union of look-ups, which would collect every row of a common text.
+        condition = Q(*((column, text) for column in self.columns), _connector=Q.OR)
+        return queryset.filter(condition) if text else queryset
 
 
 def text_filter(parameter: str, heading: StrOrPromise, *columns: str) -> type[TextFilter]:
@@ -104,13 +121,22 @@ def empty_filter(
     return choice_filter(f"{field}_known", heading, lambda: choices)
 
 
+class DateFilter(admin.DateFieldListFilter):
+    """Django's filter by a date, under the name that the column has in a list."""
+
+    def __init__(self, field: Any, *args: Any, **kwargs: Any) -> None:
+        """Take the name of the column."""
+        super().__init__(field, *args, **kwargs)
+        self.title = str(FIELD_NAMES[field.name])
+
+
 def _projects() -> Choices:
     aliases = app_settings().projects
-    return {alias: (alias, Q(project=alias)) for alias in aliases} if len(aliases) > 1 else {}
+    return {alias: (alias, Q(project=alias)) for alias in aliases}
 
 
-ProjectFilter = choice_filter("project", _("project"), _projects)
-"""The filter by project; it is not shown if the settings have only one."""
+ProjectFilter = choice_filter("project", _("project"), _projects, least_choices=2)
+"""The filter by project; it is not offered if the settings have only one."""
 
 OriginFilter = text_filter("origin", _("origin (source, campaign or host)"), *ATTRIBUTION_FILTERED)
 """The filter by where customers came from."""

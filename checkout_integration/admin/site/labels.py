@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from checkout_integration.models import Checkout, Notification, Order, OutboxMessage, ReceiverRun, SyncRun
 from checkout_integration.policy.state import OrderState
@@ -190,7 +191,7 @@ SYNC_STATES: Final[Mapping[str, StateLabel]] = {
 }
 
 INCIDENT_STATES: Final[Mapping[str, StateLabel]] = {
-    "open": StateLabel(_("open"), "bad", sign="!"),
+    "open": StateLabel(pgettext_lazy("incident", "open"), "bad", sign="!"),
     "resolved": StateLabel(_("resolved"), "good"),
 }
 

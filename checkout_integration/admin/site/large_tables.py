@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
 COUNTED: Final = 5_000
@@ -22,14 +22,26 @@ else:
 
 
 class BoundedPaginator(RowPaginator):
-    """A paginator that counts up to `COUNTED` rows, in the database, and pages through those."""
+    """A paginator of up to `COUNTED` rows. One statement finds the keys of all of them, another reads the rows of a page."""
 
     @cached_property
     def count(self) -> int:
         """The number of rows, `COUNTED` at most."""
+        return len(self._keys)
+
+    def page(self, number: Any) -> Page[Any]:
+        """Return a page, whose rows are read by their keys: so nothing is joined to rows of other pages."""
         assert isinstance(self.object_list, QuerySet)
-        rows = self.object_list.order_by().values("pk")
-        return rows[:COUNTED].count()
+        number = self.validate_number(number)
+        first = (number - 1) * self.per_page
+        keys = self._keys[first : first + self.per_page]
+        return Page(self.object_list.filter(pk__in=keys), number, self)
+
+    @cached_property
+    def _keys(self) -> list[Any]:
+        """The keys in the sequence of the list: without it, PostgreSQL may read the whole table."""
+        assert isinstance(self.object_list, QuerySet)
+        return list(self.object_list.values_list("pk", flat=True)[:COUNTED])
 
     @property
     def reached_bound(self) -> bool:

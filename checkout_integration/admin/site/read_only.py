@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.downloads import DownloadableList
@@ -74,11 +75,16 @@ class ReadOnlyAdmin(DownloadableList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows of which a search field is exactly this text; it is not split into words."""
+        """Return the rows of which a search field is exactly this text; it is not split into words.
+
+        A list without a search box can be searched by its address all the same: it finds nothing.
+        """
         text = search_term.strip()
-        # A list without a search box can be searched all the same, by its address.
-        conditions = [Q((str(name), text)) for name in self.search_fields] if text else []
-        return (within(queryset, conditions) if conditions else queryset), False
+        if not text:
+            return queryset, False
+        conditions = [Q((str(name), text)) for name in self.search_fields]
+        is_usable = conditions and "\0" not in text  # PostgreSQL refuses to look for such a text
+        return (within(queryset, conditions) if is_usable else queryset.none()), False
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the row of a page with all its columns; None where there is none."""
@@ -116,13 +122,17 @@ class ReadOnlyAdmin(DownloadableList):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Return the heading of a row's page and the note on top of it."""
-        heading = short(row)
+        heading = short(self.row_name(row))
         return {
             "heading": heading,
-            "title": f"{str(self.opts.verbose_name).capitalize()} {heading}",
+            "title": f"{capfirst(self.opts.verbose_name)} {heading}",
             "subtitle": None,
             "note": self.note(self.viewer(request), row),
         }
+
+    def row_name(self, row: Any) -> StrOrPromise:
+        """Return the name of a row on top of its page."""
+        return str(row)
 
     def note(self, viewer: Viewer, row: Any) -> Value:
         """Return the note on top of the page: hidden parts, and the permission that shows them."""
@@ -153,6 +163,6 @@ class ReadOnlyInline(ReadOnly, TabularInline):
 
 
 def _parameter(choice: Any) -> str:
-    """Return the name of a filter in the address: of (column, class), or of a class with a name of its own."""
+    """Return the name of a filter's parameter. A filter is a pair (column, class), or a class with its own parameter."""
     name: str = choice[0] if isinstance(choice, tuple) else choice.parameter_name
     return name

@@ -8,14 +8,14 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from django.utils.dateformat import format as format_date
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
 from checkout_integration.admin.site.labels import StateLabel
-from checkout_integration.display import amount_text
+from checkout_integration.display import shown_amount, shown_day, shown_number
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.address import is_secure
 
@@ -27,11 +27,12 @@ Value: TypeAlias = "StrOrPromise | SafeString"
 NOTHING: Final = "–"
 LONGEST: Final = 2_000
 LONGEST_JSON: Final = 50_000
-# Control characters (but not tab and new line), and those that reorder or hide text.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+INVISIBLE: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
 )
+"""Control characters (but not tab and new line), and those that reorder or hide text, as in brackets of a pattern."""
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def visible(value: object, longest: int = LONGEST) -> str:
@@ -50,7 +51,7 @@ def money(amount: Decimal | None, currency: str | None) -> str:
     """Return an amount with the decimal places of its currency, or its own if it has more; "–" when unknown."""
     if amount is None:
         return NOTHING
-    digits = amount_text(amount, currency or "")
+    digits = shown_amount(amount, currency or "")
     return f"{digits}\N{NO-BREAK SPACE}{visible(currency)}" if currency else digits
 
 
@@ -59,12 +60,11 @@ def moment(at: datetime | None) -> str | SafeString:
     if at is None:
         return NOTHING
     local = localtime(at) if is_aware(at) else at
-    day, clock = format_date(local, "Y-m-d"), format_date(local, "H:i:s")
     return format_html(
         '<time datetime="{}"><span>{}</span> <span>{}</span></time>',
         local.isoformat(timespec="seconds"),
-        day,
-        clock,
+        shown_day(local),
+        date_format(local, "H:i:s"),
     )
 
 
@@ -76,7 +76,11 @@ def badge(label: StateLabel) -> SafeString:
         label.mark,
         label.text,
     )
-    return format_html('{} <span class="ci-code">{}</span>', plain, label.code) if label.code else plain
+    return (
+        format_html('{} <span class="ci-code" lang="en" translate="no">{}</span>', plain, label.code)
+        if label.code
+        else plain
+    )
 
 
 def hidden() -> SafeString:
@@ -161,7 +165,7 @@ def shown_value(name: str, value: object) -> Value:
     if isinstance(value, datetime):
         return moment(value)
     if isinstance(value, Decimal):
-        return format(value, "f")
+        return shown_number(value)
     if isinstance(value, Mapping):
         return lines([visible(f"{key}: {part}", longest=300) for key, part in value.items()])
     if name.endswith("url"):

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from checkout_integration.admin.site.cells import breakable
 from checkout_integration.admin.site.values import NOTHING, hidden, link, short
 
 
@@ -45,4 +46,4 @@ class Viewer:
             return short(text)
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
         address = reverse(name, args=(primary_key,), current_app=self.site_name)
-        return format_html('<a href="{}">{}</a>', address, short(text))
+        return format_html('<a href="{}">{}</a>', address, breakable(short(text)))

@@ -4,13 +4,12 @@
 are never added. docs/money.md says what each sum means.
 """
 
-from checkout_integration.flows.accounting.period import MOST_DAYS, Period
-from checkout_integration.flows.accounting.reading import MOST_GROUPS, MoneyQuery, TooManyRows, money_rows
+from checkout_integration.flows.accounting.period import MOST_DAYS as MOST_DAYS
+from checkout_integration.flows.accounting.period import Period
+from checkout_integration.flows.accounting.reading import MoneyQuery, TooManyRows, money_rows
 from checkout_integration.flows.accounting.sums import Dimension, Mode, MoneyRow, Sums, totals_of, usual_mode
 
 __all__ = [
-    "MOST_DAYS",
-    "MOST_GROUPS",
     "Dimension",
     "Mode",
     "MoneyQuery",

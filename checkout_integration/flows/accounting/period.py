@@ -23,7 +23,7 @@ YEARS: Final = range(1971, 9999)
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """Days of the books, both ends included. Raises ``ValueError`` for none, for more than `MOST_DAYS`, or far-off years.
+    """Days of the books, both ends included. Raises ``ValueError`` for none, for more than 366, or far-off years.
 
     Attributes:
         first: the first day.

@@ -38,7 +38,7 @@ CURRENCIES: Final = tuple(currency for _amount, currency in PAID.values())
 
 
 class TooManyRows(ValueError):
-    """The period has too many different rows: more than `MOST_GROUPS`. Take fewer days or fewer dimensions."""
+    """The period has too many different rows, more than 50,000. Take fewer days or fewer dimensions."""
 
 
 @dataclass(frozen=True, kw_only=True)

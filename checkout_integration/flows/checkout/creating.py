@@ -1,7 +1,7 @@
 """The creation of a checkout: this shop commits a row, then the service creates the order with its form.
 
 The checkout is committed *before* the service is called, so that a notification which arrives before the response finds it,
-and a response that is lost leaves a trace. Order creation is never repeated: there is no idempotency key.
+and a response that is lost leaves a trace. Order creation is never retried: the service has no idempotency key.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ time since when this app watches a project.
 from checkout_integration.flows.database.installation import ensure_installed, installed_at
 from checkout_integration.flows.database.queries import Command, Query, instant_of
 from checkout_integration.flows.database.statements import (
+    Together,
     insert,
     insert_missing,
     insert_or_lock,
@@ -41,6 +42,7 @@ __all__ = [
     "TRANSIENT_DATABASE_ERRORS",
     "Command",
     "Query",
+    "Together",
     "Unavailable",
     "acquire_write_lock",
     "ensure_installed",

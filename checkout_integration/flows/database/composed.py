@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from django.db import models
@@ -14,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 AnyField: TypeAlias = "models.Field[Any, Any]"
 Returned: TypeAlias = "Sequence[tuple[Any, ...]]"
 Convert: TypeAlias = Callable[[Any, BaseDatabaseWrapper], Any]
-Column: TypeAlias = Callable[[models.Model, BaseDatabaseWrapper], Any]
+Writers: TypeAlias = Mapping[type, Convert]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +59,34 @@ class Executed(NamedTuple):
     returned: Returned
 
 
+OWN_TYPES: Mapping[type, tuple[type[AnyField], ...]] = {
+    str: (models.CharField, models.TextField),
+    int: (models.IntegerField,),
+    bool: (models.BooleanField,),
+}
+"""The types of values that fields of these classes write as they are."""
+
+
+def _unchanged(value: Any, connection: BaseDatabaseWrapper) -> Any:
+    return value
+
+
+UNCHANGED: Writers = dict.fromkeys((str, int, bool, type(None)), _unchanged)
+"""For drivers that take such values."""
+
+
+class Composed(NamedTuple):
+    """SQL with placeholders, and the parameters for these."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+
 class Statement(ABC):
     """A statement, composed for one kind of database. All threads share it, so it is never changed."""
 
-    null: Any = None
+    writers: Writers
+    """How values of these types are written, into columns that hold the type."""
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         self.quote = connection.ops.quote_name
@@ -71,8 +96,10 @@ class Statement(ABC):
             self.insert(connection, task) if isinstance(task, Insert) else self.update(connection, task)
         )
         self.relations = [field for field in task.fields if isinstance(field, models.ForeignKey)]
-        self._columns = [self._column(field) for field in task.fields]
         self._names = [field.attname for field in task.fields]
+        self._columns = [(self._writers_of(field), self._any_value(field)) for field in task.fields]
+        self._read = attrgetter(*self._names)
+        self._set_when_saved = [field for field in task.fields if _sets_itself(field)]
         zones = connection.features.supports_timezones
         converted = models.BinaryField if zones else (models.BinaryField, models.DateTimeField)
         self._converted = [
@@ -95,6 +122,14 @@ class Statement(ABC):
     def of_one(self, connection: BaseDatabaseWrapper) -> str:
         """Return the SQL that writes one row, with a placeholder for each value."""
 
+    def goes_with_others(self, connection: BaseDatabaseWrapper) -> bool:
+        """Return whether the driver sends several statements with their parameters at once, and returns all their results."""
+        return False
+
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the SQL that writes these rows, with its parameters, if it can go with others."""
+        raise NotImplementedError
+
     def execute_plain(self, connection: BaseDatabaseWrapper, row: object) -> None:
         """Write one row that is no instance of the model: attributes for every driver, aware times, and bytes."""
         values = [getattr(row, name) for name in self._names]
@@ -107,40 +142,36 @@ class Statement(ABC):
         """Return a function that converts a value of the field, other than None, for the driver."""
         return field.get_db_prep_save
 
-    def text(self, value: str) -> str:
-        """Return a text for the driver."""
-        return value
-
     def values(self, connection: BaseDatabaseWrapper, rows: Iterable[models.Model]) -> list[list[Any]]:
         """Return the rows' values for the driver. Fields like ``auto_now`` set their attribute of the row.
 
         Raises `TypeError` for an expression: a driver could store its text.
         """
-        columns = self._columns
-        return [[column(row, connection) for column in columns] for row in rows]
+        return [
+            [
+                writers.get(type(value), any_value)(value, connection)
+                for value, (writers, any_value) in zip(self._read_saved(row), self._columns, strict=True)
+            ]
+            for row in rows
+        ]
 
-    def _column(self, field: AnyField) -> Column:
-        """Return a function that reads a row's value for the driver. Most are texts, which no field of ours converts."""
-        adds, null, pre_save, convert = (
-            isinstance(self.task, Insert),
-            self.null,
-            field.pre_save,
-            self.converter(field),
+    def _read_saved(self, row: models.Model) -> Sequence[Any]:
+        for field in self._set_when_saved:
+            field.pre_save(row, isinstance(self.task, Insert))
+        values: Sequence[Any] = self._read(row)
+        return values
+
+    def _writers_of(self, field: AnyField) -> Writers:
+        """Return the writers for a field: most values are of its own type, and need none of its conversion."""
+        kinds = (
+            type(None),
+            *(kind for kind, fields in OWN_TYPES.items() if isinstance(_stored_as(field), fields)),
         )
+        return {kind: self.writers[kind] for kind in kinds if kind in self.writers}
 
-        def any_value(row: models.Model, connection: BaseDatabaseWrapper) -> Any:
-            value = pre_save(row, adds)
-            return null if value is None else convert(_plain(value), connection)
-
-        if not isinstance(field, models.CharField | models.TextField):
-            return any_value
-        name, text = field.attname, self.text
-
-        def text_value(row: models.Model, connection: BaseDatabaseWrapper) -> Any:
-            value = getattr(row, name)
-            return text(value) if type(value) is str else any_value(row, connection)
-
-        return text_value
+    def _any_value(self, field: AnyField) -> Convert:
+        convert = self.converter(field)
+        return lambda value, connection: convert(_plain(value), connection)
 
     def name(self, field: AnyField) -> str:
         """Return the field's column as SQL names it."""
@@ -199,6 +230,8 @@ class Statement(ABC):
 class OneRowStatement(Statement):
     """One row: a parameter for each value."""
 
+    writers = UNCHANGED
+
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose ``INSERT … VALUES``."""
         places = ", ".join(["%s"] * len(task.fields))
@@ -214,13 +247,27 @@ class OneRowStatement(Statement):
         """Return the statement itself."""
         return self.sql
 
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the statement with the row's values."""
+        (values,) = self.values(connection, rows)
+        return Composed(
+            self.sql + (self.returning(self.task) if isinstance(self.task, Insert) else ""), values
+        )
+
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the row, and return the requested columns."""
-        sql = self.sql + (self.returning(self.task) if isinstance(self.task, Insert) else "")
-        (values,) = self.values(connection, rows)
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
+            cursor.execute(*self.compose(connection, rows))
             return Executed(cursor.rowcount, cursor.fetchall() if cursor.description else ())
+
+
+def _sets_itself(field: AnyField) -> bool:
+    return bool(getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False))
+
+
+def _stored_as(field: AnyField) -> AnyField:
+    """Return the field whose values a column has: of a foreign key, the related row's key."""
+    return field.target_field if isinstance(field, models.ForeignKey) else field
 
 
 def _plain(value: Any) -> Any:

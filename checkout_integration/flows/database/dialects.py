@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from itertools import chain
 from json.encoder import encode_basestring
+from types import ModuleType
 from typing import Any
 
 from django.db import models
@@ -18,20 +19,28 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from checkout_integration.flows.database.composed import (
+    UNCHANGED,
     AnyField,
+    Composed,
     Convert,
     Executed,
     Insert,
     OneRowStatement,
     Statement,
     Update,
+    Writers,
 )
 
 
 class PostgreSQLStatement(Statement):
     """One parameter: an array of arrays, of texts, nulls, and JSON documents as they are."""
 
-    null = "null"
+    writers: Writers = {
+        type(None): lambda value, _: "null",
+        str: lambda value, _: encode_basestring(value),
+        int: lambda value, _: int.__repr__(value),
+        bool: lambda value, _: "true" if value else "false",
+    }
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         super().__init__(connection, task)
@@ -40,14 +49,11 @@ class PostgreSQLStatement(Statement):
     def converter(self, field: AnyField) -> Convert:
         """Return a function that writes a value as JSON; the database reads the text as a value of the column's type."""
         if isinstance(field, models.JSONField):
-            return lambda value, _: json.dumps(value, cls=field.encoder)
+            encode = (field.encoder or json.JSONEncoder)().encode
+            return lambda value, _: encode(value)
         if isinstance(field, models.BinaryField):
             return lambda value, _: f'"\\\\x{bytes(field.get_prep_value(value)).hex()}"'
         return lambda value, connection: _json_text(field.get_db_prep_save(value, connection))
-
-    def text(self, value: str) -> str:
-        """Return a text as JSON."""
-        return encode_basestring(value)
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose ``INSERT … SELECT``."""
@@ -73,13 +79,24 @@ class PostgreSQLStatement(Statement):
         """Return the form without JSON."""
         return self._of_one.sql
 
+    def goes_with_others(self, connection: BaseDatabaseWrapper) -> bool:
+        """Return whether psycopg 3 writes the parameters into the SQL, as it does unless the settings say otherwise."""
+        driver: ModuleType = connection.Database  # type: ignore[attr-defined]  # each of Django's backends has it
+        return driver.__name__ == "psycopg" and not connection.settings_dict["OPTIONS"].get(
+            "server_side_binding"
+        )
+
+    def compose(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Composed:
+        """Return the form for one row or for several."""
+        if len(rows) == 1:
+            return self._of_one.compose(connection, rows)
+        arrays = ",".join([f"[{','.join(values)}]" for values in self.values(connection, rows)])
+        return Composed(self.sql, [f"[{arrays}]"])
+
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows in one statement."""
-        if len(rows) == 1:
-            return self._of_one.execute(connection, rows)
-        arrays = ",".join([f"[{','.join(values)}]" for values in self.values(connection, rows)])
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, [f"[{arrays}]"])
+            cursor.execute(*self.compose(connection, rows))
             return Executed(cursor.rowcount, cursor.fetchall() if cursor.description else ())
 
     def _given(self, connection: BaseDatabaseWrapper, field: AnyField, place: int) -> str:
@@ -95,6 +112,7 @@ class PostgreSQLStatement(Statement):
 class MySQLStatement(Statement):
     """As many parameters as there are values; the driver writes them into the statement."""
 
+    writers = UNCHANGED
     rows = "{rows}"
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Value
+from django.db.models import Expression, Value
 
 from checkout_integration.flows.database.transactions import state_database
 from checkout_integration.models.columns import InstantField
@@ -180,7 +180,7 @@ class _Part(NamedTuple):
     attributes: Sequence[str]
     begin: int
     primary: int
-    converters: Sequence[tuple[int, Value, Sequence[Callable[..., Any]]]]
+    converters: Sequence[tuple[int, Expression, Sequence[Callable[..., Any]]]]
 
     def row(self, connection: BaseDatabaseWrapper, read: Sequence[Any]) -> Any:
         """Return the row; None if the relation is empty."""
@@ -219,7 +219,7 @@ def _parts(query: Query[Any], alias: str, vendor: str) -> Sequence[_Part]:
 def _part(
     connection: BaseDatabaseWrapper, name: str, model: type[models.Model], fields: Sequence[Any], begin: int
 ) -> _Part:
-    expressions = [Value(None, output_field=field) for field in fields]
+    expressions = [field.get_col(name) for field in fields]
     converters = [
         [*connection.ops.get_db_converters(expression), *field.get_db_converters(connection)]
         for field, expression in zip(fields, expressions, strict=True)

@@ -6,25 +6,71 @@ and expressions are not accepted. Django's own ``bulk_create`` and ``bulk_update
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import Any, Self, TypeAlias, cast
 
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from checkout_integration.flows.database.composed import AnyField, Executed, Insert, Statement, Update
+from checkout_integration.flows.database.composed import (
+    AnyField,
+    Composed,
+    Insert,
+    Returned,
+    Statement,
+    Update,
+)
 from checkout_integration.flows.database.dialects import STATEMENTS
 from checkout_integration.flows.database.transactions import state_database
 
 Rows: TypeAlias = Sequence[models.Model]
 Names: TypeAlias = tuple[str, ...]
+Then: TypeAlias = Callable[[Returned], None]
+"""What is done with the returned columns of a statement."""
 MOST_STATEMENTS = 256
 """How many composed statements a process caches: one for each model, set of fields, and operation."""
 
 
-def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
+class Together:
+    """Statements that are sent at once where the driver can do so, since a round trip takes as long as a row.
+
+    Functions that get one write at the end of its block, in their sequence; then primary keys are set. Elsewhere they write
+    when they are called. The block is inside a transaction.
+    """
+
+    def __init__(self) -> None:
+        self._connection = connections[state_database()]
+        self._waiting: list[tuple[Composed, Then]] = []
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Write what waits; nothing after an exception."""
+        if error is None and self._waiting:
+            with _rolled_back(self._connection):
+                self._write()
+
+    def takes(self, statement: Statement, rows: Rows, then: Then) -> bool:
+        """Let a statement wait for the end of the block; return False if it has to be executed now."""
+        if not statement.goes_with_others(self._connection):
+            return False
+        self._waiting.append((statement.compose(self._connection, rows), then))
+        return True
+
+    def _write(self) -> None:
+        sql = ";\n".join(composed.sql for composed, _ in self._waiting)
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql, [each for composed, _ in self._waiting for each in composed.parameters])
+            for _, then in self._waiting:
+                then(cursor.fetchall() if cursor.description else ())
+                cursor.nextset()
+
+
+def insert(rows: Rows, *, key: Names = (), in_order: bool = False, together: Together | None = None) -> None:
     """Insert new rows; where the database refuses one of them, none is inserted. Automatic primary keys are new ones.
 
     ``key`` names fields by which these rows differ: with it their primary keys are set, since no database promises to return
@@ -36,11 +82,11 @@ def insert(rows: Rows, *, key: Names = (), in_order: bool = False) -> None:
         return
     alias = state_database()
     statement = _insert_statement(alias, connections[alias].vendor, type(rows[0]), key, returns=bool(key))
-    returned = _execute(alias, statement, rows, distinct=True, in_order=in_order).returned
-    _mark_stored(alias, rows, statement.task.key, returned)
+    then = partial(_mark_stored, alias, rows, statement.task.key)
+    _execute(alias, statement, rows, distinct=True, in_order=in_order, then=then, together=together)
 
 
-def insert_missing(rows: Rows, *key: str, in_order: bool = False) -> None:
+def insert_missing(rows: Rows, *key: str, in_order: bool = False, together: Together | None = None) -> None:
     """Insert the rows whose unique ``key`` does not exist yet; of several that have one key, the first.
 
     Stored rows stay as they are. Use `insert_or_lock` where primary keys are needed, or read the rows. MariaDB and MySQL skip
@@ -49,7 +95,7 @@ def insert_missing(rows: Rows, *key: str, in_order: bool = False) -> None:
     if rows:
         alias = state_database()
         statement = _insert_statement(alias, connections[alias].vendor, type(rows[0]), key, ignore=True)
-        _execute(alias, statement, rows, in_order=in_order)
+        _execute(alias, statement, rows, in_order=in_order, together=together)
 
 
 def insert_or_lock(rows: Rows, *key: str) -> None:
@@ -62,11 +108,18 @@ def insert_or_lock(rows: Rows, *key: str) -> None:
         statement = _insert_statement(
             alias, connections[alias].vendor, type(rows[0]), key, lock=True, returns=True
         )
-        returned = _execute(alias, statement, rows, distinct=True).returned
-        _mark_stored(alias, rows, statement.task.key, returned)
+        _execute(
+            alias, statement, rows, distinct=True, then=partial(_mark_stored, alias, rows, statement.task.key)
+        )
 
 
-def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> None:
+def upsert(
+    rows: Rows,
+    *key: str,
+    update: Sequence[str] = (),
+    add: Sequence[str] = (),
+    together: Together | None = None,
+) -> None:
     """Insert rows; where the unique ``key`` exists change the stored row. Primary keys are not set.
 
     The stored row gets the new values of the fields ``update``; those of ``add`` are added to its own. Raises `ValueError`
@@ -77,7 +130,8 @@ def upsert(rows: Rows, *key: str, update: Sequence[str] = (), add: Sequence[str]
         statement = _insert_statement(
             alias, connections[alias].vendor, type(rows[0]), key, tuple(update), tuple(add)
         )
-        _execute(alias, statement, rows, distinct=True)
+        _execute(alias, statement, rows, distinct=True, together=together)
+        _mark_stored(alias, [row for row in rows if row.pk is not None], statement.task.key, ())
 
 
 def upsert_plain(
@@ -93,8 +147,8 @@ def upsert_plain(
     statement.execute_plain(connection, row)
 
 
-def update(rows: Rows, fields: Sequence[str]) -> int:
-    """Write these fields of stored rows, found by their primary keys. Return how many rows existed.
+def update(rows: Rows, fields: Sequence[str], *, together: Together | None = None) -> int:
+    """Write these fields of stored rows, found by their primary keys. Return how many rows existed; 0 while it waits.
 
     The caller has locked them, since databases promise no order of locks. Raises `ValueError` if a row has no primary key, or
     two rows have the same.
@@ -105,7 +159,7 @@ def update(rows: Rows, fields: Sequence[str]) -> int:
     statement = _update_statement(alias, connections[alias].vendor, type(rows[0]), tuple(fields))
     if any(row.pk is None for row in rows):
         raise ValueError("A row without a primary key cannot be updated.")
-    return _execute(alias, statement, rows, distinct=True).rowcount
+    return _execute(alias, statement, rows, distinct=True, together=together)
 
 
 # With the vendor, since tests may put another database behind an alias.
@@ -149,10 +203,24 @@ def _named(model: type[models.Model], names: Names) -> list[AnyField]:
     return [cast("AnyField", model._meta.get_field(name)) for name in names]
 
 
+def _nothing_then(returned: Returned) -> None:
+    pass
+
+
 def _execute(
-    alias: str, statement: Statement, rows: Rows, *, distinct: bool = False, in_order: bool = False
-) -> Executed:
-    """Write all rows or none: after a failure the transaction around this cannot be committed any more."""
+    alias: str,
+    statement: Statement,
+    rows: Rows,
+    *,
+    distinct: bool = False,
+    in_order: bool = False,
+    then: Then = _nothing_then,
+    together: Together | None = None,
+) -> int:
+    """Write all rows or none, now or ``together`` with others; ``then`` gets the returned columns.
+
+    After a failure the transaction around this cannot be committed any more. Return how many rows were written now.
+    """
     key = statement.task.key
     _take_related_keys(rows, statement.relations)
     if len(rows) > 1:
@@ -160,27 +228,36 @@ def _execute(
             raise ValueError(f"Two rows have the same {' and '.join(field.name for field in key)}.")
         if not in_order:
             rows = sorted(rows, key=lambda row: _sort_key(row, key))
+    if together is not None and together.takes(statement, rows, then):
+        return 0
     connection = connections[alias]
-    with _transaction(connection, rows):
-        return statement.execute(connection, rows)
+    # A single row is atomic by itself: BEGIN and COMMIT would be two round trips, as much as the row.
+    alone = len(rows) > 1 and not connection.in_atomic_block
+    with transaction.atomic(using=alias) if alone else _rolled_back(connection):
+        executed = statement.execute(connection, rows)
+    then(executed.returned)
+    return executed.rowcount
 
 
-def _transaction(connection: BaseDatabaseWrapper, rows: Rows) -> AbstractContextManager[None]:
-    """Return a transaction around these rows; none for a single row, which is atomic by itself, outside a transaction.
-
-    BEGIN and COMMIT are two round trips, as much as the row itself.
-    """
-    if len(rows) == 1 and not connection.in_atomic_block:
-        return nullcontext()
-    return transaction.atomic(using=connection.alias, savepoint=False)
+@contextmanager
+def _rolled_back(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Let a transaction around this, if there is one, only be rolled back after an exception."""
+    try:
+        yield
+    except BaseException:
+        if connection.in_atomic_block:
+            transaction.set_rollback(True, using=connection.alias)
+        raise
 
 
 def _take_related_keys(rows: Rows, relations: Sequence[models.ForeignKey[Any, Any]]) -> None:
     """Set foreign keys to related rows that were inserted after their assignment."""
     for field in relations:
         for row in rows:
+            if getattr(row, field.attname) is not None:
+                continue
             related = field.get_cached_value(row, default=None)
-            if related is not None and getattr(row, field.attname) is None:
+            if related is not None:
                 if related.pk is None:
                     raise ValueError(f"{field} must be inserted first.")
                 setattr(row, field.name, related)

@@ -1,11 +1,11 @@
 """The inbox: store notifications, apply them in batches, and record the outcomes.
 
-`storing` makes the row of a request. `applying` claims a batch, reads it (`reading`), passes it to the ledger and records the
-outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies failed, quarantined or applied
-ones, and previews this.
+`storing` makes the row of a request. `claiming` finds and locks due ones; `applying` reads a batch (`reading`), passes it to
+the ledger and records the outcomes (`settling`). `waiting` applies the notifications of one checkout. `by_staff` applies
+failed, quarantined or applied ones, and previews this.
 """
 
-from checkout_integration.flows.inbox.applying import ApplySummary, apply_due
+from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, apply_stored
 from checkout_integration.flows.inbox.by_staff import (
     WAITING,
     Application,
@@ -29,7 +29,6 @@ from checkout_integration.flows.inbox.waiting import (
     apply_for,
     apply_for_account,
     apply_orders_of,
-    apply_stored,
     still_stored,
 )
 

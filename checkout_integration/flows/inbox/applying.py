@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
 
 from django.db import IntegrityError
 
@@ -21,13 +20,12 @@ from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     TRANSIENT_DATABASE_ERRORS,
-    Command,
-    Query,
     Unavailable,
     state_database,
     with_retries,
     write_transaction,
 )
+from checkout_integration.flows.inbox.claiming import Claim, Look, claim, claim_head, head_of, heads
 from checkout_integration.flows.inbox.reading import Reading, read
 from checkout_integration.flows.inbox.settling import Settled, record_in_halves, report, settle, settled
 from checkout_integration.flows.inbox.storing import NotificationRow
@@ -35,90 +33,6 @@ from checkout_integration.flows.ledger import NO_ADVICE, Advice, Outcome, Step, 
 from checkout_integration.flows.outbox import FanOut
 from checkout_integration.hooks import overrides
 from checkout_integration.models import Notification, ReceiverRun
-
-# Due notifications are found and claimed by their state, never by "id greater than the last seen".
-#
-# Of one order only the first due notification can be claimed, its head. While a process has it, no process can claim a later
-# one of that order; other orders are free. So the events of one order are applied in the order in which they became due, that
-# is in which they were received; a failed one is due again later, behind those received meanwhile.
-#
-# RACE: heads are found by a plain look, and then locked by their keys. So no process ever locks a notification behind a head,
-# and a look after the commit of a head finds the next one free. That is why every process that applies looks again after
-# each commit: a notification that another process stored, and left because the head was locked, was stored before that look.
-
-Look = Callable[[int, Collection[int]], list[int]]
-"""A look: a function that returns the keys of due heads, oldest first, up to a number and except those to be skipped."""
-
-# No index serves this condition: otherwise a planner without fresh statistics would read all due rows for one order's.
-_DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
-# The notification names no order, or is the first due one of its order; a CASE for the same reason.
-_IS_HEAD: Final = (
-    "own.object_id = '' OR (SELECT earlier.id FROM {notifications} earlier"
-    " WHERE earlier.project = own.project AND earlier.object_id = own.object_id AND CASE"
-    " WHEN earlier.due_at < own.due_at OR (earlier.due_at = own.due_at AND earlier.id < own.id) THEN 1 END = 1"
-    " LIMIT 1) IS NULL"
-)
-_OLDEST: Final = Command(
-    f"SELECT own.id, CASE WHEN {_IS_HEAD} THEN 1 ELSE 0 END FROM"  # noqa: S608
-    " (SELECT id, project, object_id, due_at FROM {notifications} WHERE due_at <= {now} AND id NOT IN {passed}"
-    " ORDER BY due_at, id LIMIT {most}) own ORDER BY own.due_at, own.id",
-    notifications=Notification,
-)
-_HEADS: Final = Command(
-    "SELECT own.id FROM {notifications} own WHERE own.due_at <= {now} AND own.id NOT IN {passed}"  # noqa: S608
-    f" AND ({_IS_HEAD}) ORDER BY own.due_at, own.id LIMIT {{most}}",
-    notifications=Notification,
-)
-_FIND: Final = "SELECT own.due_at, own.id FROM {notifications} own WHERE "
-_OF_ORDER: Final = Command(
-    f"{_FIND} own.project = {{project}} AND own.object_id = {{object_id}} AND {_DUE}",
-    notifications=Notification,
-)
-_OF_BODY: Final = Command(
-    f"{_FIND} own.key = {{key}} AND own.body_hash = {{body_hash}} AND {_DUE}",
-    notifications=Notification,
-)
-_CLAIM: Final = Query(
-    Notification,
-    # By the key: MariaDB locks each row that it reads or sorts.
-    f"own.id IN {{keys}} AND {_DUE} ORDER BY own.id LIMIT {{most}}",
-    lock=("own",),
-    waits=False,
-)
-
-
-def heads(most: int, passed: Collection[int] = ()) -> list[int]:
-    """Look at every order (`Look`): at the oldest of all, and at more only where all of these are behind others."""
-    values = {"now": datetime.now(UTC), "most": most, "passed": [0, *passed]}
-    oldest = _OLDEST.fetch(**values)
-    found = [key for key, is_head in oldest if is_head]
-    return found if found or not oldest else [key for (key,) in _HEADS.fetch(**values)]
-
-
-def head_of(notification: Notification | NotificationRow) -> Look:
-    """Return the look at the order of a notification; at that body alone, where it names no order."""
-    values: dict[str, object]
-    if notification.object_id:
-        command, values = _OF_ORDER, {"project": notification.project, "object_id": notification.object_id}
-    else:
-        command, values = _OF_BODY, {"key": notification.key, "body_hash": notification.body_hash}
-
-    def look(most: int, passed: Collection[int]) -> list[int]:
-        (_, key) = min(command.fetch(now=datetime.now(UTC), **values), default=(None, None))
-        return [] if key is None or key in passed else [key]
-
-    return look
-
-
-def claim(keys: Collection[int], most: int) -> list[Notification]:
-    """Return up to ``most`` of these heads, locked until the transaction ends, in the order in which they were received.
-
-    RACE: rows locked by another process are left to it. If the database cannot skip locked rows, this waits for them; by
-    then they are no longer due.
-    """
-    claimed = _CLAIM.rows(keys=keys, now=datetime.now(UTC), most=most)
-    return sorted(claimed, key=lambda row: (row.received_at, row.pk))
-
 
 BATCH = 100
 WINDOW = 2
@@ -207,7 +121,7 @@ def apply_due(
             return _summary(results, claimed)
         way = _Way(fan_out=fan_out, claims=claims, advice=_advice(keys) if asks_hooks else {})
         with telemetry.timed(telemetry.APPLY):
-            found, own = _apply(keys, size, way)
+            found, own = _apply(partial(claim, keys), size, way)
         report(found)
         results += found
         claimed += own
@@ -216,6 +130,26 @@ def apply_due(
         left, seconds_each = seconds - spent, spent / max(len(results), 1) or SECONDS_EACH
         if stopping():
             return _summary(results, claimed, ended_early=True)
+
+
+def apply_stored(notification: NotificationRow) -> ApplySummary:
+    """Apply a notification that was just stored, after those of its order that have been due for longer.
+
+    For a process that runs receivers right afterwards: the first run of each free line is claimed for it. Then it must look
+    whether a notification of the order is due, which another process stored meanwhile.
+    """
+    if _asks_hooks():
+        return apply_due(batch=1, look=head_of(notification), fan_out=True, claims=True)
+    results, claimed, is_applied = list[Settled](), list[ReceiverRun](), False
+    way = _Way(fan_out=True, claims=True, advice={})
+    while not is_applied:
+        with telemetry.timed(telemetry.APPLY):
+            found, own = _apply(partial(claim_head, notification), 1, way)
+        report(found)
+        results += found
+        claimed += own
+        is_applied = all(each.row.body_hash == notification.body_hash for each in found)
+    return _summary(results, claimed)
 
 
 def _missed(keys: Collection[int], found: Sequence[Settled]) -> set[int]:
@@ -259,14 +193,14 @@ def _advice(keys: Collection[int]) -> dict[str, Advice]:
     return with_retries(consulted) if steps else {}
 
 
-def _apply(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
     """Apply one batch; if the database refuses it, a second time with savepoints.
 
     Each retry of the transaction, for example after a deadlock, applies half as many notifications.
     """
     sizes = _halves(size)
     try:
-        return with_retries(lambda: _apply_once(keys, next(sizes), way))
+        return with_retries(lambda: _apply_once(claim, next(sizes), way))
     except TRANSIENT_DATABASE_ERRORS:
         raise  # not our rules
     except Unavailable as unavailable:
@@ -276,7 +210,7 @@ def _apply(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], 
     except Exception:  # noqa: BLE001, S110  # handled below, for each notification by itself
         pass
     sizes, careful = _halves(size), replace(way, carefully=True)
-    return with_retries(lambda: _apply_once(keys, next(sizes), careful))
+    return with_retries(lambda: _apply_once(claim, next(sizes), careful))
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -285,10 +219,10 @@ def _halves(size: int) -> Iterator[int]:
         size = max(size // 2, 1)
 
 
-def _apply_once(keys: Collection[int], size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply_once(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
     with write_transaction():
         now = datetime.now(UTC)
-        readings = [read(row, now) for row in claim(keys, size)]
+        readings = [read(row, now) for row in claim(size)]
         fan_out = FanOut(claims=way.claims and not way.carefully) if way.fan_out else None
         outcomes: dict[int, Outcome] = {}
         for alias, steps in _steps(readings).items():

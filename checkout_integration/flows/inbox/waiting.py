@@ -9,7 +9,8 @@ from typing import Final
 from django.db.models import Q
 
 from checkout_integration.flows.database import Command, Query, state_database
-from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, head_of
+from checkout_integration.flows.inbox.applying import apply_due
+from checkout_integration.flows.inbox.claiming import head_of
 from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.models import Checkout, Notification
 from checkout_integration.policy.log_safety import error_location
@@ -79,14 +80,6 @@ def _stored_for(checkouts: Sequence[Checkout]) -> list[Notification]:
 def _is_about(row: Notification, checkout: Checkout) -> bool:
     named = row.reference == checkout.reference or (row.object_id and row.object_id == checkout.order_id)
     return bool(named) and row.project == checkout.project
-
-
-def apply_stored(notification: NotificationRow) -> ApplySummary:
-    """Apply due notifications for the order of one that was just stored.
-
-    For a process that runs receivers right afterwards: the first run of each line is claimed for it.
-    """
-    return apply_due(batch=1, look=head_of(notification), fan_out=True, claims=True)
 
 
 def apply_orders_of(notifications: Iterable[Notification | NotificationRow]) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from checkout_integration.models import Checkout, CheckoutUser, PersonalData
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.erasure import without_customer
 from checkout_integration.policy.log_safety import error_location
+from checkout_integration.policy.observation import Observation
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 
@@ -37,6 +38,7 @@ logger = logging.getLogger("checkout_integration.customers")
 
 NAMED: Final = "own.project = {project} AND own.identity IN {identities}"
 USERS: Final = Query(CheckoutUser, f"{NAMED} ORDER BY own.id", lock=["own"])
+STORED: Final = Query(CheckoutUser, NAMED)
 KNOWN: Final = Query(CheckoutUser, NAMED, only=["id"])
 
 
@@ -45,6 +47,12 @@ def identity_of(user: User | None) -> str:
     if user is None:
         return ""
     return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")
+
+
+def customers_of(observations: Iterable[Observation]) -> dict[str, list[str]]:
+    """Return the identities of the customers that observations name, each with its tombstones."""
+    identities = {identity_of(observation.order.user) for observation in observations} - {""}
+    return {identity: tombstones_of(identity) for identity in identities}
 
 
 def identity_here(external_id: str | None) -> str:
@@ -103,11 +111,13 @@ def _reserve_identity(project: Project, identity: str) -> None:
     places.filter(project=project.alias, identity=identity)._raw_delete(state_database())  # noqa: SLF001
 
 
-def _locked_users(project: Project, identities: Iterable[str]) -> dict[str, CheckoutUser]:
+def _locked_users(project: Project, identities: Collection[str]) -> dict[str, CheckoutUser]:
     """Return rows or tombstones by the identity of the look-up.
 
     Locked, so that a customer who is being erased meanwhile does not look like a stored one.
     """
+    if not identities:
+        return {}
     identity_of_name = {
         name: identity for identity in identities for name in (identity, *tombstones_of(identity))
     }
@@ -124,9 +134,9 @@ class ErasedMeanwhile(IntegrityError):
 def find_users(batch: Batch, advice: Advice) -> None:
     """Set the customer's row on each changed order with another customer than before.
 
-    Rows are locked, or inserted, by one statement each. Raises ``IntegrityError`` when another transaction has erased one
-    meanwhile: the caller retries its whole transaction. An erasure that begins later waits for a row that was inserted here,
-    and then finds its orders (`privacy.erasing`).
+    Rows are locked, or inserted, by one statement each; strangers (`locking.Hints`) are inserted without a look. Raises
+    ``IntegrityError`` when another transaction has erased one meanwhile: the caller retries its whole transaction. An erasure
+    that begins later waits for a row that was inserted here, and then finds its orders (`privacy.erasing`).
     """
     project = batch.project
     orders: dict[str, LockedOrder] = {}
@@ -136,7 +146,7 @@ def find_users(batch: Batch, advice: Advice) -> None:
             orders.setdefault(identity, order)
     if not orders:
         return
-    users = _locked_users(project, sorted(orders))
+    users = _locked_users(project, sorted(orders.keys() - batch.rows.strangers))
     missing = {
         identity: _new_user(project, identity, order, _account_of(order, identity, advice))
         for identity, order in sorted(orders.items())
@@ -144,12 +154,21 @@ def find_users(batch: Batch, advice: Advice) -> None:
     }
     if missing:
         insert_or_lock(list(missing.values()), "project", "identity")
-        # RACE: a customer may have been erased since the look-up. A later erasure waits for the new row.
-        if is_tombstoned(project, [each for identity in missing for each in tombstones_of(identity)]):
-            raise ErasedMeanwhile
-    users |= missing
+        users |= _stored_users(project, missing)
     for order in batch.orders:
         order.user = users.get(identity_of(order.state.order.user))
+
+
+def _stored_users(project: Project, identities: Collection[str]) -> dict[str, CheckoutUser]:
+    """Return rows that were just inserted or locked, as they are stored: another transaction may have inserted one.
+
+    RACE: a customer may have been erased since the look-up. A later erasure waits for the new row.
+    """
+    names = [name for identity in identities for name in (identity, *tombstones_of(identity))]
+    users = {user.identity: user for user in STORED.rows(project=project.alias, identities=names)}
+    if not users.keys() <= set(identities):
+        raise ErasedMeanwhile
+    return users
 
 
 def _has_customer(order: LockedOrder, identity: str) -> bool:
@@ -182,7 +201,7 @@ def _new_user(project: Project, identity: str, order: LockedOrder, account_id: A
 
 
 def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
-    return CheckoutUser(
+    return CheckoutUser.new(
         project=project.alias,
         identity=identity,
         external_id=as_column_text(user.external_id),

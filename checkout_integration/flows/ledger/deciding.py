@@ -16,16 +16,18 @@ from django.db import DatabaseError
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import installed_at, key_of
-from checkout_integration.flows.ledger.locking import LockedGrant, LockedRows, Settlement
+from checkout_integration.flows.ledger.locking import LockedRows
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.flows.ledger.steps import (
     NO_ADVICE,
     Advice,
     Assigned,
+    LockedGrant,
     LockedOrder,
     OrderChange,
     Outcome,
     PendingSignal,
+    Settlement,
 )
 from checkout_integration.models import Checkout, Grant
 from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events
@@ -124,7 +126,8 @@ def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> Non
 
 
 def _close_grant(grant: LockedGrant, plan: Plan) -> None:
-    grant.row.state, grant.row.closed_at, grant.changed = Grant.State.CLOSED, datetime.now(UTC), True
+    row = grant.row
+    row.state, row.closed_at, grant.changed = Grant.State.CLOSED.value, datetime.now(UTC), True
     _send(plan, grant, "checkout_reversed")
 
 
@@ -133,12 +136,13 @@ def _open_grant(rows: LockedRows, plan: Plan, line: Line) -> None:
     payer, checkout = settlement.orders[line.payer], settlement.checkout
     number = 1 + max((grant.row.number for grant in settlement.grants), default=0)
     scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
-    row = Grant(
+    row = Grant.new(
         key=_grant_key(rows.project, scope, number),
         project=rows.project.alias,
         checkout=checkout,
         number=number,
         renewal=line.renewal,
+        state=Grant.State.OPEN.value,
     )
     grant = LockedGrant(row=row, payer=payer, is_new=True)
     rows.open_grant(settlement, grant)

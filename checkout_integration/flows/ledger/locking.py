@@ -10,8 +10,8 @@ So a row is joined only if it is locked too. All else is read by separate statem
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from django.db import connections
@@ -20,10 +20,17 @@ from django.db.models import QuerySet
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import Command, Query, key_of, state_database
 from checkout_integration.flows.ledger.rows import public_state_of, state_of
-from checkout_integration.flows.ledger.steps import Advice, LockedOrder, OrderChange, verdict_of
-from checkout_integration.models import Checkout, Grant, Order, Refund
+from checkout_integration.flows.ledger.steps import (
+    Advice,
+    LockedGrant,
+    LockedOrder,
+    OrderChange,
+    Settlement,
+    verdict_of,
+)
+from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund
 from checkout_integration.policy.binding import bind, reference_of
-from checkout_integration.policy.fulfilment import Payment, payment_of
+from checkout_integration.policy.fulfilment import payment_of
 from checkout_integration.policy.observation import Observation
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import order as documents
@@ -39,39 +46,67 @@ MENTIONED: Final = Command(
     SELECT 'reversal', id FROM {refunds} WHERE project = {project} AND [transaction] IN {transactions} AND order_id IS NULL
     UNION ALL
     SELECT 'reversal', id FROM {refunds} WHERE project = {project} AND [key] IN {documents} AND order_id IS NULL
+    UNION ALL
+    SELECT 'order', id FROM {orders} WHERE project = {project} AND order_id IN {ids}
+    UNION ALL
+    SELECT 'customer', id FROM {customers} WHERE project = {project} AND identity IN {identities}
     """,
     checkouts=Checkout,
     refunds=Refund,
+    orders=Order,
+    customers=CheckoutUser,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hints:
-    """The keys of checkouts that observations name, by order id or reference, and whether reversals wait for an order.
+    """What observations name, read before the locks, so it may be outdated.
 
-    They are read before the locks, so they may be outdated. A checkout is committed before its order is made, so it is not
-    missed. A reversal that was stored meanwhile is read again by the next pass of the list.
+    A checkout is committed before its order is made, so it is not missed. A reversal that was stored meanwhile is read again
+    by the next pass of the list. An order or a customer that was inserted meanwhile is met at its unique key.
+
+    Attributes:
+        checkouts: the keys of checkouts, by order id or reference.
+        reversals_wait: whether reversals wait for one of the orders.
+        knows_orders: whether one of the orders is stored.
+        strangers: identities of customers without a row or a tombstone.
+
     """
 
-    checkouts: frozenset[int]
-    reversals_wait: bool
+    checkouts: frozenset[int] = frozenset()
+    reversals_wait: bool = False
+    knows_orders: bool = False
+    strangers: frozenset[str] = frozenset()
 
 
-def look_up(project: Project, observations: Sequence[Observation]) -> Hints:
-    """Return the checkouts and waiting reversals that these observations may be about."""
+def look_up(
+    project: Project, observations: Sequence[Observation], customers: Mapping[str, Collection[str]]
+) -> Hints:
+    """Return what is stored about these observations.
+
+    ``customers``: the identities of their customers, each with its tombstones.
+    """
     if not observations:
-        return Hints(checkouts=frozenset(), reversals_wait=False)
-    rows = _mentioned(project, [observation.order for observation in observations])
+        return Hints()
+    names = [name for identity, tombstones in customers.items() for name in (identity, *tombstones)]
+    rows = _mentioned(project, [observation.order for observation in observations], names)
     waiting = [key for kind, key in rows if kind == "reversal"]
     if waiting:
         # One of them may be the order itself, and only its row names the checkout.
         refunds = Refund.objects.using(state_database()).filter(pk__in=waiting)
         rows += _mentioned(project, [parse_order(each.document) for each in refunds.only("document")])
-    checkouts = frozenset(key for kind, key in rows if kind == "checkout")
-    return Hints(checkouts=checkouts, reversals_wait=bool(waiting))
+    kinds = {kind for kind, _ in rows}
+    return Hints(
+        checkouts=frozenset(key for kind, key in rows if kind == "checkout"),
+        reversals_wait=bool(waiting),
+        knows_orders="order" in kinds,
+        strangers=frozenset() if "customer" in kinds else frozenset(customers),
+    )
 
 
-def _mentioned(project: Project, orders: Sequence[documents.Order]) -> list[tuple[str, int]]:
+def _mentioned(
+    project: Project, orders: Sequence[documents.Order], identities: Collection[str] = ()
+) -> list[tuple[str, int]]:
     ids = _texts(order.id for order in orders)
     return MENTIONED.fetch(
         project=project.alias,
@@ -79,45 +114,12 @@ def _mentioned(project: Project, orders: Sequence[documents.Order]) -> list[tupl
         references=_texts(reference_of(order, project.reference_key) for order in orders),
         transactions=_texts(order.transaction for order in orders),
         documents=[key_of("document", project.alias, each) for each in ids],
+        identities=identities,
     )
 
 
 def _texts(texts: Iterable[str | None]) -> list[str]:
     return sorted({text for text in texts if text})
-
-
-@dataclass(kw_only=True)
-class LockedGrant:
-    """A grant in the batch, with the order that pays for it; ``is_new`` until it is written."""
-
-    row: Grant
-    payer: Order
-    is_new: bool = False
-    changed: bool = False
-
-
-@dataclass(kw_only=True)
-class Settlement:
-    """The effects of the batch on one checkout, or on one order without a checkout.
-
-    Attributes:
-        checkout: its row, None for an order without one.
-        orders: all its orders, by the service's id.
-        payments: the payment of each of them, after the steps so far.
-        grants: all grants that were ever opened for it, oldest first.
-        before: the checkout's status and the key of its payer, in the database.
-        after: status and payer now; None if no payment has changed.
-        changes: the changes of its orders in this batch.
-
-    """
-
-    checkout: Checkout | None
-    orders: dict[str, Order] = field(default_factory=dict)
-    payments: dict[str, Payment] = field(default_factory=dict)
-    grants: list[LockedGrant] = field(default_factory=list)
-    before: tuple[str, int | None] = ("", None)
-    after: tuple[str, Order | None] | None = None
-    changes: list[OrderChange] = field(default_factory=list)
 
 
 class LockedRows:
@@ -134,9 +136,11 @@ class LockedRows:
         orders: dict[str, Order],
         siblings: Iterable[Order] = (),
         grants: Iterable[Grant] = (),
+        strangers: Collection[str] = (),
     ) -> None:
-        self.project = project
+        self.project, self.strangers = project, strangers
         self.checkouts = {checkout.pk: checkout for checkout in checkouts}
+        self.unused = {checkout.pk for checkout in self.checkouts.values() if not checkout.order_id}
         self._by_order_id = {each.order_id: each for each in self.checkouts.values() if each.order_id}
         self._by_reference = {each.reference: each for each in self.checkouts.values()}
         self.orders = {order_id: self._locked_order(row) for order_id, row in orders.items()}
@@ -171,7 +175,7 @@ class LockedRows:
     def order(self, order_id: str) -> LockedOrder:
         """Return the order with this id; a new one if it is unknown."""
         if order_id not in self.orders:
-            row, nothing = Order(project=self.project.alias, order_id=order_id), OrderState()
+            row, nothing = Order.new(project=self.project.alias, order_id=order_id), OrderState()
             self.orders[order_id] = LockedOrder(row=row, is_new=True, stored=nothing, state=nothing)
         return self.orders[order_id]
 
@@ -231,7 +235,8 @@ class LockedRows:
 def lock(project: Project, observations: Sequence[Observation], hints: Hints, advice: Advice) -> LockedRows:
     """Lock the orders and checkouts that these observations may be about, and read the rows that belong to them."""
     ids = sorted({each.order.id or "" for each in observations})
-    orders = {order.order_id: order for order in ORDERS.rows(project=project.alias, ids=ids)}
+    known = ORDERS.rows(project=project.alias, ids=ids) if hints.knows_orders else []
+    orders = {order.order_id: order for order in known}
     bound = {order.checkout_id for order in orders.values() if order.checkout_id is not None}
     keys = bound | hints.checkouts | set(advice.checkouts.values())
     checkouts = CHECKOUTS.rows(project=project.alias, keys=sorted(keys)) if keys else []
@@ -246,6 +251,7 @@ def lock(project: Project, observations: Sequence[Observation], hints: Hints, ad
         orders=orders,
         siblings=siblings,
         grants=_grants_of(checkouts, [*orders.values(), *siblings]),
+        strangers=hints.strangers,
     )
 
 
@@ -290,12 +296,13 @@ def named_orders(project: Project, ids: Collection[str]) -> QuerySet[Order]:
 def _orders_of(checkouts: Sequence[Checkout], known: dict[str, Order]) -> list[Order]:
     """Return the other orders of these checkouts. Their writers lock the checkout first, so they stay as they were read.
 
-    Among them are orders of the batch that another transaction inserted while we waited for their checkout.
+    Among them are orders of the batch that another transaction inserted while we waited for their checkout. A checkout gets
+    the id of the first order that is bound to it; without one it has no orders.
     """
-    if not checkouts:
+    keys = [each.pk for each in checkouts if each.order_id]
+    if not keys:
         return []
     no_row = 0
-    keys = [each.pk for each in checkouts]
     return SIBLINGS.rows(checkouts=keys, known=[order.pk for order in known.values()] or [no_row])
 
 

@@ -15,6 +15,7 @@ from django.db import connections, transaction
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import (
     TRANSIENT_DATABASE_ERRORS,
+    Together,
     insert,
     insert_missing,
     locked,
@@ -25,14 +26,13 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger.customers import (
     account_by_hook,
+    customers_of,
     find_users,
     forget_erased,
     identity_of,
 )
 from checkout_integration.flows.ledger.deciding import Batch
 from checkout_integration.flows.ledger.locking import (
-    LockedGrant,
-    Settlement,
     find_checkouts,
     lock,
     look_up,
@@ -50,7 +50,16 @@ from checkout_integration.flows.ledger.rows import (
     state_of,
     transition_of,
 )
-from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, LockedOrder, OrderChange, Outcome, Step
+from checkout_integration.flows.ledger.steps import (
+    NO_ADVICE,
+    Advice,
+    LockedGrant,
+    LockedOrder,
+    OrderChange,
+    Outcome,
+    Settlement,
+    Step,
+)
 from checkout_integration.flows.outbox import FanOut, write_messages
 from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser, Incident, Notification, OrderItem, Transition
@@ -84,7 +93,7 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
     """Return the outcomes of steps: lock, load, and take one after the other. Inside a transaction; nothing is written."""
     assigned, unmatched = assign(project, steps)
     observations = [observation for each in assigned for observation in each.observations]
-    hints = look_up(project, observations)
+    hints = look_up(project, observations, customers_of(observations))
     rows = lock(project, observations, hints, advice)
     if hints.reversals_wait:
         attach_waiting(rows, observations)
@@ -201,13 +210,14 @@ def write(batch: Batch, advice: Advice, fan_out: FanOut | None = None) -> None:
     columns = [columns_of(order.state) for order in orders]
     _drop_bodies(batch.project, [order.order_id for order in orders if order.turns_out_erased])
     _write_orders(orders, columns)
-    _write_personal(orders, columns)
-    _write_items(orders)
     write_refunds(batch.project, orders)
-    _write_checkouts(batch.settlements)
-    _write_grants(batch.rows.grants)
-    transitions = _write_transitions(changes)
-    insert_missing(_incidents(batch.project, changes), "key")
+    with Together() as writes:
+        _write_personal(orders, columns, writes)
+        _write_items(orders, writes)
+        _write_checkouts(batch.settlements, writes)
+        _write_grants(batch.rows.grants, writes)
+        transitions = _write_transitions(changes, writes)
+        insert_missing(_incidents(batch.project, changes), "key", together=writes)
     write_messages(
         [
             row
@@ -215,7 +225,7 @@ def write(batch: Batch, advice: Advice, fan_out: FanOut | None = None) -> None:
             for row in messages_of(batch.project, change, transitions.get(id(change)))
         ],
         fan_out,
-        inserted={order.row.pk for order in orders if order.is_new},
+        fresh=batch.rows.unused.union(-order.row.pk for order in orders if order.is_new),
     )
     _open_groups(grouped_incidents(batch.project, changes))
 
@@ -254,7 +264,7 @@ def _write_orders(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -> 
     update([order.row for order in orders if not order.is_new], fields)
 
 
-def _write_personal(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -> None:
+def _write_personal(orders: Sequence[LockedOrder], columns: Sequence[Columns], writes: Together) -> None:
     """Write personal data, unless it was erased: a tombstone wins over every later observation.
 
     Every order gets a row, even an empty one: it is locked and read together with the order (`locking`).
@@ -268,21 +278,21 @@ def _write_personal(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -
             row = personal_row(order.row, order.state, each.personal)
             row.erased_at = datetime.now(UTC) if order.erased else None
             rows.append(row)
-    upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
+    upsert(rows, "order", update=("document", "email", "last4", "erased_at"), together=writes)
 
 
-def _write_items(orders: Sequence[LockedOrder]) -> None:
+def _write_items(orders: Sequence[LockedOrder], writes: Together) -> None:
     changed = [order for order in orders if order.stored.order.items != order.state.order.items]
     stale = [order.row.pk for order in changed if order.stored.order.items]
     if stale:
         OrderItem.objects.using(state_database()).filter(order__in=stale).delete()
-    insert([row for order in changed for row in item_rows(order.row, order.state)])
+    insert([row for order in changed for row in item_rows(order.row, order.state)], together=writes)
 
 
-def _write_checkouts(settlements: Sequence[Settlement]) -> None:
+def _write_checkouts(settlements: Sequence[Settlement], writes: Together) -> None:
     """Write the checkouts that this batch changed; their rows are locked."""
     moved = [each.checkout for each in settlements if each.checkout and _set_columns(each, each.checkout)]
-    update(moved, CHECKOUT_FIELDS)
+    update(moved, CHECKOUT_FIELDS, together=writes)
 
 
 def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
@@ -303,18 +313,18 @@ def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
     return bool(moved)
 
 
-def _write_grants(grants: Sequence[LockedGrant]) -> None:
+def _write_grants(grants: Sequence[LockedGrant], writes: Together) -> None:
     """Insert the grants that were opened, even if closed again already, and update those that changed."""
     for grant in grants:
         grant.row.order = grant.payer
-    insert([grant.row for grant in grants if grant.is_new], key=("key",), in_order=True)
-    update([grant.row for grant in grants if grant.changed and not grant.is_new], GRANT_FIELDS)
+    insert([grant.row for grant in grants if grant.is_new], key=("key",), in_order=True, together=writes)
+    update([each.row for each in grants if each.changed and not each.is_new], GRANT_FIELDS, together=writes)
 
 
-def _write_transitions(changes: Sequence[OrderChange]) -> dict[int, Transition]:
+def _write_transitions(changes: Sequence[OrderChange], writes: Together) -> dict[int, Transition]:
     """Insert a row for each change of status and each decision of staff; return them by the identity of the change."""
     rows = {id(change): row for change in changes if (row := transition_of(change)) is not None}
-    insert(list(rows.values()), key=("order", "notification", "sync_run"), in_order=True)
+    insert(list(rows.values()), key=("order", "notification", "sync_run"), in_order=True, together=writes)
     return rows
 
 

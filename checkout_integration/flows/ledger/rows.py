@@ -126,7 +126,7 @@ def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> P
     snapshot = state.order
     email = snapshot.receipt_email or (snapshot.user.email if snapshot.user else None)
     card = snapshot.method.card if snapshot.method else None
-    return PersonalData(
+    return PersonalData.new(
         order=row,
         document=dict(private),
         email=as_column_text(email).lower(),
@@ -140,7 +140,7 @@ def item_rows(row: Order, state: OrderState) -> list[OrderItem]:
 
 
 def _item_row(row: Order, position: int, item: Item) -> OrderItem:
-    return OrderItem(
+    return OrderItem.new(
         order=row,
         position=position,
         item_id=as_column_text(item.id),
@@ -159,7 +159,7 @@ def transition_of(change: OrderChange) -> Transition | None:
     cause = change.cause
     if not (change.moved or cause.source is Source.STAFF):
         return None
-    return Transition(
+    return Transition.new(
         order=change.row,
         from_status="" if change.is_new else change.before.status.value,
         to_status=change.after.status.value,
@@ -186,11 +186,11 @@ def messages_of(
         "partial": change.after.partial,
     }
     for signal in signals:
-        yield OutboxMessage(
+        yield OutboxMessage.new(
             idempotency_key=signal_key(project, signal),
             signal=signal.name,
             project=project.alias,
-            order_id=(signal.order or change.row).pk,
+            order=signal.order or change.row,
             checkout=change.checkout,
             grant=signal.grant,
             transition=transition,

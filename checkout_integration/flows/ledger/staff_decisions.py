@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.ledger.deciding import Batch, follow
@@ -58,7 +60,7 @@ def bound(
     named = {order.order_id: to.pk} if isinstance(to, Checkout) else {}
     batch, change = _locked(order, project, cause, Advice(checkouts=named))
     if change.checkout is not None:
-        raise ValueError("The order is bound to a checkout already.")
+        raise ValueError(_("The order is bound to a checkout already."))
     change.checkout = batch.rows.checkouts[to.pk] if isinstance(to, Checkout) else to(change)
     batch.rows.checkouts[change.checkout.pk] = change.checkout
     batch.judge(change)
@@ -88,7 +90,7 @@ def _locked(
 ) -> tuple[Batch, OrderChange]:
     """Return a batch with the order alone, locked, and a change in which nothing has changed yet."""
     known = [Observation(source=Source.STAFF, order=order.snapshot)]
-    rows = lock(project, known, look_up(project, known), advice)
+    rows = lock(project, known, look_up(project, known, {}), advice)
     return Batch(rows=rows), rows.order(order.order_id).begin([], cause)
 
 

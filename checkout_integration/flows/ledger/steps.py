@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 
 from checkout_integration.models import Checkout, CheckoutUser, Grant, Notification, Order, Refund, SyncRun
+from checkout_integration.policy.fulfilment import Payment
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import PENDING, Verdict, VerdictStatus
@@ -180,6 +181,40 @@ class OrderChange:
         once = ("review", about.order_id, reason)
         self.signals.append(PendingSignal("payment_review", once, {"reason": reason}, order=order))
         self.reviews.append((reason, about))
+
+
+@dataclass(kw_only=True)
+class LockedGrant:
+    """A grant in the batch, with the order that pays for it; ``is_new`` until it is written."""
+
+    row: Grant
+    payer: Order
+    is_new: bool = False
+    changed: bool = False
+
+
+@dataclass(kw_only=True)
+class Settlement:
+    """The effects of the batch on one checkout, or on one order without a checkout.
+
+    Attributes:
+        checkout: its row, None for an order without one.
+        orders: all its orders, by the service's id.
+        payments: the payment of each of them, after the steps so far.
+        grants: all grants that were ever opened for it, oldest first.
+        before: the checkout's status and the key of its payer, in the database.
+        after: status and payer now; None if no payment has changed.
+        changes: the changes of its orders in this batch.
+
+    """
+
+    checkout: Checkout | None
+    orders: dict[str, Order] = field(default_factory=dict)
+    payments: dict[str, Payment] = field(default_factory=dict)
+    grants: list[LockedGrant] = field(default_factory=list)
+    before: tuple[str, int | None] = ("", None)
+    after: tuple[str, Order | None] | None = None
+    changes: list[OrderChange] = field(default_factory=list)
 
 
 logger = logging.getLogger("checkout_integration.ledger")

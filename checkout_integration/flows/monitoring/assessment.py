@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import Unavailable
 from checkout_integration.flows.monitoring.backlog import queue_state
-from checkout_integration.flows.monitoring.finding import Finding, Severity
+from checkout_integration.flows.monitoring.finding import Finding, Severity, shown_number
 from checkout_integration.flows.monitoring.incoming import ANY_WITHOUT, incoming_findings
 from checkout_integration.flows.monitoring.reading import incident_finding, lane_findings
 from checkout_integration.flows.monitoring.refusals import NO_PROJECT, not_counted, refused_lately
@@ -85,15 +85,14 @@ def _refused_elsewhere() -> Finding:
     if count is None:
         return Finding(name="refused_unknown", text=not_counted(), figures=figures)
     if count < ANY_WITHOUT:
-        text = _("No requests to the address of an unknown project.") if not count else ""
-        text = text or _("Requests to the address of an unknown project in the last hour: %(n)s.") % {
-            "n": count
-        }
+        text = _("Requests to the address of an unknown project in the last hour: %(n)s.") % {"n": count}
+        if not count:
+            text = _("No requests to the address of an unknown project.")
         return Finding(name="refused_unknown", text=text, figures=figures)
     text = _(
         "Requests to the address of an unknown project in the last hour: %(n)s. Compare the address on the webhooks page at "
         "the service with the aliases in PROJECTS."
-    ) % {"n": f"{count:,}"}
+    ) % {"n": shown_number(count)}
     return Finding(name="refused_unknown", severity=Severity.WARNING, text=text, figures=figures)
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 Figure: TypeAlias = str | int | float | None
@@ -48,10 +49,17 @@ class Finding:
 
 def span(seconds: float) -> str:
     """Return a length of time in the largest unit of which there are two or more: "90 min", "3 h"."""
-    for size, unit in ((86_400, _("days")), (3_600, _("h")), (60, _("min"))):
+    if seconds >= 2 * 86_400:
+        return _("%(n)s days") % {"n": shown_number(int(seconds // 86_400))}
+    for size, text in ((3_600, _("%(n)s h")), (60, _("%(n)s min"))):
         if seconds >= 2 * size:
-            return f"{seconds // size:.0f} {unit}"
-    return f"{seconds:.0f} {_('s')}"
+            return text % {"n": int(seconds // size)}
+    return _("%(n)s s") % {"n": round(seconds)}
+
+
+def shown_number(number: int) -> str:
+    """Return a number as people write it in the active language."""
+    return number_format(number, force_grouping=True)
 
 
 def seconds_of(length: timedelta) -> float:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import Command, instant_of, state_database
-from checkout_integration.flows.monitoring.finding import Finding, Severity, seconds_of, span
+from checkout_integration.flows.monitoring.finding import Finding, Severity, seconds_of, shown_number, span
 from checkout_integration.flows.monitoring.refusals import not_counted, refused_lately
 from checkout_integration.flows.monitoring.steps import shown_count
 from checkout_integration.models import Installation, Notification
@@ -144,7 +144,7 @@ def _refused(alias: str, last: LastOne, now: datetime, *, is_silent: bool) -> Fi
     figures = {"last_hour": count}
     if count is None:
         return Finding(name="refused", project=alias, text=not_counted(), figures=figures)
-    text = _("Requests refused in the last hour: %(n)s.") % {"n": f"{count:,}"}
+    text = _("Requests refused in the last hour: %(n)s.") % {"n": shown_number(count)}
     none_accepted = last.at is None or now - last.at > HOUR
     if count < MANY and not (count >= ANY_WITHOUT and none_accepted):
         return Finding(name="refused", project=alias, text=text, figures=figures)

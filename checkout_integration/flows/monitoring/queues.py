@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import Command, state_database
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state
+from checkout_integration.flows.monitoring.finding import shown_number
 from checkout_integration.flows.monitoring.incoming import not_applied
 from checkout_integration.flows.monitoring.reading import open_incidents
 from checkout_integration.flows.monitoring.steps import shown_count
@@ -65,7 +66,7 @@ class StaffQueue:
     @property
     def shown(self) -> str:
         """The number for people: "1,000+" means 1,000 or more."""
-        return f"{self.count:,}+" if self.more else shown_count(self.count)
+        return f"{shown_number(self.count)}+" if self.more else shown_count(self.count)
 
     @property
     def view_permission(self) -> str:

@@ -15,16 +15,20 @@ from checkout_integration.flows.monitoring.backlog import MOST_COUNTED
 from checkout_integration.flows.monitoring.finding import Finding, Severity, seconds_of, span
 from checkout_integration.flows.monitoring.steps import shown_count
 from checkout_integration.flows.sync import LaneStatus, lane_statuses
-from checkout_integration.models import Incident
+from checkout_integration.models import Incident, SyncRun
 
 LONGEST_UNSYNCED: Final = timedelta(hours=1)
 """How long the list may be unread before it is certain that nobody reads it."""
 BLIND_AFTER: Final = timedelta(days=1)
 """After so long without the lane ``recent``, a payment whose notification was lost is missing for too long."""
 WHO_SYNCS: Final = {
-    "request": gettext_lazy("run manage.py checkout_sync --lane due from cron, every five minutes."),
-    "celery": gettext_lazy("start beat with checkout_integration.schedule.beat_schedule()."),
-    "worker": gettext_lazy("start manage.py checkout_work, without --no-sync."),
+    "request": gettext_lazy(
+        "RUNNER is “request”: run manage.py checkout_sync --lane due from cron, every five minutes."
+    ),
+    "celery": gettext_lazy(
+        "RUNNER is “celery”: start beat with checkout_integration.schedule.beat_schedule()."
+    ),
+    "worker": gettext_lazy("RUNNER is “worker”: start manage.py checkout_work, without --no-sync."),
 }
 
 
@@ -48,7 +52,6 @@ def _lane(project: Project, status: LaneStatus) -> Finding:
             text = _("Lane %(lane)s of the transaction list has not been read yet; it is not overdue.") % lane
         return Finding(name=f"sync_{status.lane}", project=project.alias, text=text, figures=figures)
     is_blind = status.lane == "recent" and status.unread_for > BLIND_AFTER
-    runner = app_settings().runner
     text = (
         _(
             "Lane %(lane)s of the transaction list has not been read to its end for %(span)s: payments and refunds whose "
@@ -57,12 +60,10 @@ def _lane(project: Project, status: LaneStatus) -> Finding:
         % lane
     )
     if status.state and status.state != "complete":
-        what = _("Its newest pass is %(state)s; the admin's sync runs say why.") % {"state": status.state}
+        state = SyncRun.State(status.state).label
+        what = _("The state of its newest pass: %(state)s. The admin's sync runs say why.") % {"state": state}
     else:
-        what = _("RUNNER is %(runner)s: %(advice)s") % {
-            "runner": f'"{runner}"',
-            "advice": WHO_SYNCS[runner],
-        }
+        what = str(WHO_SYNCS[app_settings().runner])
     return Finding(
         name=f"sync_{status.lane}",
         project=project.alias,

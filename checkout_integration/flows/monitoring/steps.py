@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, QueueState
-from checkout_integration.flows.monitoring.finding import Finding, Severity, span
+from checkout_integration.flows.monitoring.finding import Finding, Severity, shown_number, span
 from checkout_integration.models import ReceiverRun
 
 LONGEST_LEFT: Final = 300
@@ -23,13 +23,13 @@ FRESH: Final = 7 * 24 * 3600
 """Seconds for which a run that was given up is failing. After that it is a warning, so that a monitor does not stay red."""
 WHO_WORKS: Final = {
     "request": gettext_lazy(
-        'web processes do it with the next notification; set RUNNER to "celery" or "worker", or run '
+        "RUNNER is “request”: web processes do it with the next notification. Set RUNNER to “celery” or “worker”, or run "
         "manage.py checkout_work --once from cron."
     ),
     "celery": gettext_lazy(
-        "start a Celery worker, and beat with checkout_integration.schedule.beat_schedule()."
+        "RUNNER is “celery”: start a Celery worker, and beat with checkout_integration.schedule.beat_schedule()."
     ),
-    "worker": gettext_lazy("start manage.py checkout_work."),
+    "worker": gettext_lazy("RUNNER is “worker”: start manage.py checkout_work."),
 }
 
 
@@ -52,16 +52,14 @@ def _due(name: str, text: str, count: int, seconds: float, figure: str) -> Findi
     text %= {"n": shown_count(count)}
     if seconds <= LONG_LEFT:
         return Finding(name=name, text=text, figures=figures)
-    runner = app_settings().runner
-    left = _(
-        "The oldest has been due for %(span)s, and no process does it. RUNNER is %(runner)s: %(advice)s"
-    ) % {
-        "span": span(seconds),
-        "runner": f'"{runner}"',
-        "advice": WHO_WORKS[runner],
-    }
+    left = _("The oldest has been due for %(span)s, and no process does it.") % {"span": span(seconds)}
     severity = Severity.FAILING if seconds > LONGEST_LEFT else Severity.WARNING
-    return Finding(name=name, severity=severity, text=f"{text} {left}", figures=figures)
+    return Finding(
+        name=name,
+        severity=severity,
+        text=f"{text} {left} {WHO_WORKS[app_settings().runner]}",
+        figures=figures,
+    )
 
 
 def _failing(queue: QueueState) -> Finding:
@@ -116,4 +114,4 @@ def _overlong(queue: QueueState) -> Finding:
 
 def shown_count(count: int, most: int = MOST_COUNTED) -> str:
     """Return a number that was counted to a limit: "1,000+" means 1,000 or more."""
-    return f"{most:,}+" if count >= most else f"{count:,}"
+    return f"{shown_number(most)}+" if count >= most else shown_number(count)

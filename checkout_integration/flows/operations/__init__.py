@@ -3,11 +3,11 @@
 `draining`: apply and run until nothing is due. `payments`: accept, restore, resolve an incident; `binding`: bind a payment to
 a checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order, the account of a customer.
 Applying notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
-implemented in `flows.monitoring`.
+implemented in `flows.monitoring`. ``__all__`` is public; the other names are for other rooms.
 """
 
+from checkout_integration.flows.inbox import WAITING as WAITING
 from checkout_integration.flows.inbox import (
-    WAITING,
     Application,
     NotApplicable,
     apply_notification,
@@ -28,13 +28,9 @@ from checkout_integration.flows.monitoring import (
     staff_queues,
 )
 from checkout_integration.flows.operations.binding import CheckoutDescription, bind_order
-from checkout_integration.flows.operations.draining import (
-    DueSummary,
-    arun_due,
-    is_anything_left,
-    run_due,
-    run_own,
-)
+from checkout_integration.flows.operations.draining import DueSummary, arun_due, run_due
+from checkout_integration.flows.operations.draining import is_anything_left as is_anything_left
+from checkout_integration.flows.operations.draining import run_own as run_own
 from checkout_integration.flows.operations.notes import add_note, link_account
 from checkout_integration.flows.operations.payments import (
     accept_payment,
@@ -51,7 +47,6 @@ from checkout_integration.flows.operations.receivers import (
 )
 
 __all__ = [
-    "WAITING",
     "Application",
     "ChangePreview",
     "CheckoutDescription",
@@ -69,7 +64,6 @@ __all__ = [
     "arun_due",
     "bind_order",
     "health",
-    "is_anything_left",
     "is_retryable",
     "link_account",
     "mark_granted",
@@ -83,7 +77,6 @@ __all__ = [
     "retry_run",
     "retryable_runs",
     "run_due",
-    "run_own",
     "staff_queues",
     "waiting_notifications",
 ]

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
@@ -65,7 +66,7 @@ def bind_order(
     if isinstance(to, CheckoutDescription):
         _check(to)
     elif to.project != order.project:
-        raise ValueError("The checkout belongs to another project.")
+        raise ValueError(_("The checkout belongs to another project."))
     project = app_settings().project(order.project)
     return with_retries(lambda: _bind(order, project, to, staff, reason))
 
@@ -74,9 +75,9 @@ def _check(described: CheckoutDescription) -> None:
     if described.type not in set(OrderType):
         raise ValueError(f"There is no type {described.type!r}.")
     if described.type == OrderType.SIMPLE and described.amount is None:
-        raise ValueError("Say which amount was to be paid.")
+        raise ValueError(_("Say which amount was to be paid."))
     if (described.amount is None) != (not described.currency):
-        raise ValueError("Give amount and currency, or neither.")
+        raise ValueError(_("Give amount and currency, or neither."))
 
 
 def _bind(

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from asgiref.sync import sync_to_async
 
 from checkout_integration.flows import inbox, outbox
 from checkout_integration.flows.database import Command, with_retries
-from checkout_integration.flows.inbox import ApplySummary
+from checkout_integration.flows.inbox import ApplySummary, NotificationRow
 from checkout_integration.flows.outbox import RunSummary, Worker
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 
@@ -20,8 +21,14 @@ LEFT_AFTER: Final = timedelta(seconds=1)
 """Work that became due just now is left to the request that stored it; other processes would only disturb it."""
 LOOK_EVERY: Final = 1.0
 """For how many seconds a process that found no work left by others does not look again."""
-DUE_IN_LINES: Final = Command(
-    "SELECT 1 FROM {runs} run WHERE run.line IN {lines} AND run.state = 'due' AND run.due_at <= {now} LIMIT 1",
+OWN_LEFT: Final = Command(
+    """SELECT EXISTS (
+        SELECT 1 FROM {notifications} own WHERE own.project = {project} AND own.object_id = {order_id}
+            AND CASE WHEN own.due_at <= {now} THEN 1 END = 1
+    ), EXISTS (
+        SELECT 1 FROM {runs} run WHERE run.line IN {lines} AND run.state = 'due' AND run.due_at <= {now}
+    )""",
+    notifications=Notification,
     runs=ReceiverRun,
 )
 LEFT: Final = Command(
@@ -109,24 +116,34 @@ async def arun_due(limit: int = 200, seconds: float = 30.0) -> DueSummary:
     return await sync_to_async(run_due)(limit, seconds)
 
 
-def run_own(applied: ApplySummary, limit: int, seconds: float) -> None:
+def run_own(applied: ApplySummary, notification: NotificationRow | None, limit: int, seconds: float) -> None:
     """Run the receivers of notifications that were just applied.
 
     First the claimed runs, then up to ``limit`` other due runs of their lines. After each it looks whether more are due:
-    most payments have one receiver, and a claim that finds nothing costs more than a look.
+    most payments have one receiver, and a claim that finds nothing costs more than a look. The look is also the one after
+    the commit of ``notification`` (`inbox.apply_stored`): the events of its order that came meanwhile are applied.
     """
-    ends_at = time.monotonic() + seconds
+    ends_at, lines = time.monotonic() + seconds, applied.lines
+    # If nothing was claimed, no process has left anything to this one.
+    order = notification if notification and notification.object_id and applied.looked_at else None
     outbox.run_claimed(applied.claimed)
-    for _ in range(limit if applied.lines else 0):
-        # Due runs that cannot be claimed belong to other processes.
-        if time.monotonic() >= ends_at or not _are_due(applied.lines):
+    for _ in range(limit if order or lines else 0):
+        if time.monotonic() >= ends_at:
             return
-        if not outbox.run_due(1, _left(ends_at), lines=applied.lines).run:
+        came, is_due = with_retries(partial(_own_left, order, lines))
+        # What is due and cannot be claimed belongs to other processes.
+        if came and order and (later := inbox.apply_stored(order)).looked_at:
+            lines |= later.lines
+            outbox.run_claimed(later.claimed)
+        elif not is_due or not outbox.run_due(1, _left(ends_at), lines=lines).run:
             return
 
 
-def _are_due(lines: Collection[int]) -> bool:
-    return bool(with_retries(lambda: DUE_IN_LINES.fetch(lines=lines, now=datetime.now(UTC))))
+def _own_left(order: NotificationRow | None, lines: Collection[int]) -> tuple[bool, bool]:
+    """Return whether a notification of the order is due, and whether a run of the lines is."""
+    project, order_id = (order.project, order.object_id) if order else ("", "")
+    ((came, is_due),) = OWN_LEFT.fetch(project=project, order_id=order_id, lines=lines, now=datetime.now(UTC))
+    return bool(came), bool(is_due)
 
 
 class ThisProcess:

@@ -13,7 +13,7 @@ from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
 from checkout_integration.flows.outbox.looking import left_behind_before as left_behind_before
 from checkout_integration.flows.outbox.messages import FanOut as FanOut
-from checkout_integration.flows.outbox.messages import fan_out
+from checkout_integration.flows.outbox.messages import fan_out as fan_out
 from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
 from checkout_integration.flows.outbox.messages import message_key as message_key
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
@@ -28,7 +28,8 @@ from checkout_integration.flows.outbox.replay import (
 )
 from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
 from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
-from checkout_integration.flows.outbox.running import RunSummary, run_claimed, run_due
+from checkout_integration.flows.outbox.running import RunSummary, run_due
+from checkout_integration.flows.outbox.running import run_claimed as run_claimed
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
 from checkout_integration.flows.outbox.undoing import remember as remember
 
@@ -40,9 +41,7 @@ __all__ = [
     "connected_receivers",
     "count_undelivered",
     "failed_runs",
-    "fan_out",
     "replay_events",
     "retry_failed_runs",
-    "run_claimed",
     "run_due",
 ]

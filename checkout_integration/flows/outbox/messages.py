@@ -44,15 +44,15 @@ FAN_OUT_BATCH = 200
 SECONDS_EACH: Final = 0.03
 """The expected time of a batch: none is begun when less time is left."""
 State = OutboxMessage.State
-SENT: Final = Command(
-    "SELECT idempotency_key FROM {messages} WHERE idempotency_key IN {keys}", messages=OutboxMessage
-)
 AHEAD: Final = Command(
-    """SELECT 'messages', checkout_id FROM {messages} WHERE state = 'new' AND checkout_id IN {checkouts}
+    """SELECT 'sent', 0, idempotency_key FROM {messages} WHERE idempotency_key IN {keys}
     UNION ALL
-    SELECT 'messages', -order_id FROM {messages} WHERE state = 'new' AND order_id IN {orders} AND checkout_id IS NULL
+    SELECT 'messages', checkout_id, '' FROM {messages} WHERE state = 'new' AND checkout_id IN {checkouts}
     UNION ALL
-    SELECT 'runs', line FROM {runs} WHERE line IN {lines} AND state IN ('due', 'running')
+    SELECT 'messages', -order_id, '' FROM {messages}
+        WHERE state = 'new' AND order_id IN {orders} AND checkout_id IS NULL
+    UNION ALL
+    SELECT 'runs', line, '' FROM {runs} WHERE line IN {lines} AND state IN ('due', 'running')
     """,
     messages=OutboxMessage,
     runs=ReceiverRun,
@@ -103,6 +103,35 @@ def rows_among_arguments(messages: Collection[OutboxMessage]) -> dict[int, dict[
     return rows
 
 
+def order_as_written(message: OutboxMessage) -> Order | None:
+    """Return the order of a message, or its grant's payer, if all rows of its arguments are there as they were written."""
+    order: Order | None = (
+        _cached(message, "grant", "order") if message.grant_id else _cached(message, "order")
+    )
+    complete = (
+        order is not None
+        and ROWS.keys().isdisjoint(message.arguments)
+        and _has_all(message, "transition", "checkout")
+        and _has_all(order, "checkout", "user")
+        and _cached(order, "personal_data") is not None
+    )
+    return order if complete else None
+
+
+def _cached(row: Any, *names: str) -> Any:
+    """Return what a chain of relations leads to, without reading it; None if a row is not there."""
+    for name in names:
+        if not row._meta.get_field(name).is_cached(row):
+            return None
+        row = getattr(row, name)
+    return row
+
+
+def _has_all(row: Row, *names: str) -> bool:
+    """Return whether the rows of these relations are there, where they are not empty."""
+    return all(getattr(row, f"{name}_id") is None or _cached(row, name) is not None for name in names)
+
+
 @dataclass(kw_only=True)
 class FanOut:
     """Runs that are made together with their messages, in one transaction, by a process that knows the receivers.
@@ -119,20 +148,22 @@ class FanOut:
 
 
 def write_messages(
-    messages: Sequence[OutboxMessage], fan_out: FanOut | None = None, *, inserted: Collection[int] = ()
+    messages: Sequence[OutboxMessage], fan_out: FanOut | None = None, *, fresh: Collection[int] = ()
 ) -> None:
     """Insert the messages whose key is new. In the caller's transaction, under the locks of their orders and checkouts.
 
     With a ``fan_out`` their runs are inserted too, unless an older message of their line is new: those are left to the
-    function `fan_out`. A message whose signal has no receiver in this process then becomes ``no_receivers``. ``inserted``:
-    primary keys of orders that the caller has just inserted, so there can be no messages and runs of them.
+    function `fan_out`. A message whose signal has no receiver in this process then becomes ``no_receivers``. ``fresh``: lines
+    without messages and runs, since the caller has just inserted their order, or is the first to bind one to their checkout.
     """
     if fan_out is None or not messages:
         insert_missing(messages, "idempotency_key", in_order=True)
         return
-    new = _not_sent(messages, inserted)
-    lines = _lines_of(each for each in new if each.checkout_id or each.order_id not in inserted)
-    ahead = _ahead_of(lines)
+    ahead = _ahead_of(messages, fresh)
+    # Of several with one key, one.
+    new = list(
+        {each.idempotency_key: each for each in messages if each.idempotency_key not in ahead.sent}.values()
+    )
     for message in new:
         if message.line not in ahead.messages:
             message.state = _state_of(message)
@@ -144,34 +175,32 @@ def write_messages(
     insert(runs, key=("message", "receiver"), in_order=True)
 
 
-def _not_sent(messages: Sequence[OutboxMessage], inserted: Collection[int]) -> list[OutboxMessage]:
-    """Return the messages whose key is new; of several with one key, one."""
-    known = [each.idempotency_key for each in messages if each.order_id not in inserted]
-    sent = {key for (key,) in SENT.fetch(keys=known)} if known else set()
-    return list(
-        {each.idempotency_key: each for each in messages if each.idempotency_key not in sent}.values()
-    )
-
-
 class _Ahead(NamedTuple):
-    """Lines with new messages, and lines with runs that others may wait for."""
+    """Keys of messages that are stored, lines with new messages, and lines with runs that others may wait for."""
 
+    sent: set[str]
     messages: set[int]
     runs: set[int]
 
 
-def _ahead_of(lines: Collection[int]) -> _Ahead:
-    """Return which lines have messages or runs ahead of new messages. It locks no row; the caller has locked the lines.
+def _ahead_of(messages: Sequence[OutboxMessage], fresh: Collection[int]) -> _Ahead:
+    """Return what is ahead of new messages in their lines. It locks no row; the caller has locked the lines.
 
     RACE: messages are written only under these locks, and runs are made only by fanning out a message. So a message that is
     new now gets its runs later; and if no run is due or running now, there is none to wait for.
     """
-    ahead = _Ahead(set(), set())
-    if not lines:
+    ahead = _Ahead(set(), set(), set())
+    lines = _lines_of(messages).difference(fresh)
+    # A message about an order that was just inserted cannot have been stored before.
+    keys = [each.idempotency_key for each in messages if each.order_id is None or -each.order_id not in fresh]
+    if not (lines or keys):
         return ahead
-    orders = [-line for line in lines if line < 0]
-    for kind, line in AHEAD.fetch(lines=lines, checkouts=[line for line in lines if line > 0], orders=orders):
-        (ahead.runs if kind == "runs" else ahead.messages).add(line)
+    checkouts, orders = [line for line in lines if line > 0], [-line for line in lines if line < 0]
+    for kind, line, key in AHEAD.fetch(keys=keys, lines=lines, checkouts=checkouts, orders=orders):
+        if kind == "sent":
+            ahead.sent.add(key)
+        else:
+            (ahead.runs if kind == "runs" else ahead.messages).add(line)
     return ahead
 
 
@@ -240,7 +269,7 @@ def _runs_of(messages: Sequence[OutboxMessage], places: set[Place]) -> list[Rece
     now, runs = datetime.now(UTC), []
     for message in messages:
         for receiver in _receivers_of(message):
-            run = ReceiverRun(message=message, line=message.line, receiver=receiver, due_at=now)
+            run = ReceiverRun.new(message=message, line=message.line, receiver=receiver, due_at=now)
             place = (run.line, receiver)
             if place in places:
                 run.state = ReceiverRun.State.WAITING

@@ -28,7 +28,7 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.outbox.claiming import BATCH, Worker, claim, give_back, look_for
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.looking import HOLD, Look
-from checkout_integration.flows.outbox.messages import fan_out, rows_among_arguments
+from checkout_integration.flows.outbox.messages import fan_out, order_as_written, rows_among_arguments
 from checkout_integration.flows.outbox.retrying import (
     MOST_ATTEMPTS,
     fail,
@@ -70,9 +70,8 @@ def load(runs: Sequence[ReceiverRun]) -> list[Prepared]:
     """Read the arguments of runs: at most one statement each for messages with grants, orders, and other rows."""
     by_key = {message.pk: message for message in _MESSAGES.rows(keys={run.message_id for run in runs})}
     payers = {message.payer_id for message in by_key.values()} - {None}
-    paying: dict[int | None, Order] = {}
-    if payers:
-        paying.update((order.pk, order) for order in _ORDERS.rows(keys=payers))
+    orders = _ORDERS.rows(keys=payers) if payers else []
+    paying: dict[int | None, Order] = {order.pk: order for order in orders}
     others = rows_among_arguments(by_key.values())
     prepared = []
     for run in runs:
@@ -343,6 +342,9 @@ def _first_look(limit: int, lines: Collection[int] | None, ends_at: float) -> Lo
 
 
 def run_claimed(runs: Sequence[ReceiverRun]) -> RunSummary:
-    """Run the runs that were claimed when they were made (`FanOut`)."""
-    outcomes = [attempt(prepared) for prepared in with_retries(partial(prepare, runs))]
+    """Run the runs that were claimed when they were made (`FanOut`), mostly with the rows that were written then."""
+    outcomes = []
+    for run in runs:
+        order = order_as_written(run.message)
+        outcomes.append(attempt(Prepared(run=run, order=order, is_loaded=order is not None)))
     return RunSummary(run=sum(each is not None for each in outcomes), failed=outcomes.count(False))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
@@ -183,22 +183,34 @@ def find_persons(
         elif email:
             users, orders = (
                 users.filter(_named(email, "") | _newsletter_to(email)),
-                orders.filter(_written_to(email)),
+                orders.filter(
+                    Q(personal_data__email=email.lower()) | Q(pk__in=_orders_sent_to(orders, email))
+                ),
             )
         else:
             # The service's id is in a column only where the customer has no other id.
-            own = Q(document__user__id=user_id) if user_id else Q(pk__in=[])
-            users, orders = users.filter(_named(external_id, user_id)), orders.filter(own)
+            own = _orders_naming(orders, user_id) if user_id else []
+            users, orders = users.filter(_named(external_id, user_id)), orders.filter(pk__in=own)
         found.append(_person(name, users, orders, {external_id, email} - {""}, {user_id} - {""}))
     return [person for person in found if person.known]
 
 
-def _written_to(email: str) -> Q:
-    condition = Q(personal_data__email=email.lower())
-    for spelling in {email, email.lower()}:
-        condition |= Q(personal_data__document__receipt_email=spelling)
-        condition |= Q(personal_data__document__user__email=spelling)
-    return condition
+def _orders_naming(orders: QuerySet[Order], user_id: str) -> list[int]:
+    documents = orders.values_list("pk", "document").iterator()
+    return [key for key, document in documents if _service_id(document) == user_id]
+
+
+def _orders_sent_to(orders: QuerySet[Order], email: str) -> list[int]:
+    """Return the orders with an address in their documents, which no query reads."""
+    spellings = {email, email.lower()}
+    documents = orders.values_list("pk", "personal_data__document").iterator()
+    return [key for key, document in documents if document and spellings & _addresses(document)]
+
+
+def _addresses(personal: dict[str, Any]) -> set[str]:
+    user = personal.get("user")
+    found = (personal.get("receipt_email"), user.get("email") if isinstance(user, dict) else None)
+    return {address for address in found if isinstance(address, str)}
 
 
 def _newsletter_to(email: str) -> Q:
@@ -231,7 +243,8 @@ def _person(
     external_ids |= {row.external_id for row in rows.values()} - {""}
     user_ids |= {row.user_id for row in rows.values()} - {""}
     theirs = every_order.filter(Q(pk__in=first_orders) | Q(user__in=list(rows)))
-    user_ids |= {user_id for order in theirs.only("document").iterator() if (user_id := _service_id(order))}
+    documents = theirs.values_list("document", flat=True).iterator()
+    user_ids |= {user_id for document in documents if (user_id := _service_id(document))}
     nameless = everybody.filter(external_id="", user_id__in=user_ids)
     return Person(
         project=project,
@@ -251,8 +264,8 @@ def _spelled_out(json: bytes) -> str:
     )  # two escapes may be one letter
 
 
-def _service_id(order: Order) -> str:
-    user = order.document.get("user")
+def _service_id(document: dict[str, Any]) -> str:
+    user = document.get("user")
     text = user.get("id") if isinstance(user, dict) else None
     return text if isinstance(text, str) else ""
 

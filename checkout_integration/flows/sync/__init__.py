@@ -6,8 +6,8 @@ moves. Its rows (`list_rows`) are recorded by the ledger. `refreshing` reads one
 """
 
 from checkout_integration.flows.sync.differences import DriftReport, drift_report
+from checkout_integration.flows.sync.lanes import LANES as LANES
 from checkout_integration.flows.sync.lanes import (
-    LANES,
     LaneStatus,
     UnknownLane,
     lane_statuses,
@@ -32,7 +32,6 @@ from checkout_integration.flows.sync.service import service_client
 from checkout_integration.flows.sync.watermark import LaneTaken
 
 __all__ = [
-    "LANES",
     "DriftReport",
     "LaneStatus",
     "LaneTaken",

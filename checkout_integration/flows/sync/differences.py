@@ -107,7 +107,7 @@ def _row(project: str, order_id: str, difference: Difference) -> SyncDifference:
     here, there = as_column_text(difference.here, 128), as_column_text(difference.there, 128)
     waits = (project, difference.kind, order_id, here, there)
     key = None if difference.healed else key_of("difference", *waits)
-    return SyncDifference(
+    return SyncDifference.new(
         project=project,
         kind=difference.kind.value,
         order_id=as_column_text(order_id),
@@ -150,9 +150,9 @@ def compare_window(run: SyncRun, listed: ListedWindow, guard: Callable[[], None]
     given = [each.pk for each in waiting if each.order_id in listed.ids]
     if missing or given:
         with write_transaction():
-            guard()
             store(run, [], missing)
             _heal(given)
+            guard()
     return totals
 
 

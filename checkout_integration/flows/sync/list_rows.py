@@ -80,7 +80,8 @@ def record_page(
     """Record the rows of a page in one transaction, and return an outcome for each that was read.
 
     A row that our rules or the database refuse opens an incident; the others are recorded. What the database refuses is found
-    by recording halves. ``guard`` is called first in each transaction; an exception of it rolls the transaction back.
+    by recording halves. ``guard`` is called last in each transaction, so that what it locks is free for other workers
+    meanwhile; an exception of it rolls the transaction back.
     """
     about = Page(project=project, cause=cause, guard=guard, now=read_at(page) or datetime.now(UTC))
     listed = _listed(project, page.rows)
@@ -140,7 +141,7 @@ def _read(
             _open_incident(about.project, row.id, error)
             unread.append(row.id)
         else:
-            listed = ListedRow(key=key, row_hash=row_hash)
+            listed = ListedRow.new(key=key, row_hash=row_hash)
             rows += [ReadRow(step=step, listed=listed)] if step else []
     return rows, unread
 
@@ -160,7 +161,6 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
 
     def record() -> list[Outcome]:
         with write_transaction():
-            about.guard()
             outcomes = ledger.record(about.project, steps, advice)
             # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
             done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
@@ -168,6 +168,7 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             if about.cause.sync_run is not None:
                 found = differences.recorded(about.project, steps, outcomes, about.now)
                 differences.store(about.cause.sync_run, [row.order_id for row in done], found)
+            about.guard()
             return outcomes
 
     try:
@@ -201,8 +202,8 @@ def _store_unrecorded(
     found = differences.unrecorded(about.project, left, about.now) if left else []
     found += [differences.unreadable(about.project, order_id) for order_id in unread]
     with write_transaction():
-        about.guard()
         differences.store(run, [*unread, *(step.observations[0].order.id or "" for step in left)], found)
+        about.guard()
 
 
 def _open_incident(project: Project, order_id: str, error: Exception) -> None:

@@ -34,7 +34,7 @@ from checkout_integration.flows.sync.watermark import (
     end_runs,
     window_start,
 )
-from checkout_integration.flows.sync.windows import Progress, Reading, compare, plan
+from checkout_integration.flows.sync.windows import Progress, Reading, compare, plan, read_windows
 from checkout_integration.flows.sync.windows import read_window as read_one
 from checkout_integration.models import Incident, Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.policy.drift import REVERSAL_UNDONE, may_be_undone
@@ -60,6 +60,7 @@ def sync_transactions(
     date_to: datetime | None = None,
     resume: bool = True,
     dry_run: bool = False,
+    workers: int = 1,
     progress: Progress = lambda run: None,
 ) -> SyncRun:
     """Read one lane of the list to its end and record every page; return the run, complete or not.
@@ -75,6 +76,8 @@ def sync_transactions(
         date_to: only orders that were created then or earlier.
         resume: continue a pass of several windows that did not end, instead of reading all of them.
         dry_run: only compare the list, row by row: nothing at all is written, and `drift_report` shows what differs.
+        workers: how many threads read the windows of a long pass: while one waits for the database or the service, another
+            one works. Only one on a database with one writer at a time, and in the caller's transaction.
         progress: called with the run after each page.
 
     Raises:
@@ -87,10 +90,7 @@ def sync_transactions(
         return _compared(project, lane, date_from, date_to, progress)
     run = begin_pass(project, lane, date_from=date_from, date_to=date_to, resume=resume)
     try:
-        for window_pk in windows_left(run):
-            # A service that does not respond now will hardly respond to the next window.
-            if not read_window(run, window_pk, progress):
-                break
+        read_windows(lambda window_pk: read_window(run, window_pk, progress), windows_left(run), workers)
     finally:
         run = end_pass(run)
     return run

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from django.db import models, transaction
 from django.db.models import F, Q
 
 from checkout_integration import telemetry
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import locked, state_database, write_transaction
+from checkout_integration.flows.database import Command, locked, state_database, write_transaction
 from checkout_integration.flows.outbox import life_cycle_message, write_messages
 from checkout_integration.models import OutboxMessage, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.signals import sync_failed
@@ -22,6 +22,18 @@ OVERLAP = timedelta(hours=48, minutes=30)
 """How far before the watermark a recent pass begins: retries go on for 48 h, and the filter's time zone is not shown."""
 LEASE = timedelta(minutes=5)
 """How long a pass has its lane after each page, in addition to the time that the next page may take."""
+
+
+# A lane that was released is not renewed: a late worker must not take it again for a pass that has ended.
+RENEW_LANE: Final = Command(
+    """UPDATE {cursors} SET busy_until = {end}
+    WHERE project = {project} AND [lane] = {lane} AND fence = {fence} AND busy_until IS NOT NULL
+    """,
+    cursors=SyncCursor,
+)
+RENEW_WINDOW: Final = Command(
+    "UPDATE {windows} SET busy_until = {end} WHERE id = {window} AND fence = {fence}", windows=SyncWindow
+)
 
 
 class LaneTaken(RuntimeError):
@@ -74,14 +86,16 @@ class LaneLease:
         return SyncCursor.objects.using(state_database()).get(project=self.project.alias, lane=self.lane)
 
     def renew(self) -> None:
-        """Extend the lease. Called in the transaction of a page, which must not be committed without the lane.
+        """Extend the lease. Called at the end of a page's transaction, which must not be committed without the lane.
+
+        At its end, since other workers of the pass wait from here to the commit.
 
         Raises:
             LaneTaken: this pass did not renew in time, and another one has begun.
 
         """
-        # A lane that was released is not renewed: a late worker must not take it again for a pass that has ended.
-        if not self._mine().exclude(busy_until=None).update(busy_until=_end(self.project)):
+        alias, end = self.project.alias, _end(self.project)
+        if not RENEW_LANE.execute(end=end, project=alias, lane=self.lane, fence=self.fence):
             raise LaneTaken("The pass has ended, or another one took over while this one stood still.")
 
     def release(self) -> None:
@@ -156,14 +170,15 @@ class WindowLease:
             return cls(lane, windows.get(pk=window_pk))
 
     def renew(self) -> None:
-        """Extend the leases of the window and of its lane. Called in the transaction of a page.
+        """Extend the leases of the window and of its lane. Called at the end of a page's transaction.
 
         Raises:
             LaneTaken: this worker did not renew in time, and another one reads the window or the lane.
 
         """
+        end, window = _end(self.lane.project), self.window
         self.lane.renew()
-        if not self._mine().update(busy_until=_end(self.lane.project)):
+        if not RENEW_WINDOW.execute(end=end, window=window.pk, fence=window.fence):
             raise LaneTaken("Another worker took over the window while this one stood still.")
 
     def end(

@@ -9,17 +9,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from queue import Empty, SimpleQueue
 from typing import Final
 
-from django.db.models import F
+from django.db import connections
 
 from checkout_integration import telemetry
 from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import Unavailable, state_database, write_transaction
+from checkout_integration.flows.database import Command, Unavailable, state_database, write_transaction
 from checkout_integration.flows.ledger import Cause
 from checkout_integration.flows.sync import differences
 from checkout_integration.flows.sync.lanes import Lane, Period
@@ -37,6 +40,12 @@ logger = logging.getLogger("checkout_integration.sync")
 Progress = Callable[[SyncRun], None]
 DAY: Final = timedelta(days=1)
 MIDNIGHT: Final = datetime.min.time()
+COUNT: Final = Command(
+    """UPDATE {runs} SET pages = pages + {pages}, [rows] = [rows] + {rows}, changed = changed + {changed},
+    rows_since = COALESCE(rows_since, {rows_since}) WHERE id = {run}
+    """,
+    runs=SyncRun,
+)
 WRITTEN_EVERY: Final = 1.0
 """Seconds between two writes of the progress, while nothing changes."""
 END_IGNORED_AFTER: Final = timedelta(hours=26)
@@ -146,6 +155,48 @@ def _read(reading: Reading, lease: WindowLease, run: SyncRun) -> bool:
     return True
 
 
+def read_windows(read: Callable[[int], bool], windows: Sequence[int], workers: int) -> None:
+    """Read windows with so many threads: while one waits for the database or the service, another one works.
+
+    None is begun after one that could not be read: a service that does not respond now will hardly respond to the next one.
+    """
+    left, number = SimpleQueue[int](), min(workers, len(windows))
+    for window in windows:
+        left.put(window)
+    if number < 2 or not _may_write_at_once():
+        _read_from(left, read)
+        return
+    with ThreadPoolExecutor(number) as threads:
+        ended = [threads.submit(_read_in_thread, left, read) for _ in range(number)]
+    for each in ended:
+        each.result()
+
+
+def _may_write_at_once() -> bool:
+    """Return whether several threads can write: each has a connection, and sees only what the others have committed."""
+    connection = connections[state_database()]
+    return connection.features.has_select_for_update and not connection.in_atomic_block
+
+
+def _read_in_thread(left: SimpleQueue[int], read: Callable[[int], bool]) -> None:
+    try:
+        _read_from(left, read)
+    finally:
+        connections.close_all()  # this thread's own
+
+
+def _read_from(left: SimpleQueue[int], read: Callable[[int], bool]) -> None:
+    try:
+        while read(left.get_nowait()):
+            pass
+    except Empty:
+        return
+    finally:
+        with suppress(Empty):  # after a failure the other threads find nothing left
+            while True:
+                left.get_nowait()
+
+
 def compare(reading: Reading, run: SyncRun) -> None:
     """Read the period of a run that is not saved, and give the run what differs. Nothing is written."""
     coverage, listed = Coverage(), reading.listed_window(run)
@@ -209,11 +260,9 @@ class PageCounter:
 
     def write(self) -> None:
         """Add what was counted, in the database: other workers count their pages too."""
-        stored = SyncRun.objects.using(state_database()).filter(pk=self._run.pk)
         with write_transaction():
+            COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **self._counts)
             self._lease.renew()
-            stored.update(**{name: F(name) + count for name, count in self._counts.items()})
-            stored.filter(rows_since=None).update(rows_since=self._run.rows_since)
         self._counts = dict.fromkeys(self._counts, 0)
         self._next_write = time.monotonic() + WRITTEN_EVERY
 

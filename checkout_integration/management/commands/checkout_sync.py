@@ -69,6 +69,12 @@ class Command(BaseCommand):
             default=True,
             help="if the last long pass did not end, read only what it left (default), or read everything",
         )
+        parser.add_argument(
+            "--workers",
+            type=int,
+            default=2,
+            help="how many threads read a long pass (default 2); one on SQLite. The database is busier meanwhile",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -82,7 +88,7 @@ class Command(BaseCommand):
         reports, busy = list[DriftReport](), list[str]()
         for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
             try:
-                with garbage_left(young=5_000, older=1):
+                with garbage_left(older=1):
                     reports.append(self._sync(project, lane, options))
             except LaneTaken as error:
                 busy.append(str(error))
@@ -101,7 +107,7 @@ class Command(BaseCommand):
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
 
     def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
-        chosen = ("date_from", "date_to", "dry_run", "resume")
+        chosen = ("date_from", "date_to", "dry_run", "resume", "workers")
         line = ProgressLine(self.stderr, "rows")
 
         def progress(run: SyncRun) -> None:

@@ -43,7 +43,7 @@ _CHOICES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 
 
 def _whole(number: Decimal) -> int:
-    """Return a whole number as an int; int() alone would make 1 of 1.5."""
+    """Return a whole number as an int; int() alone would turn 1.5 into 1."""
     if number != int(number):
         raise ValueError(f"A whole number is required, not {number}.")
     return int(number)

@@ -15,7 +15,7 @@ State = tuple[str, bool | None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Search:
-    """The search of the transactions list; None does not narrow it (EP3-03 to EP3-11).
+    """The search of the transactions list; a part that is None does not narrow it (EP3-03 to EP3-11).
 
     `account` is the customer's whole identifier in the merchant project, `customer` a part of one of several texts.
     """

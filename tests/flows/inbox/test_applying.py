@@ -233,7 +233,7 @@ def test_what_fails_after_the_commit_changes_nothing_in_the_answer(
         raise ConnectionError("canary-words")
 
     with monkeypatch.context() as cut:
-        cut.setattr("checkout_integration.flows.inbox.applying.claim", away)
+        cut.setattr("checkout_integration.flows.inbox.applying.claim_head", away)
         assert checkout_deliver(order=OrderDocumentFactory()).status_code == 200
     assert states() == {"stored": 1}
     flows.run_due()

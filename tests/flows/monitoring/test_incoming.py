@@ -224,6 +224,7 @@ def test_notifications_that_are_not_applied(now: datetime, state: str, minutes: 
     } - {"applied"}
 
 
+@pytest.mark.slow
 def test_the_silence_of_a_small_project_beside_a_busy_one(now: datetime, settings: Any) -> None:
     """However many notifications of the other came since, and in the same stretches of the weeks before."""
     eu = {"PROJECT_ID": "eu", "SECRET_KEY": "sandbox_secret_of_eu"}
@@ -241,6 +242,7 @@ def test_the_silence_of_a_small_project_beside_a_busy_one(now: datetime, setting
     assert finding.figures["last_at"] == last.isoformat()
 
 
+@pytest.mark.slow
 def test_failed_notifications_of_a_busy_project_do_not_hide_another(now: datetime, settings: Any) -> None:
     """Each project has a limit of its own."""
     eu = {"PROJECT_ID": "eu", "SECRET_KEY": "sandbox_secret_of_eu"}

@@ -11,7 +11,7 @@ import pytest
 from checkout_integration import flows
 from checkout_integration.flows import inbox, outbox
 from checkout_integration.flows.inbox import applying
-from checkout_integration.flows.inbox.applying import heads
+from checkout_integration.flows.inbox.claiming import heads
 from checkout_integration.flows.outbox import claiming, fan_out, lines_of, running
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 from checkout_integration.signals import order_changed
@@ -84,7 +84,7 @@ def test_every_receiver_of_its_own_once(listen: Listening) -> None:
     listen(order_changed, failing, name="b")
     order = OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(order)), 50, 10.0)
+    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(order)), None, 50, 10.0)
     assert ([len(each) for each in heard], failing.tries) == ([1, 1], 1)
 
 

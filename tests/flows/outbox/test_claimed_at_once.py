@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
+from pprint import pformat
 from typing import Any
 
 import pytest
@@ -10,11 +12,13 @@ from django.db import DataError, IntegrityError, connection
 from django.utils import timezone
 
 from checkout_integration import dispatch, flows
-from checkout_integration.flows.outbox import looking, messages
-from checkout_integration.models import OutboxMessage, ReceiverRun
+from checkout_integration.flows.outbox import looking, messages, running
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.row import Row
 from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import OrderItemDocumentFactory
 from tests.support.flows.concurrency import in_background
 from tests.support.flows.shop import Failing, Listening, make_due, notification, statements
 
@@ -106,8 +110,8 @@ def test_a_line_that_is_taken_meanwhile(
     checkout_deliver(notification("payment.cancel", {**order, "status": "canceled"}))
     older, looked = ReceiverRun.objects.get(), messages._ahead_of
 
-    def taken_meanwhile(lines: Any) -> Any:
-        ahead = looked(lines)
+    def taken_meanwhile(*given: Any) -> Any:
+        ahead = looked(*given)
         claimed = ReceiverRun.objects.filter(pk=older.pk, state="done")
         in_background(
             lambda: claimed.update(state="running", exclusive=older.line, due_at=timezone.now())
@@ -135,3 +139,38 @@ def test_what_a_savepoint_has_undone_is_not_run(checkout_deliver: Deliver, liste
         checkout_deliver(order=order_document_for(CheckoutFactory()))
     assert (runs(), len(heard), refusals) == ([("grant", "done", 1)], 1, [])
     assert set(OutboxMessage.objects.values_list("state", flat=True)) <= {"fanned_out", "no_receivers"}
+
+
+def test_the_rows_of_its_arguments_are_as_stored(checkout_deliver: Deliver, listen: Listening) -> None:
+    """No statement reads what was just written, and each value is as a later attempt reads it, with its type and digits."""
+    differences: list[str] = []
+
+    def compare(**arguments: Any) -> None:
+        (prepared,) = running.load([ReceiverRun.objects.get()])
+        rows = {**arguments, **_rows_of(arguments["order"])}
+        stored = running.arguments_of(prepared)
+        stored |= _rows_of(stored["order"])
+        for name in ("order", "checkout", "grant", "transition", "personal data", "customer"):
+            differences.extend(_differences(rows[name], stored[name]))
+
+    checkout = CheckoutFactory(metadata={"cart": [1, Decimal("2.50")]})
+    heard = listen(checkout_paid, compare, name="grant")
+    with statements() as seen:
+        checkout_deliver(order=order_document_for(checkout, items=[OrderItemDocumentFactory()]))
+    assert (len(heard), differences) == (1, [])
+    assert sum('"personal_data"' in sql.replace("`", '"') for sql in seen) == 1  # in `compare`
+
+
+def _rows_of(order: Order) -> dict[str, Any]:
+    return {"personal data": order.personal_data, "customer": order.user}
+
+
+def _differences(row: Row, stored: Row) -> list[str]:
+    """Return the columns that differ, also by their type or digits."""
+    values = [
+        (field.name, getattr(row, field.attname), getattr(stored, field.attname))
+        for field in row._meta.concrete_fields
+    ]
+    return [
+        f"{name}: {own!r} is not {other!r}" for name, own, other in values if pformat(own) != pformat(other)
+    ]

@@ -172,7 +172,7 @@ def test_only_the_lines_of_one_order(listen: Listening) -> None:
     listen(order_changed, name="a")
     mine, other = OrderFactory(checkout=CheckoutFactory()), OrderFactory(checkout=CheckoutFactory())
     fan_out()
-    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(mine)), 50, 10.0)
+    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(mine)), None, 50, 10.0)
     assert dict(ReceiverRun.objects.values_list("line", "state")) == {
         mine.checkout_id: "done",
         other.checkout_id: "due",

@@ -25,5 +25,5 @@ def test_the_setting_of_the_page_is_accepted() -> None:
 def test_the_page_has_each_kind_and_the_bounds() -> None:
     """As the code has them."""
     assert tuple(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == PRUNABLE
-    assert f"The least are {FEWEST_DAYS}" in PAGE
+    assert f"The minimum is {FEWEST_DAYS}" in PAGE
     assert f"in batches of {pruning.BATCH}" in PAGE

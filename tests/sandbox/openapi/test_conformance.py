@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
     positive_data_acceptance,
 )
 
+from tests.support.numbers import numbers, readable
 from tests.support.sandbox.openapi_description import read_description
 from tests.support.sandbox.service import PROJECT, SECRET, Service, running
 from tests.support.scale import times
@@ -189,19 +190,6 @@ def texts(node: Any) -> Iterator[str]:
         yield node
     for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         yield from texts(inner)
-
-
-def numbers(node: Any) -> Iterator[float]:
-    """Yield every number with a fraction or exponent."""
-    if isinstance(node, float):
-        yield node
-    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from numbers(inner)
-
-
-def readable(number: float) -> bool:
-    """Tell whether a number is in the range that the service reads."""
-    return number == 0 or 1e-20 <= abs(number) < 1e21
 
 
 def real(text: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A member of staff at the admin, in a browser, who counts steps: a click, or a form that is filled in and submitted."""
+"""A member of staff at the admin, in a browser. Steps are counted: a click, or a form that is filled in and submitted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Desk:
         """Take a step: fill in fields by their labels, and press the button of their form."""
         for label, value in (values or {}).items():
             _fill_in(self.page.get_by_label(label, exact=True).first, value)
-        content = self.page.locator("#content-main")
+        content = self.page.locator("#content")
         pressed = content.get_by_role("button", name=button, exact=True)
         self._step(pressed.or_(content.get_by_role("link", name=button, exact=True)).first)
 
@@ -75,10 +75,10 @@ class Desk:
         return download.value
 
     def row(self, *texts: str) -> Locator:
-        """The rows of a list that have these texts."""
+        """The rows of a list that have these texts; long ids have them under a resting mouse."""
         rows = self.page.locator("#result_list tbody tr")
         for text in texts:
-            rows = rows.filter(has_text=text)
+            rows = rows.filter(has_text=text).or_(rows.filter(has=self.page.get_by_title(text, exact=True)))
         return rows
 
     def reads_at_once(self, *texts: str) -> None:
@@ -99,7 +99,8 @@ class Desk:
         look_around(self.page, f"task-{name}")
 
     def _text(self, text: str) -> Locator:
-        return self.page.locator("#container").get_by_text(text).first
+        shown = self.page.locator("#container")
+        return shown.get_by_text(text).or_(shown.get_by_title(text, exact=True)).first
 
     def _step(self, target: Locator) -> None:
         self.steps += 1

@@ -9,7 +9,7 @@ const purchase = /** @type {HTMLAnchorElement} */ (document.getElementById("purc
 /** @type {import("../checkout_integration/checkout.js").FormHandlers} */
 const handlers = {
   onCompleted() {
-    completed.textContent = "The form is done. Your purchase says whether the payment has arrived.";
+    completed.textContent = completed.dataset.text ?? "";
     purchase.classList.remove("quiet");
   },
   onReturned() {

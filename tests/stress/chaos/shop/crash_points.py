@@ -53,7 +53,13 @@ WEB: Final = (
     ),
 )
 APPLY: Final = (
-    CrashPoint(name="apply: after claim", module=f"{_FLOWS}.inbox.applying", function="claim"),
+    CrashPoint(
+        name="apply: after claim",
+        module=f"{_FLOWS}.inbox.applying",
+        function="_steps",
+        before=True,
+        within="_apply_once",
+    ),
     CrashPoint(name="apply: after order lock", module=f"{_FLOWS}.ledger.recording", function="lock"),
     CrashPoint(name="apply: after merge", module=f"{_FLOWS}.ledger.recording", function="write", before=True),
     CrashPoint(name="apply: after outbox insert", module=f"{_FLOWS}.ledger.recording", function="write"),

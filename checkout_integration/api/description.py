@@ -1,0 +1,85 @@
+"""The interface as drf-spectacular describes it, with the responses to requests that are refused.
+
+`api.urls` loads it where drf-spectacular is among the installed apps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from drf_spectacular.extensions import OpenApiViewExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from rest_framework import serializers
+
+from checkout_integration.api.views import AccountView
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+REFUSED: Final = {
+    401: "Nobody is signed in.",
+    403: "Nobody is signed in, or the shop refuses.",
+    406: "The response is JSON, and the request does not accept it.",
+    429: "Too many requests; Retry-After says when to try again.",
+}
+REFUSED_LIST: Final = {400: "A parameter is not valid."}
+REFUSED_ROW: Final = {404: "The account has no such row."}
+REFUSED_SALE: Final = {
+    400: "The body is not valid, or breaks a rule of the service.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    502: "The service created no order. Nothing was charged.",
+}
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """An error, as the service itself writes them."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    details = serializers.CharField(allow_blank=True)
+
+
+class AccountSchema(AutoSchema):
+    """The description of a view, with its errors."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """Return the operation; its responses are those of success and of each refusal."""
+        operation = super().get_operation(*args, **kwargs)
+        if operation is None:
+            return None
+        error = self.resolve_serializer(ErrorSerializer, "response").ref
+        content = {"application/json": {"schema": error}}
+        refusals = {
+            str(status): {"description": text, "content": content}
+            for status, text in (REFUSED | self._own_refusals()).items()
+        }
+        operation["responses"] = dict(sorted((operation["responses"] | refusals).items()))
+        return operation
+
+    def get_request_serializer(self) -> Any:
+        """Return the body of a sale: any object, which the shop's hook reads."""
+        return OpenApiTypes.OBJECT
+
+    def get_response_serializers(self) -> Any:
+        """Return what is sent on success: a sale creates something."""
+        found = super().get_response_serializers()
+        return {201: found} if self.method == "POST" else found
+
+    def _own_refusals(self) -> dict[int, str]:
+        if self.method == "POST":
+            return REFUSED_SALE
+        return REFUSED_LIST if self._is_list_view() else REFUSED_ROW
+
+
+class AccountViewExtension(OpenApiViewExtension):  # type: ignore[no-untyped-call]
+    """Describes all views of accounts in this way."""
+
+    target_class = AccountView
+    match_subclasses = True
+
+    def view_replacement(self) -> type[APIView]:
+        """Return the view with its description."""
+        described: type[APIView] = type(self.target.__name__, (self.target,), {"schema": AccountSchema()})
+        return described

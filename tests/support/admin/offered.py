@@ -1,0 +1,86 @@
+"""A row for each button, in a state in which the button is offered, and what a form of its confirmation sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import Model
+
+from checkout_integration.admin.site import ButtonAdmin
+from checkout_integration.models import CheckoutUser, Order, ReceiverRun
+from tests.support.admin import rows
+
+Offer: TypeAlias = tuple[Model, Mapping[str, Any]]
+REASON: Final = {"reason": "request 4711"}
+
+
+def _customer() -> CheckoutUser:
+    return rows.make_customer(f"player-{rows.next_number()}")
+
+
+def _order(**columns: Any) -> Order:
+    return rows.make_order(user=_customer(), **columns)
+
+
+def _in_review() -> Offer:
+    return _order(verdict="review", verdict_reason="unbound"), REASON
+
+
+def _to_bind() -> Offer:
+    return _in_review()[0], {**REASON, "reference": rows.make_checkout().reference}
+
+
+def _failed(make: Callable[..., ReceiverRun], field: str) -> Offer:
+    run = make(_order(), state="failed", finished_at=None)
+    assert run.order is not None
+    return run.order, {**REASON, field: [run.pk]}
+
+
+def _notified() -> Offer:
+    notification = rows.make_waiting_notification()
+    return rows.make_order(notification.object_id, user=_customer()), {"notification": notification.pk}
+
+
+def _account() -> Mapping[str, Any]:
+    return {**REASON, "account": User.objects.create_user(f"player-{rows.next_number()}").username}
+
+
+OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
+    ("order", "accept"): _in_review,
+    ("order", "bind"): _to_bind,
+    ("order", "check"): lambda: (
+        rows.make_order(str(uuid4()), user=_customer()),
+        {},
+    ),  # the service knows no others
+    ("order", "note"): lambda: (_order(), {"text": "the parcel came back"}),
+    ("order", "run"): lambda: _failed(rows.make_run, "runs"),
+    ("order", "mark-granted"): lambda: _failed(rows.make_granting_run, "run"),
+    ("order", "apply"): _notified,
+    ("order", "link-account"): lambda: (_order(), _account()),
+    ("order", "restore"): lambda: (_order(status="refunded"), REASON),
+    ("order", "export"): lambda: (_order(), REASON),
+    ("order", "erase"): lambda: (_order(), REASON),
+    ("checkoutuser", "link-account"): lambda: (_customer(), _account()),
+    ("checkoutuser", "export"): lambda: (_order().user or _customer(), REASON),
+    ("checkoutuser", "erase"): lambda: (_order().user or _customer(), REASON),
+    ("incident", "resolve"): lambda: (rows.make_incident(_order()), {}),
+    ("notification", "apply"): lambda: (rows.make_waiting_notification(), {}),
+    ("receiverrun", "run-again"): lambda: (
+        rows.make_run(_order(), state="failed", finished_at=None),
+        {},
+    ),
+}
+
+
+def buttons() -> list[tuple[str, str]]:
+    """Every button of every screen."""
+    return [
+        (str(model._meta.model_name), button.name)
+        for model, screen in admin.site._registry.items()
+        if isinstance(screen, ButtonAdmin)
+        for button in screen.buttons
+    ]

@@ -1,0 +1,1 @@
+"""The REST interface as it describes itself."""
