@@ -1,4 +1,4 @@
-"""The support desk in Chromium: with the keyboard alone, on a phone, without scripts, and for a screen reader."""
+"""The support desk in Chromium: on a phone, without scripts, and for a screen reader."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
-from checkout_integration.models import Order, ReceiverRun
-from checkout_integration.signals import checkout_paid
+from checkout_integration.models import Order
 from tests.support.admin import rows
+from tests.support.admin.desk import enter
 from tests.support.admin.screens import page_address
 from tests.support.browser import expect
-from tests.support.flows.shop import Listening
 from tests.support.paths.browsing import SIZES, expect_accessible, look_around
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 FORM = "https://service.example/form/?token=0123456789abcdef0123456789abcdef"
@@ -41,19 +39,10 @@ def order() -> Order:
     return order
 
 
-def enter(context: BrowserContext, live_server: Any, user: User) -> None:
-    """Give the browser the session of a member of staff."""
-    client = Client()
-    client.force_login(user)
-    context.add_cookies(
-        [{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}]
-    )
-
-
 @pytest.fixture
 def desk(page: Page, live_server: Any, admin_user: User, order: Order) -> Page:
     """The page of the order in a browser."""
-    enter(page.context, live_server, admin_user)
+    enter(page.context, live_server.url, admin_user)
     # The admin's colours change slowly, and axe would read one in between.
     page.add_init_script(
         "addEventListener('DOMContentLoaded', () => document.head.insertAdjacentHTML("
@@ -61,28 +50,6 @@ def desk(page: Page, live_server: Any, admin_user: User, order: Order) -> Page:
     )
     page.goto(f"{live_server.url}{page_address('order', order)}")
     return page
-
-
-def tab_to(page: Page, name: str) -> None:
-    """Press Tab until the element with this text has the focus."""
-    for _ in range(200):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent.trim()") == name:
-            return
-    raise AssertionError(f"The keyboard does not reach {name}.")
-
-
-def test_a_receiver_is_run_again_with_the_keyboard_alone(desk: Page, listen: Listening) -> None:
-    """From the order's page: two buttons, and the message says which receiver ran."""
-    ReceiverRun.objects.filter(state="failed").update(receiver="goods")
-    heard = listen(checkout_paid, name="goods")
-    tab_to(desk, "Run receivers now")
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("checkbox")).to_be_checked()
-    tab_to(desk, "Run receivers now")
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_text("These receivers run again now: goods.")).to_be_visible()
-    assert (len(heard), ReceiverRun.objects.get(receiver="goods").state) == (1, "done")
 
 
 def test_the_link_of_the_form_is_copied(desk: Page) -> None:
@@ -98,7 +65,7 @@ def test_all_works_without_scripts(
 ) -> None:
     """The link is a field to select from, and a note is written."""
     with browser.new_context(java_script_enabled=False) as context:
-        enter(context, live_server, admin_user)
+        enter(context, live_server.url, admin_user)
         page = context.new_page()
         page.goto(f"{live_server.url}{page_address('order', order)}")
         expect(page.get_by_label("Address of the payment form")).to_have_value(FORM)

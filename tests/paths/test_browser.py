@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.browser import expect
-from tests.support.paths.browsing import choose, fill_in, log_in, look, reload_until
+from tests.support.paths.browsing import choose, fill_in, go_to, log_in, look, reload_until
 from tests.support.paths.example import Example
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -90,27 +90,6 @@ def test_the_pages_people_see_first(page: Page, example: Example) -> None:
     page.get_by_role("link", name="Moss & Iron").click()
     expect(page.get_by_role("link", name="Log in to buy")).to_be_visible()
     look(page, "product")
-
-
-def go_to(page: Page, words: str) -> None:
-    """Press Tab until what these words name has the focus, and shows that it has."""
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        focused = page.locator(":focus")
-        if focused.count() and words in name_of(focused):
-            assert focused.evaluate(
-                "each => getComputedStyle(each).outlineStyle !== 'none' || getComputedStyle(each).boxShadow !== 'none'"
-            ), f"nothing shows that {words!r} has the focus"
-            return
-    raise AssertionError(f"Tab does not lead to {words!r}")
-
-
-def name_of(focused: Locator) -> str:
-    """Return the words by which people know what has the focus."""
-    labels = (
-        "each => [each.textContent, ...(each.labels ?? [])].map((part) => part.textContent ?? part).join(' ')"
-    )
-    return str(focused.evaluate(labels))
 
 
 def test_a_purchase_by_the_keyboard_alone(buyer: Page, example: Example) -> None:

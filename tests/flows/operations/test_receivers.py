@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from zipfile import ZipFile
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -72,3 +75,24 @@ def test_the_list_and_the_page_show_the_order_that_pays_now(
     ]
     assert ["grant – due" in page for page in pages] == [False, True]
     assert "another order has paid the checkout" in pages[0]
+
+
+def test_the_search_and_the_evidence_have_it_with_the_order_that_pays_now(
+    orders: tuple[Order, Order], admin_client: Client
+) -> None:
+    """The list of runs by the order's id, and the file of an order."""
+    runs = [
+        list(
+            admin_client.get("/admin/checkout_integration/receiverrun/", {"q": order.order_id})
+            .context["cl"]
+            .result_list
+        )
+        for order in orders
+    ]
+    assert [len(each) for each in runs] == [0, 1]
+    packs = []
+    for order in orders:
+        answer = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/evidence/")
+        with ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as pack:  # type: ignore[attr-defined]
+            packs.append(pack.read("receivers.csv").decode().count("checkout_paid,"))
+    assert packs == [0, 1]

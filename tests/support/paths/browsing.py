@@ -14,7 +14,7 @@ from tests.support.browser import PATIENCE
 from tests.support.paths.example import Example
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FrameLocator, Page, ViewportSize
+    from playwright.sync_api import FrameLocator, Locator, Page, ViewportSize
 
 GOOD_CARD = "4242 4242 4242 4242"
 DECLINED_CARD = "4000 0000 0000 0002"
@@ -81,6 +81,27 @@ def expect_accessible(page: Page) -> None:
         ]
         assert found == [], f"{page.url} ({scheme}): {found}"
     page.emulate_media(color_scheme="light")
+
+
+def go_to(page: Page, words: str) -> None:
+    """Press Tab until what these words name has the focus, and shows that it has."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        if focused.count() and words in _name_of(focused):
+            assert focused.evaluate(
+                "each => getComputedStyle(each).outlineStyle !== 'none' || getComputedStyle(each).boxShadow !== 'none'"
+            ), f"nothing shows that {words!r} has the focus"
+            return
+    raise AssertionError(f"Tab does not lead to {words!r}")
+
+
+def _name_of(focused: Locator) -> str:
+    """Return the words by which people know what has the focus."""
+    labels = (
+        "each => [each.textContent, ...(each.labels ?? [])].map((part) => part.textContent ?? part).join(' ')"
+    )
+    return str(focused.evaluate(labels))
 
 
 def look(page: Page, name: str) -> None:
