@@ -115,10 +115,8 @@ def _of_admin(right: Right, screen: str, page: str) -> PlannedRequest:
     if right.case:
         row = OFFERED[_SELECTED[right.case]]()[0]
         data = {"action": right.case, ACTION_CHECKBOX_NAME: [row.pk], "index": "0", "confirmed": "yes"}
-    of_list = row is None or page in ("changelist", "csv", "add", "find")
-    return PlannedRequest(
-        address=reverse(f"admin:{OURS}{right.name}", args=[] if of_list else [row.pk]), data=data
-    )  # type: ignore[union-attr]
+    arguments = [] if row is None or page in ("changelist", "csv", "add", "find") else [row.pk]
+    return PlannedRequest(address=reverse(f"admin:{OURS}{right.name}", args=arguments), data=data)
 
 
 _SELECTED: Final = {
