@@ -8,7 +8,9 @@ from django.apps import apps
 from checkout_integration.models import Order, OrderItem
 from checkout_integration.models.row import Row
 
-MODELS = [model for model in apps.get_app_config("checkout_integration").get_models() if issubclass(model, Row)]
+MODELS = [
+    model for model in apps.get_app_config("checkout_integration").get_models() if issubclass(model, Row)
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -28,4 +30,10 @@ def test_a_new_row_has_the_given_values() -> None:
     order = Order.new(order_id="order", live=True)
     order.pk = 5
     item = OrderItem.new(order=order, position=2)
-    assert (order.order_id, order.live, item.order_id, item.order is order, item.position) == ("order", True, 5, True, 2)
+    assert (order.order_id, order.live, item.order_id, item.order is order, item.position) == (
+        "order",
+        True,
+        5,
+        True,
+        2,
+    )

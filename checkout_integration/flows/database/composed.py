@@ -71,7 +71,7 @@ def _unchanged(value: Any, connection: BaseDatabaseWrapper) -> Any:
     return value
 
 
-UNCHANGED: Writers = {kind: _unchanged for kind in (str, int, bool, type(None))}
+UNCHANGED: Writers = dict.fromkeys((str, int, bool, type(None)), _unchanged)
 """For drivers that take such values."""
 
 
@@ -148,7 +148,10 @@ class Statement(ABC):
 
     def _writers_of(self, field: AnyField) -> Writers:
         """Return the writers for a field: most values are of its own type, and need none of its conversion."""
-        kinds = (type(None), *(kind for kind, fields in OWN_TYPES.items() if isinstance(_stored_as(field), fields)))
+        kinds = (
+            type(None),
+            *(kind for kind, fields in OWN_TYPES.items() if isinstance(_stored_as(field), fields)),
+        )
         return {kind: self.writers[kind] for kind in kinds if kind in self.writers}
 
     def _any_value(self, field: AnyField) -> Convert:
