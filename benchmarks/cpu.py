@@ -12,14 +12,14 @@ Reading = Mapping[int, float]
 
 
 def read(processes: Iterable[int]) -> Reading:
-    """Return the seconds that these processes have worked; one that has ended is left out."""
+    """Return the seconds that these processes and their ended children have worked; one that has ended is left out."""
     seconds = {}
     for process in processes:
         try:
             times = psutil.Process(process).cpu_times()
         except psutil.NoSuchProcess:
             continue
-        seconds[process] = times.user + times.system
+        seconds[process] = times.user + times.system + times.children_user + times.children_system
     return seconds
 
 
@@ -59,4 +59,5 @@ def _postgres() -> list[int] | None:
         return None
     if server is None or "postgres" not in backend.name():
         return None
-    return [child.pid for child in server.children() if child.pid not in others]
+    # The server itself has the time of its children that have ended: of connections that were closed.
+    return [server.pid, *(child.pid for child in server.children() if child.pid not in others)]

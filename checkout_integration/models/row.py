@@ -63,5 +63,7 @@ class Row(models.Model):
 def _blank(model: type[models.Model]) -> tuple[Mapping[str, Any], Mapping[str, Callable[[], Any]]]:
     """Return the defaults of a model's columns: those that all rows share, and those that each row gets anew."""
     fields = model._meta.concrete_fields
-    made = {field.attname: field.default for field in fields if field.has_default() and callable(field.default)}
+    made = {
+        field.attname: field.default for field in fields if field.has_default() and callable(field.default)
+    }
     return {field.attname: None if field.attname in made else field.get_default() for field in fields}, made

@@ -254,8 +254,10 @@ def _take_related_keys(rows: Rows, relations: Sequence[models.ForeignKey[Any, An
     """Set foreign keys to related rows that were inserted after their assignment."""
     for field in relations:
         for row in rows:
+            if getattr(row, field.attname) is not None:
+                continue
             related = field.get_cached_value(row, default=None)
-            if related is not None and getattr(row, field.attname) is None:
+            if related is not None:
                 if related.pk is None:
                     raise ValueError(f"{field} must be inserted first.")
                 setattr(row, field.name, related)

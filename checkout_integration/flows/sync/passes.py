@@ -76,7 +76,7 @@ def sync_transactions(
         date_to: only orders that were created then or earlier.
         resume: continue a pass of several windows that did not end, instead of reading all of them.
         dry_run: only compare the list, row by row: nothing at all is written, and `drift_report` shows what differs.
-        workers: how many threads read the windows of a long pass: while one waits for the database or the service, another one
+        workers: how many threads read the windows of a long pass: while one waits for the database or the service, another
             works. Only one on a database with one writer at a time, and in the caller's transaction.
         progress: called with the run after each page.
 

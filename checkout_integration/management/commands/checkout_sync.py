@@ -88,7 +88,7 @@ class Command(BaseCommand):
         reports, busy = list[DriftReport](), list[str]()
         for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
             try:
-                with garbage_left(young=5_000, older=1):
+                with garbage_left(older=1):
                     reports.append(self._sync(project, lane, options))
             except LaneTaken as error:
                 busy.append(str(error))

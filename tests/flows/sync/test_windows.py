@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from threading import Barrier, get_ident
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease
+from checkout_integration.flows.sync.windows import read_windows
 from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
 from tests.support.documents import block
@@ -214,3 +217,56 @@ def test_the_example_of_the_page_reads_all_windows(sold: int) -> None:
     exec(block("docs/sync.md", "# windows.py"), page)
     assert page["backfill"](timezone.now() - timedelta(days=30)) == "complete"
     assert Order.objects.count() == sold
+
+
+needs_writers = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+
+
+@needs_writers
+@pytest.mark.django_db(transaction=True)
+def test_two_threads_read_two_windows_at_once() -> None:
+    """Each waits here until the other one reads too."""
+    both = Barrier(2, timeout=30)
+    read_windows(lambda window: both.wait() >= 0, [1, 2, 3, 4], workers=2)
+    assert both.n_waiting == 0
+
+
+@needs_writers
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> None:
+    """Neither by its own thread nor by the other one; an error is raised."""
+    both, begun = Barrier(2, timeout=30), list[int]()
+
+    def read(window: int) -> bool:
+        begun.append(window)
+        both.wait()
+        if fails:
+            raise ZeroDivisionError
+        return False
+
+    if fails:
+        with pytest.raises(ZeroDivisionError):
+            read_windows(read, [1, 2, 3, 4], workers=2)
+    else:
+        read_windows(read, [1, 2, 3, 4], workers=2)
+    assert sorted(begun) == [1, 2]
+
+
+def test_one_thread_reads_all_in_a_transaction() -> None:
+    """The connections of others would not see what it wrote. So it is on SQLite, which has one writer at a time."""
+    read: list[tuple[int, int]] = []
+
+    def remember(window: int) -> bool:
+        read.append((window, get_ident()))
+        return window < 3
+
+    read_windows(remember, [1, 2, 3, 4], workers=2)
+    assert read == [(window, get_ident()) for window in (1, 2, 3)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_threads_read_what_one_would(sold: int) -> None:
+    """Every order is recorded once, and the pass is complete."""
+    run = flows.sync.sync_transactions(lane="all", workers=3)
+    assert (run.state, run.changed, Order.objects.count()) == ("complete", sold, sold)
