@@ -104,7 +104,7 @@ def test_a_web_process_looks_once_for_what_others_have_left(checkout_deliver: De
 def test_a_payment_in_the_default_mode(
     checkout_deliver: Deliver, settings: Any, buyer: User, listen: Listening
 ) -> None:
-    """A first success with one receiver: it is accepted, applied and run, and then the process looks twice whether more is due."""
+    """A first success with one receiver is accepted, applied and run; then the process looks whether more is due."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "request"}
     heard = listen(checkout_paid, name="grant")
     order = paid(CheckoutFactory(user=buyer))

@@ -347,32 +347,3 @@ def test_primary_keys_where_an_insert_returns_nothing(monkeypatch: pytest.Monkey
     statements.insert_or_lock(more, "project", "order_id")
     statements._insert_statement.cache_clear()
     assert {row.order_id: row.pk for row in [*rows, *more]} == stored("pk")
-
-
-def test_statements_go_together_where_the_driver_can_send_several() -> None:
-    """One round trip instead of three on PostgreSQL, where primary keys are set at the end; elsewhere each is executed at once."""
-    rows = orders("a", "b")
-    at_once = connection.vendor == "postgresql" and not connection.settings_dict["OPTIONS"].get(
-        "server_side_binding"
-    )
-    with CaptureQueriesContext(connection) as captured, statements.Together() as writes:
-        statements.insert(rows, key=("order_id",), together=writes)
-        statements.upsert(orders("c"), "project", "order_id", update=("status",), together=writes)
-        statements.insert_missing(orders("a", "d"), "project", "order_id", together=writes)
-        assert (rows[0].pk is None) == at_once
-    assert not at_once or len(captured) == 1
-    assert dict(Order.objects.filter(order_id__in="ab").values_list("pk", "order_id")) == {
-        row.pk: row.order_id for row in rows
-    }
-    assert set(Order.objects.values_list("order_id", flat=True)) == set("abcd")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_is_refused_together_is_rolled_back() -> None:
-    """Also what went before it; and nothing is written after an exception in the block."""
-    statements.insert(orders("b"))
-    for error, last in ((IntegrityError, orders("b")), (ValueError, orders("c", "c"))):
-        with pytest.raises(error), transaction.atomic(), statements.Together() as writes:
-            statements.insert(orders("a"), together=writes)
-            statements.insert(last, key=("order_id",), together=writes)
-    assert list(Order.objects.values_list("order_id", flat=True)) == ["b"]
