@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from checkout_integration import flows
 from checkout_integration.models import CheckoutUser, ReceiverRun
 from checkout_integration.signals import checkout_paid
-from checkout_integration.testing.factories import CheckoutFactory
 from tests.support.admin.desk import Desk
 from tests.support.admin.sales import ADA, Sales
 from tests.support.flows.notified import installed
@@ -18,18 +17,6 @@ from tests.support.flows.shop import Failing, Listening
 from tests.support.paths.browsing import go_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-
-
-def test_whether_a_buyer_paid_twice(desk: Desk, sell: Sales) -> None:
-    """Two payments of one checkout: the second one is in review, and says why."""
-    checkout = CheckoutFactory(description="500 gems")
-    sell.pay(checkout)
-    sell.pay(checkout, id="order-again")
-    desk.find(ADA)
-    desk.look("paid-twice-list")
-    desk.open_row("order-again", "in review")
-    desk.reads_at_once("in review", "Another order has already paid for this checkout")
-    desk.look("paid-twice")
 
 
 def test_who_decided_and_why(desk: Desk, sell: Sales) -> None:
@@ -93,13 +80,16 @@ def test_a_receiver_is_run_again_with_the_keyboard_alone(desk: Desk, sell: Sales
     go_to(page, "Checkout")
     keys.press("Enter")
     page.wait_for_url("**/checkout_integration/")
+    page.wait_for_load_state()
     go_to(page, "Find an order")
     keys.type(ADA)
     keys.press("Enter")
     page.wait_for_url("**/change/")
+    page.wait_for_load_state()
     go_to(page, "Run receivers now")
     keys.press("Enter")
     page.wait_for_url("**/run/")
+    page.wait_for_load_state()
     go_to(page, "Run receivers now")
     keys.press("Enter")
     desk.reads_at_once("These receivers run again now: shop.grant.", "shop.grant – done")
