@@ -12,7 +12,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseNotAllowed
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -83,9 +83,9 @@ def _with_run(**condition: Any) -> Q:
 def _chosen(changelist: ChangeList) -> Iterator[str]:
     """Yield the choices of the filters; the first one of each is "all"."""
     for spec in changelist.filter_specs:
-        choices = list(spec.choices(changelist))
+        choices: list[Any] = list(spec.choices(changelist))
         yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
-        yield from (choice["value"] for choice in choices if choice.get("value"))
+        yield from (str(choice["value"]) for choice in choices if choice.get("value"))
 
 
 @admin.register(Order)
@@ -191,7 +191,7 @@ class OrderAdmin(SearchedAdmin):
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponseBase:
+    ) -> HttpResponse:
         """Show the list, with the chosen filters in words above it."""
         response = super().changelist_view(request, extra_context)
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
