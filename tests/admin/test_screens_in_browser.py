@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from checkout_integration.models import Order
 from tests.admin.test_reconciliation import TOTALS, make_difference, make_lane
 from tests.support.admin import rows
 from tests.support.admin.hard_rows import EMAIL, harden, make_log
@@ -87,9 +88,9 @@ def test_a_list(visit: Visit, page: Page, screen: str) -> None:
     if screens()[screen].search_fields:
         visit(f"{screen}-list-nothing", f"{address}?q=nothing-like-this")
     for action in screens()[screen].actions or ():
-        name = getattr(action, "__name__", action)
+        name = str(getattr(action, "__name__", action))
         if screen == "order":
-            for order in rows.Order.objects.all():
+            for order in Order.objects.all():
                 rows.make_run(order, state="failed", receiver="shop.goods")
         elif screen == "notification":
             rows.make_waiting_notification()
