@@ -1,7 +1,7 @@
-"""The tests' settings with a theme of the admin, which stands before Django's own admin."""
+"""The tests' settings with a theme of the admin, added as docs/support-desk.md says."""
 
 from tests.settings import *  # noqa: F403
-from tests.settings import INSTALLED_APPS
+from tests.support.documents import block
 
-INSTALLED_APPS = ["unfold", *INSTALLED_APPS]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+exec(block("docs/support-desk.md", "# mysite/settings.py, with a theme"))
