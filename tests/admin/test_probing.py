@@ -102,11 +102,11 @@ def test_no_completion_confirms_a_guess(client: Client, model: str, field: str) 
     """Django's view for it asks the search of the screen, which knows its viewer."""
     order = rows.make_order("order-1", user=rows.make_customer())
     OrderItem.objects.create(order=order, position=0, code="CODE-1234-ABCD")
-    asked = {"app_label": "checkout_integration", "model_name": model, "field_name": field}
+    requested = {"app_label": "checkout_integration", "model_name": model, "field_name": field}
     masked(client)
     for text in [*GUESSES, "a\0"]:
-        response = client.get("/admin/autocomplete/", {**asked, "term": text})
+        response = client.get("/admin/autocomplete/", {**requested, "term": text})
         assert response.status_code == 403 or response.json()["results"] == []
     client.force_login(rows.make_staff(name="staff"))
-    assert client.get("/admin/autocomplete/", {**asked, "term": "order-1"}).status_code == 403
+    assert client.get("/admin/autocomplete/", {**requested, "term": "order-1"}).status_code == 403
     assert Order.objects.count() == 1
