@@ -201,16 +201,15 @@ def _orders_naming(orders: QuerySet[Order], user_id: str) -> list[int]:
 
 
 def _orders_sent_to(orders: QuerySet[Order], email: str) -> list[int]:
-    """Return the orders with an address in their documents, which no query reads."""
-    spellings = {email, email.lower()}
+    """Return the orders with an address in their documents, in any case; no query reads those."""
     documents = orders.values_list("pk", "personal_data__document").iterator()
-    return [key for key, document in documents if document and spellings & _addresses(document)]
+    return [key for key, document in documents if document and email.lower() in _addresses(document)]
 
 
 def _addresses(personal: dict[str, Any]) -> set[str]:
     user = personal.get("user")
     found = (personal.get("receipt_email"), user.get("email") if isinstance(user, dict) else None)
-    return {address for address in found if isinstance(address, str)}
+    return {address.lower() for address in found if isinstance(address, str)}
 
 
 def _newsletter_to(email: str) -> Q:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.client.errors import CheckoutError
-from checkout_integration.models import Checkout, CheckoutUser, Notification, Order
+from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, PersonalData
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.creation import Customer
 from checkout_integration.sandbox import Sandbox
@@ -209,3 +209,15 @@ def test_customer_is_found_by_what_stands_in_no_column(
     assert by_address.users == by_id.users != set()
     erase(user_id=SERVICE_ID)
     assert columns_with(CANARIES) == set()
+
+
+@pytest.mark.parametrize("address", ["zb@canary.example", "news@canary.example"])
+def test_guest_is_found_by_an_address_that_stands_only_in_a_document(
+    checkout_deliver: Deliver, address: str
+) -> None:
+    """The column has one address only, that of the receipt if there is one. The case does not matter."""
+    document = order_document_for(CheckoutFactory(), user={"email": "ZB@canary.example"})
+    checkout_deliver(order={**document, "receipt_email": "news@canary.example"})
+    PersonalData.objects.update(email="")
+    erase(email=address)
+    assert columns_with(["zb@canary.example", "news@canary.example"]) == set()
