@@ -209,7 +209,7 @@ def test_a_reversed_payment_is_restored_with_a_reason(
     assert "This field is required." in press(client, order, "restore", reason=" ")
     html = press(client, order, "restore", reason="dispute 7 won")
     assert "The payment is restored: charged back → paid." in html
-    assert html.count("dispute 7 won") == 1 and "by grace" in html
+    assert html.count("dispute 7 won") == 2 and "by grace" in html  # beside the verdict, and in the timeline
     assert (Order.objects.get().status, Checkout.objects.get().status, len(heard)) == ("processed", "paid", 2)
     assert LogEntry.objects.get().get_change_message() == "Restore this payment dispute 7 won"
 
@@ -227,13 +227,13 @@ def test_goods_are_marked_as_granted_with_a_reason(client: Client) -> None:
 
 
 def test_a_note_is_in_the_timeline_with_its_author(client: Client) -> None:
-    """And is escaped; the page of the form asks for no personal data."""
+    """And on top of the page, escaped; the page of the form asks for no personal data."""
     order = rows.make_order()
     as_staff(client, "add_note")
     assert "Do not write names" in client.get(address(order, "note")).content.decode()
     html = press(client, order, "note", text="called twice <b>about it</b>")
     assert "The note is in the timeline. Nothing else changed." in html
-    assert html.count("called twice &lt;b&gt;about it&lt;/b&gt;") == 1 and "by grace" in html
+    assert html.count("called twice &lt;b&gt;about it&lt;/b&gt;") == 2 and "by grace" in html
     assert Transition.objects.get().act == "note"
     assert "called twice" not in LogEntry.objects.get().get_change_message()
 

@@ -26,7 +26,7 @@ PRIVATE_NAMES: Final = {
     "_for_write": "querysets: set by get_or_create and the like; models/row.py leaves these to Django",
     "_get_obj_does_not_exist_redirect": "ModelAdmin: its own answer for a row that is not there, for the pages that we add",
     "_hints": "querysets and managers: the row that a related manager belongs to; models/row.py",
-    "_is_list_view": "drf-spectacular's AutoSchema: whether an operation is a list, as its own description of parameters asks",
+    "_is_list_view": "drf-spectacular's AutoSchema: whether an operation is a list; api/description.py",
     "_meta": "documented: the fields of a model",
     "_raw_delete": "querysets: deletes without reading rows or sending signals, in one statement",
     "_state": "documented: the database of a row, and whether it is stored",
