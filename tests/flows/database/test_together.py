@@ -50,3 +50,13 @@ def test_what_is_refused_together_is_rolled_back() -> None:
         with pytest.raises(error):
             insert_together(orders("a"), last)
     assert list(Order.objects.values_list("order_id", flat=True)) == ["b"]
+
+
+def test_nothing_is_sent_after_an_exception() -> None:
+    """A refusal of the database would hide the exception."""
+    with CaptureQueriesContext(connection) as captured, pytest.raises(ZeroDivisionError):
+        with statements.Together() as writes:
+            statements.insert(orders("a"), key=("order_id",), together=writes)
+            sent = len(captured)
+            raise ZeroDivisionError
+    assert len(captured) == sent

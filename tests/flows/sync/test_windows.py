@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from threading import Barrier, get_ident
+from threading import Barrier, Thread, current_thread, get_ident
 from typing import Any
 
 import pytest
@@ -274,15 +274,19 @@ def test_each_thread_closes_its_connection() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fails", [False, True])
 def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> None:
-    """Neither by its own thread nor by the other one; an error is raised."""
-    both, begun = Barrier(2, timeout=30), list[int]()
+    """Neither by its own thread nor by the other one, which could read on; an error is raised."""
+    both, begun, threads = Barrier(2, timeout=30), list[int](), dict[int, Thread]()
 
     def read(window: int) -> bool:
         begun.append(window)
-        both.wait()
-        if fails:
+        threads[window] = current_thread()
+        if window < 3:
+            both.wait()
+        if window == 1 and fails:
             raise ZeroDivisionError
-        return False
+        if window == 2:
+            threads[1].join(30)
+        return window > 1
 
     if fails:
         with pytest.raises(ZeroDivisionError):
@@ -293,7 +297,7 @@ def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> Non
 
 
 def test_one_thread_reads_all_in_a_transaction() -> None:
-    """The connections of others would not see what it wrote. So it is on SQLite, which has one writer at a time."""
+    """The connections of others would not see what it wrote."""
     read: list[tuple[int, int]] = []
 
     def remember(window: int) -> bool:
@@ -302,6 +306,15 @@ def test_one_thread_reads_all_in_a_transaction() -> None:
 
     read_windows(remember, [1, 2, 3, 4], workers=2)
     assert read == [(window, get_ident()) for window in (1, 2, 3)]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the others have several writers")
+@pytest.mark.django_db(transaction=True)
+def test_one_thread_reads_all_on_sqlite() -> None:
+    """It has one writer at a time: a second thread would fail or wait."""
+    threads = set[int]()
+    read_windows(lambda window: threads.add(get_ident()) is None, [1, 2, 3, 4], workers=2)
+    assert threads == {get_ident()}
 
 
 @pytest.mark.django_db(transaction=True)
