@@ -86,7 +86,9 @@ def desk(
     return Desk(admin_client)
 
 
-def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(desk: Desk, checkout_deliver: Deliver) -> None:
+def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(
+    desk: Desk, checkout_deliver: Deliver
+) -> None:
     """Staff write the name wherever they can write, and search for it; receivers fail with it. No cell has it afterwards."""
     ids = ("order-1", "order-2", "order-nameless", "order-bound", "order-accepted")
     first, disputed, paid, bound, accepted = (Order.objects.get(order_id=each) for each in ids)
