@@ -25,6 +25,7 @@ from tests.support.tables import columns_with
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = f"{NAME} phoned: canary-note"
 REASON = {"reason": WORDS}
+FAILED = ("order-2", "order-by-button", "order-in-list")
 NOT_PRESSED = {("order", "check"), ("order", "erase")}
 """The first calls the service and takes no words; the second does what that of the customer does."""
 
@@ -78,16 +79,24 @@ def desk(
     live(checkout_deliver, hooks)
     for order_id in ("order-bound", "order-accepted"):
         checkout_deliver(notification(order=order_of_customer(order_id)))
+    hooks.resolve = staticmethod(fails)
+    for order_id in FAILED:
+        checkout_deliver(notification(order=order_of_customer(order_id)))
+    hooks.resolve = staticmethod(lambda order: None)
     return Desk(admin_client)
 
 
-def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(desk: Desk, checkout_deliver: Deliver) -> None:
+def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(
+    desk: Desk, checkout_deliver: Deliver
+) -> None:
     """Staff write the name wherever they can write, and search for it; receivers fail with it. No cell has it afterwards."""
     ids = ("order-1", "order-2", "order-nameless", "order-bound", "order-accepted")
     first, disputed, paid, bound, accepted = (Order.objects.get(order_id=each) for each in ids)
     customer = CheckoutUser.objects.get(external_id=EXTERNAL_ID)
     accounts = [User.objects.create_user(name).username for name in ("shop-account", "another-account")]
-    waiting = Notification.objects.get(state="quarantined", object_id="order-2")
+    of_order, of_button, of_list = (
+        Notification.objects.get(object_id=each, state="failed") for each in FAILED
+    )
     desk.press(first, "note", text=WORDS)
     desk.press(bound, "bind", reference=CheckoutFactory().reference, **REASON)
     desk.press(accepted, "accept", **REASON)
@@ -98,14 +107,14 @@ def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(desk: Desk, chec
     desk.press(ReceiverRun.objects.get(pk=given_up(paid, order_changed.name)), "run-again")
     desk.press(first, "link-account", account=accounts[0], **REASON)
     desk.press(customer, "link-account", account=accounts[1], **REASON)
-    desk.press(disputed, "apply", notification=waiting.pk)
-    desk.press(waiting, "apply")
+    desk.press(disputed, "apply", notification=of_order.pk)
+    desk.press(of_button, "apply")
     desk.press(first, "export", **REASON)
     desk.press(customer, "export", **REASON)
     for incident in Incident.objects.filter(resolved_at=None):
         desk.press(incident, "resolve")
     desk.select("order", "run_selected", list(Order.objects.values_list("pk", flat=True)))
-    desk.select("notification", "apply_selected", list(Notification.objects.values_list("pk", flat=True)))
+    desk.select("notification", "apply_selected", [of_list.pk])
     for screen in ("order", "checkoutuser", "notification", "validationdecision", "receiverrun"):
         for page in ("", "csv/"):
             for text in CANARIES:

@@ -59,6 +59,16 @@ def test_orders_of_an_account_need_the_permission(client: Client, permissions: t
     assert found == ("view_personal_data" in permissions)
 
 
+@pytest.mark.parametrize("permissions", [("view_checkout",), ("view_checkout", "view_personal_data")])
+def test_checkouts_of_an_account_need_the_permission(client: Client, permissions: tuple[str, ...]) -> None:
+    """The same in the list of checkouts."""
+    checkout = rows.make_checkout(user=User.objects.create_user("robin"))
+    client.force_login(rows.make_staff(*permissions))
+    response = client.get("/admin/checkout_integration/checkout/", {"q": "robin"})
+    sees = "view_personal_data" in permissions
+    assert list(response.context["cl"].result_list) == [checkout] * sees
+
+
 def test_it_is_only_read_and_needs_the_permission(client: Client) -> None:
     """Of the screen that it leads to."""
     client.force_login(rows.make_staff("view_order"))

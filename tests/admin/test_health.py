@@ -126,6 +126,14 @@ def test_a_viewer_sees_the_queues_of_their_own_lists(client: Client) -> None:
     assert "in review" not in html
 
 
+def test_support_sees_its_queues_without_the_health(client: Client) -> None:
+    """On the index: the queues of the lists that it may see, and no others."""
+    client.force_login(rows.make_staff("view_order"))
+    html = html_of(client, INDEX)
+    assert "in review" in html
+    assert "open incidents" not in html and PAGE not in html
+
+
 @pytest.mark.parametrize("address", PAGES)
 def test_the_page_costs_the_same_for_any_number_of_rows(admin_client: Client, address: str) -> None:
     """No statement for a row."""

@@ -34,6 +34,13 @@ REFERENCE: Final = "c" * 32
 ORDER_ID: Final = "order-of-the-buyer"
 SECRETS: Final = ("d" * 32, "order-of-the-stranger", "sold to the stranger")
 """What the other buyer's rows have, and no response to the buyer or to nobody."""
+UNKNOWN: Final[dict[str, Any]] = {
+    "description": None,
+    "tax": {"rate": "0.19"},
+    "items": [{"sku": "gems"}],
+    "method": None,
+}
+"""What the service leaves out of an order: the fields are null, and described so."""
 
 
 class Browser:
@@ -99,7 +106,7 @@ def _two_buyers(buyer: User, stranger: User, shop: Any, checkout_sandbox: Sandbo
 def sold(account: User, reference: str, order_id: str, words: str) -> Order:
     """A paid order of an account."""
     checkout = CheckoutFactory(user=account, reference=reference, description=words)
-    order: Order = OrderFactory(checkout=checkout, id=order_id)
+    order: Order = OrderFactory(checkout=checkout, id=order_id, **UNKNOWN)
     return order
 
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 from django.core import serializers
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout_integration.models import Notification, Order
+from checkout_integration.models import Notification, Order, PersonalData
 from checkout_integration.models.compressed import DamagedBytes, packed, unpacked
 from checkout_integration.testing.factories import NotificationFactory, OrderFactory
 
@@ -93,3 +93,13 @@ def test_a_document_survives_a_fixture() -> None:
     (loaded,) = serializers.deserialize("json", fixture)
     order = loaded.object
     assert isinstance(order, Order) and order.document == before.document != {}
+
+
+@pytest.mark.django_db
+def test_no_document_is_null() -> None:
+    """Neither the document of a row that is not there, nor one that somebody writes: the column refuses that."""
+    order = OrderFactory()
+    PersonalData.objects.all().delete()
+    assert Order.objects.values_list("personal_data__document", flat=True).get() is None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Order.objects.filter(pk=order.pk).update(document=None)

@@ -18,12 +18,13 @@ def orders(*order_ids: str) -> list[Order]:
 
 
 def test_statements_go_together_where_the_driver_can_send_several() -> None:
-    """PostgreSQL gets three at once, and primary keys are set at the end; elsewhere each is executed when it is called."""
+    """PostgreSQL gets four at once, and primary keys are set at the end; elsewhere each is executed when it is called."""
     rows = orders("a", "b")
     at_once = connection.vendor == "postgresql" and not connection.settings_dict["OPTIONS"].get(
         "server_side_binding"
     )
     with CaptureQueriesContext(connection) as captured, statements.Together() as writes:
+        statements.insert(orders("e"), key=("order_id",), together=writes)
         statements.insert(rows, key=("order_id",), together=writes)
         statements.upsert(orders("c"), "project", "order_id", update=("status",), together=writes)
         statements.insert_missing(orders("a", "d"), "project", "order_id", together=writes)
@@ -32,7 +33,7 @@ def test_statements_go_together_where_the_driver_can_send_several() -> None:
     assert dict(Order.objects.filter(order_id__in="ab").values_list("pk", "order_id")) == {
         row.pk: row.order_id for row in rows
     }
-    assert set(Order.objects.values_list("order_id", flat=True)) == set("abcd")
+    assert set(Order.objects.values_list("order_id", flat=True)) == set("abcde")
 
 
 def insert_together(*batches: list[Order]) -> None:
@@ -50,3 +51,19 @@ def test_what_is_refused_together_is_rolled_back() -> None:
         with pytest.raises(error):
             insert_together(orders("a"), last)
     assert list(Order.objects.values_list("order_id", flat=True)) == ["b"]
+
+
+def test_nothing_is_sent_after_an_exception() -> None:
+    """A refusal of the database would hide the exception."""
+    sent = list[int]()
+
+    def fail() -> None:
+        with statements.Together() as writes:
+            statements.insert(orders("a"), key=("order_id",), together=writes)
+            sent.append(len(captured))
+            raise ZeroDivisionError
+
+    with CaptureQueriesContext(connection) as captured:
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert [len(captured)] == sent

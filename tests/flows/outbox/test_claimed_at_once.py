@@ -62,9 +62,11 @@ def test_several_receivers(checkout_deliver: Deliver, listen: Listening) -> None
 def test_a_process_that_dies_before_its_attempt(
     checkout_deliver: Deliver, listen: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its run stays claimed for a moment; then another process takes it over."""
+    """Its run stays claimed for a moment, with the turn of its line; then another process takes it over."""
     heard = listen(checkout_paid, name="grant")
     checkout_deliver(order=order_document_for(CheckoutFactory()))
+    run = ReceiverRun.objects.get()
+    assert run.exclusive == run.line is not None
     flows.run_due()
     assert (runs(), heard) == ([("grant", "running", 1)], [])
     monkeypatch.setattr(looking, "GRACE", timedelta(0))

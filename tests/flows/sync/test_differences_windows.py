@@ -8,9 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db.models import F
 
+from checkout_integration.client import Client
 from checkout_integration.flows.sync import (
     begin_pass,
+    differences,
     drift_report,
     read_window,
     sync_transactions,
@@ -265,3 +268,26 @@ def test_the_example_of_the_page(service: ListService) -> None:
     page: dict[str, Any] = {}
     exec(block("docs/sync.md", "# drift.py"), page)
     assert page["what_differs"]() == ["missing_here lost:  here, processed 9.99 USD there"]
+
+
+@pytest.mark.parametrize("place", [(Client, "list_transactions"), (differences, "compared_window")])
+def test_a_pass_that_was_overtaken_stores_no_difference(
+    service: ListService, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str]
+) -> None:
+    """Neither what it cannot read nor what the list has left out: the next pass may have seen more."""
+    service.rows = [listed(name, minutes) for minutes, name in enumerate("abc")]
+    report()
+    settled()
+    is_page, look = place[0] is Client, getattr(*place)
+    deep = {"id": "deep", "x": json.loads("[" * 40 + "]" * 40)}
+    service.rows = [deep] if is_page else [service.rows[0], service.rows[2]]
+
+    def overtaken(*given: Any) -> Any:
+        found_there = look(*given)
+        SyncCursor.objects.update(fence=F("fence") + 1)
+        return found_there
+
+    # A mock, since the moment between a look and its transaction has no other seam.
+    monkeypatch.setattr(*place, overtaken)
+    assert sync_transactions(lane="all").state == "abandoned"
+    assert not SyncDifference.objects.filter(kind__in=["unknown", "missing_there"]).exists()

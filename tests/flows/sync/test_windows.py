@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from threading import Barrier, get_ident
+from threading import Barrier, Thread, current_thread, get_ident
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F
 from django.utils import timezone
 
@@ -19,7 +20,7 @@ from checkout_integration.flows.sync.windows import read_windows
 from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
 from tests.support.documents import block
-from tests.support.flows.shop import fault
+from tests.support.flows.shop import fault, statements
 
 pytestmark = pytest.mark.django_db
 DAY = 24 * 3600
@@ -219,6 +220,29 @@ def test_the_example_of_the_page_reads_all_windows(sold: int) -> None:
     assert Order.objects.count() == sold
 
 
+def test_a_page_locks_the_lane_at_the_end_of_its_transaction(sold: int) -> None:
+    """Other workers of the pass wait for its row, and for nothing but the window's from there to the commit."""
+    run = pass_of()
+    with statements() as seen:
+        assert flows.sync.read_window(run, flows.sync.windows_left(run)[0])
+    begins = [number for number, sql in enumerate(seen) if sql.startswith("UPDATE") and "synccursor" in sql]
+    assert len(begins) > 1
+    for begin in begins:
+        window, end = seen[begin + 1 : begin + 3]
+        assert window.startswith("UPDATE") and "syncwindow" in window
+        assert end.startswith(("RELEASE", "COMMIT"))
+
+
+def test_pages_without_a_change_renew_the_lease(sold: int) -> None:
+    """They write nothing but the progress, and a long list of them takes longer than a lease."""
+    assert flows.sync.sync_transactions(lane="all").state == "complete"
+    run, soon = pass_of(), timezone.now() + timedelta(seconds=1)
+    SyncCursor.objects.update(busy_until=soon)
+    assert flows.sync.read_window(run, flows.sync.windows_left(run)[0])
+    end = SyncCursor.objects.get(lane="all").busy_until
+    assert end is not None and end > soon
+
+
 needs_writers = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 
 
@@ -233,17 +257,36 @@ def test_two_threads_read_two_windows_at_once() -> None:
 
 @needs_writers
 @pytest.mark.django_db(transaction=True)
+def test_each_thread_closes_its_connection() -> None:
+    """Nobody else can: a worker that reads many passes would use up those of the server."""
+    both, opened = Barrier(2, timeout=30), list[BaseDatabaseWrapper]()
+
+    def read(window: int) -> bool:
+        connection.ensure_connection()
+        opened.append(connections[connection.alias])
+        return both.wait() >= 0
+
+    read_windows(read, [1, 2], workers=2)
+    assert [each.connection for each in opened] == [None, None]
+
+
+@needs_writers
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fails", [False, True])
 def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> None:
-    """Neither by its own thread nor by the other one; an error is raised."""
-    both, begun = Barrier(2, timeout=30), list[int]()
+    """Neither by its own thread nor by the other one, which could read on; an error is raised."""
+    both, begun, threads = Barrier(2, timeout=30), list[int](), dict[int, Thread]()
 
     def read(window: int) -> bool:
         begun.append(window)
-        both.wait()
-        if fails:
+        threads[window] = current_thread()
+        if window < 3:
+            both.wait()
+        if window == 1 and fails:
             raise ZeroDivisionError
-        return False
+        if window == 2:
+            threads[1].join(30)
+        return window > 1
 
     if fails:
         with pytest.raises(ZeroDivisionError):
@@ -254,7 +297,7 @@ def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> Non
 
 
 def test_one_thread_reads_all_in_a_transaction() -> None:
-    """The connections of others would not see what it wrote. So it is on SQLite, which has one writer at a time."""
+    """The connections of others would not see what it wrote."""
     read: list[tuple[int, int]] = []
 
     def remember(window: int) -> bool:
@@ -263,6 +306,15 @@ def test_one_thread_reads_all_in_a_transaction() -> None:
 
     read_windows(remember, [1, 2, 3, 4], workers=2)
     assert read == [(window, get_ident()) for window in (1, 2, 3)]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the others have several writers")
+@pytest.mark.django_db(transaction=True)
+def test_one_thread_reads_all_on_sqlite() -> None:
+    """It has one writer at a time: a second thread would fail or wait."""
+    threads = dict[int, int]()
+    read_windows(lambda window: bool(threads.setdefault(window, get_ident())), [1, 2, 3, 4], workers=2)
+    assert threads == dict.fromkeys([1, 2, 3, 4], get_ident())
 
 
 @pytest.mark.django_db(transaction=True)
