@@ -76,7 +76,9 @@ def test_pages_of_the_admin_and_of_the_shop_show_text(admin_client: Client) -> N
 
 def test_lists_of_the_admin_show_text(admin_client: Client) -> None:
     """What stands on the list of a screen with naughty rows is what stands on that with harmless ones."""
-    send_orders(in_turn([HARMLESS, HARMLESS * 30, f"{HARMLESS}." * 30]))  # long words are shortened, or may be broken
+    send_orders(
+        in_turn([HARMLESS, HARMLESS * 30, f"{HARMLESS}." * 30])
+    )  # long words are shortened, or may be broken
     before = list_shapes(admin_client)
     send_orders(in_turn(all_strings()))
     for screen, shape in list_shapes(admin_client).items():
