@@ -73,7 +73,7 @@ def test_all_works_without_scripts(
         page.get_by_role("link", name="Write a note").click()
         page.get_by_label("Note").fill("called twice")
         page.get_by_role("button", name="Write a note").click()
-        expect(page.get_by_text("called twice")).to_be_visible()
+        expect(page.get_by_text("called twice", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("button", ["", *CONFIRMATIONS])
