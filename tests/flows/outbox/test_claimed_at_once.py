@@ -143,6 +143,24 @@ def test_what_a_savepoint_has_undone_is_not_run(checkout_deliver: Deliver, liste
     assert set(OutboxMessage.objects.values_list("state", flat=True)) <= {"fanned_out", "no_receivers"}
 
 
+def test_what_is_claimed_is_stored(checkout_deliver: Deliver, listen: Listening, settings: Any) -> None:
+    """A caller is given no run that the rollback of a savepoint has undone."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
+    listen(checkout_paid, name="grant")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    refusals: list[type[Exception]] = [DataError, IntegrityError]
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("INSERT") and "receiverrun" in sql and refusals:
+            raise refusals.pop(0)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        applied = flows.inbox.apply_due(batch=1, fan_out=True, claims=True)
+    stored = ReceiverRun.objects.filter(pk__in=[run.pk for run in applied.claimed if run.pk])
+    assert (stored.count(), refusals) == (len(applied.claimed), [])
+
+
 def test_the_rows_of_its_arguments_are_as_stored(checkout_deliver: Deliver, listen: Listening) -> None:
     """No statement reads what was just written, and each value is as a later attempt reads it, with its type and digits."""
     differences: list[str] = []
