@@ -72,8 +72,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers",
             type=int,
-            default=2,
-            help="how many threads read a long pass (default 2); one on SQLite. The database is busier meanwhile",
+            default=1,
+            help="how many threads read a long pass (default 1); one on SQLite. More help if the service responds slowly",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         reports, busy = list[DriftReport](), list[str]()
         for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
             try:
-                with garbage_left(older=1):
+                with garbage_left(young=5_000, older=1):
                     reports.append(self._sync(project, lane, options))
             except LaneTaken as error:
                 busy.append(str(error))
