@@ -179,7 +179,8 @@ class OrderChange:
         """Add ``payment_review`` and its incident, once per order and reason; ``order`` if it is not that of the change."""
         about = order or self.row
         once = ("review", about.order_id, reason)
-        self.signals.append(PendingSignal("payment_review", once, {"reason": reason}, order=order))
+        # Plain text: a receiver may get the arguments before they were stored.
+        self.signals.append(PendingSignal("payment_review", once, {"reason": str(reason)}, order=order))
         self.reviews.append((reason, about))
 
 

@@ -171,6 +171,8 @@ def attempt(prepared: Prepared) -> bool | None:
         else:
             _report(run, state)
             return state != State.FAILED
+        # Read anew: the receiver may have changed its rows, and those that it reached from them, in memory.
+        prepared = Prepared(run=run)
         time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
     raise AssertionError  # not reached: the last try returns
 

@@ -15,7 +15,7 @@ from checkout_integration import dispatch, flows
 from checkout_integration.flows.outbox import looking, messages, running
 from checkout_integration.models import Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.row import Row
-from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed
+from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderItemDocumentFactory
@@ -179,6 +179,13 @@ def test_the_rows_of_its_arguments_are_as_stored(checkout_deliver: Deliver, list
         checkout_deliver(order=order_document_for(checkout, items=[OrderItemDocumentFactory()]))
     assert (len(heard), differences) == (1, [])
     assert sum('"personal_data"' in sql.replace("`", '"') for sql in seen) == 1  # in `compare`
+
+
+def test_its_other_arguments_are_as_stored(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A member of an enumeration is none at a later attempt."""
+    heard = listen(payment_review, name="ask")
+    checkout_deliver(order=order_document_for(CheckoutFactory(), amount=1))
+    assert [pformat(arguments["reason"]) for arguments in heard] == ["'amount'"]
 
 
 def _rows_of(order: Order) -> dict[str, Any]:

@@ -6,13 +6,15 @@ from contextlib import suppress
 from threading import Event
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import OperationalError, transaction
 
 from checkout_integration import flows
-from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models import Checkout, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
-from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from tests.support.flows.concurrency import await_waiting_locks, in_background
 from tests.support.flows.shop import Listening, make_due, own, owned
 
@@ -57,6 +59,26 @@ def test_deadlock_is_no_failure_of_the_receiver(listen: Listening) -> None:
     other.join()
     run = ReceiverRun.objects.get()
     assert (calls, run.state, run.attempts, owned()) == ([1, 1], "done", 1, 1)
+
+
+@pytest.mark.django_db
+def test_a_second_try_reads_its_rows_anew(checkout_deliver: Deliver, listen: Listening) -> None:
+    """What the first one changed in memory is undone in the database: goods are not counted twice."""
+    account = get_user_model().objects.create(username="10")
+    tries: list[int] = []
+
+    def grant(checkout: Checkout, **arguments: object) -> None:
+        assert checkout.user is not None
+        checkout.user.username = str(int(checkout.user.username) + 5)
+        checkout.user.save()
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise DEADLOCK
+
+    listen(checkout_paid, grant)
+    checkout_deliver(order=order_document_for(CheckoutFactory(user=account)))
+    account.refresh_from_db()
+    assert (tries, account.username) == ([0, 1], "15")
 
 
 @pytest.mark.mariadb
