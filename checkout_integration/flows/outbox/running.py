@@ -158,11 +158,8 @@ def attempt(prepared: Prepared) -> bool | None:
         try:
             state = _attempt(prepared)
         except _TakenOver:
-            logger.warning(
-                "ReceiverRun %s was taken over by another process; its effects here are undone.",
-                run.pk,
-                extra=run.log_ids,
-            )
+            text = "ReceiverRun %s was taken over by another process; its effects here are undone."
+            logger.warning(text, run.pk, extra=run.log_ids)
             return None
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
             if not is_deadlock(error) or deadlocks == MOST_DEADLOCKS:
