@@ -23,7 +23,7 @@ from checkout_integration.flows.ledger.customers import (
 from checkout_integration.flows.ledger.deciding import Batch, terms_of, terms_of_unbound
 from checkout_integration.flows.ledger.locking import named_orders
 from checkout_integration.flows.ledger.recording import compute, consult_hooks, record, store
-from checkout_integration.flows.ledger.reversals import assign
+from checkout_integration.flows.ledger.reversals import assign, missed_reversals
 from checkout_integration.flows.ledger.rows import GROUPED, columns_of, item_rows, personal_row, state_of
 from checkout_integration.flows.ledger.staff_decisions import (
     ACCEPTABLE,
@@ -73,6 +73,7 @@ __all__ = [
     "link_to_account",
     "lock_customer",
     "log_change",
+    "missed_reversals",
     "named_orders",
     "names_erased",
     "personal_row",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import insert_missing, key_of, state_database, upsert
+from checkout_integration.flows.database import Query, insert_missing, key_of, state_database, upsert
 from checkout_integration.flows.ledger.locking import LockedRows
 from checkout_integration.flows.ledger.steps import Assigned, LockedOrder, OrderChange, Step
 from checkout_integration.models import Order, Refund
@@ -34,7 +35,7 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], list[Observation]]:
     """Return the steps, each assigned to its order, and separately the reversals of unknown orders.
 
-    A sync and a notification at the same time may miss each other's row: the next pass reads the reversal again.
+    Two transactions at the same time may miss each other's row: the end of a pass records it again (`missed_reversals`).
     """
     observations = [observation for step in steps for observation in step.observations]
     candidates = [each for each in observations if may_be_reversal_document(each)]
@@ -65,6 +66,27 @@ def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
     insert_missing(list(rows.values()), "key")
 
 
+MISSED: Final = Query(
+    Refund,
+    """own.project = {project} AND own.order_id IS NULL AND (EXISTS (
+        SELECT 1 FROM {orders} known WHERE known.project = own.project AND known.[transaction] = own.[transaction]
+    ) OR EXISTS (
+        SELECT 1 FROM {refunds} other WHERE other.project = own.project AND other.[transaction] = own.[transaction]
+            AND other.order_id IS NULL AND other.id <> own.id
+    )) ORDER BY own.id""",
+    orders=Order,
+    refunds=Refund,
+)
+
+
+def missed_reversals(project: Project) -> list[Observation]:
+    """Return the reversals that wait although another row of their transaction is stored: it may be their order.
+
+    RACE: that row was recorded in another transaction at the same moment.
+    """
+    return [_waiting_observation(each) for each in MISSED.rows(project=project.alias)]
+
+
 def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> None:
     """Attach to the orders of a batch the reversals that waited for them. Called under the locks of the orders.
 
@@ -77,15 +99,17 @@ def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> Non
     ids = {order.id or "" for order in new}
     transactions = {order.transaction or "" for order in new}
     for refund in _waiting_for(rows.project, ids, transactions).order_by("pk"):
-        observation = Observation(
-            source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at
-        )
+        observation = _waiting_observation(refund)
         owner = refund.document_id
         if owner not in ids:
             owner = _earliest(observation.order, new) or ""
             observation = reversal_of(owner, observation)
         if owner:
             rows.order(owner).waiting.append((refund, observation))
+
+
+def _waiting_observation(refund: Refund) -> Observation:
+    return Observation(source=Source.LIST, order=parse_order(refund.document), observed_at=refund.observed_at)
 
 
 def absorb(change: OrderChange) -> None:

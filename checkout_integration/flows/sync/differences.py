@@ -216,10 +216,10 @@ def add_page(run: SyncRun, listed: ListedWindow, page: TransactionPage) -> None:
 
 
 def _count_reversed(run: SyncRun, listed: ListedWindow) -> None:
-    """Count the reversed orders. A reversal that is a row of its own is no order."""
+    """Count the reversed orders. A reversal that is a row of its own is no order, even if its order is not known yet."""
     documents = _documents_of(run.project, [order_id for order_id, *_ in listed.reversed])
     for order_id, currency, status, amount in listed.reversed:
-        if order_id not in documents.own:
+        if order_id not in documents.own | documents.waiting:
             shown = OrderStatus.PROCESSED if order_id in documents.owners else status
             listed.there.add(currency, shown, amount)
     listed.reversed.clear()
@@ -261,18 +261,21 @@ def _look_again_at(project: str, waiting: Sequence[SyncDifference]) -> None:
 
 
 class Documents(NamedTuple):
-    """Of some ids those of reversal documents with a known order, and those of orders that have such documents."""
+    """Of some ids those of reversal documents with a known order, those that wait for it, and those of such orders."""
 
     own: set[str]
+    waiting: set[str]
     owners: set[str]
 
 
 def _documents_of(project: str, ids: Iterable[str]) -> Documents:
-    refunds = Refund.objects.using(state_database()).exclude(document_id="").exclude(order=None)
+    refunds = Refund.objects.using(state_database()).exclude(document_id="")
     keys = [key_of("document", project, each) for each in ids]
+    found = list(refunds.filter(key__in=keys).values_list("document_id", "order"))
     owners = refunds.filter(order__project=project, order__order_id__in=ids)
     return Documents(
-        own=set(refunds.filter(key__in=keys).values_list("document_id", flat=True)),
+        own={document_id for document_id, order in found if order},
+        waiting={document_id for document_id, order in found if not order},
         owners=set(owners.values_list("order__order_id", flat=True)),
     )
 

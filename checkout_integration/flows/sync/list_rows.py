@@ -88,11 +88,34 @@ def record_page(
     known = _known(listed) if skip_unchanged else set()
     changed = [(row, now) for row, now in zip(page.rows, listed, strict=True) if now not in known]
     rows, unread = _read(about, changed, page)
+    outcomes = _recorded_or_reported(about, rows)
+    _store_unrecorded(about, rows, outcomes, unread)
+    return outcomes
+
+
+def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> None:
+    """Record the reversals again that wait although their orders are known, or wait too (`ledger.missed_reversals`).
+
+    Two windows are often read at once, and a refund may stand in the one and its payment in the other.
+    """
+    about = Page(project=project, cause=cause, guard=guard, now=datetime.now(UTC))
+    # With an empty hash: a reversal that waits has no personal data, so the next pass reads its row again.
+    rows = [
+        ReadRow(
+            step=Step(observations=(each,), cause=cause),
+            listed=ListedRow.new(key=key_of(project.alias, each.order.id), row_hash=""),
+        )
+        for each in ledger.missed_reversals(project)
+    ]
+    _recorded_or_reported(about, rows)
+
+
+def _recorded_or_reported(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
+    """Return an outcome for each row; one with an error opens an incident."""
     outcomes = _recorded(about, rows) if rows else []
     for row, outcome in zip(rows, outcomes, strict=True):
         if outcome.error is not None:
-            _open_incident(project, row.order_id, outcome.error)
-    _store_unrecorded(about, rows, outcomes, unread)
+            _open_incident(about.project, row.order_id, outcome.error)
     return outcomes
 
 

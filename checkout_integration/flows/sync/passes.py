@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -23,9 +24,10 @@ from checkout_integration.flows.database import (
     state_database,
     write_transaction,
 )
-from checkout_integration.flows.ledger import state_of
+from checkout_integration.flows.ledger import Cause, state_of
 from checkout_integration.flows.sync import differences
 from checkout_integration.flows.sync.lanes import LANES, Lane, Period, lane_of, open_periods
+from checkout_integration.flows.sync.list_rows import record_missed
 from checkout_integration.flows.sync.service import SharedPace, client_for
 from checkout_integration.flows.sync.watermark import (
     LaneLease,
@@ -39,6 +41,7 @@ from checkout_integration.flows.sync.windows import read_window as read_one
 from checkout_integration.models import Incident, Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.policy.drift import REVERSAL_UNDONE, may_be_undone
 from checkout_integration.policy.facts import REVERSALS
+from checkout_integration.policy.observation import Source
 from checkout_integration.policy.totals import together
 from checkout_integration.protocol.listing import TransactionFilter
 
@@ -174,6 +177,8 @@ def end_pass(run: SyncRun) -> SyncRun:
     """
     project = app_settings().project(run.project)
     lease = LaneLease.of(project, run)
+    with suppress(LaneTaken):
+        record_missed(project, Cause(source=Source.LIST, sync_run=run), lease.renew)
     with write_transaction():
         try:
             lease.renew()

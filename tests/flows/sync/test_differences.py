@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.models import Installation, Order, SyncDifference, SyncRun
+from checkout_integration.models import Installation, Order, Refund, SyncDifference, SyncRun
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.support.flows.list_service import HOUR_AGO, ListService, document, found, listed, report, signed
@@ -148,6 +148,24 @@ def test_a_reversal_document_is_no_order_of_its_own(
     assert found(report()) == {("status", "a", "processed 9.99 USD", "refunded 9.99 USD", "healed")}
     service.rows[0] = {**service.rows[0], "description": "read again"}
     assert found(report()) == set()
+
+
+@pytest.mark.parametrize("status", ["processed", "chargeback"])
+def test_a_reversal_that_missed_its_order_finds_it(service: ListService, status: str) -> None:
+    """Their transactions were open at the same time; any pass puts them together, though it does not read them again."""
+    service.rows = [listed("other")]
+    report()
+    reversal = document("reversal", of="a")
+    if status == "chargeback":
+        reversal["status"] = status
+    record_listed([reversal])
+    Refund.objects.update(transaction="not seen yet")
+    record_listed([listed("a", status=status)])
+    Refund.objects.filter(document_id="reversal").update(transaction=reversal["transaction"])
+    assert Refund.objects.filter(order=None).exists()
+    assert report().waiting == []
+    order = Order.objects.get(order_id="a")
+    assert (order.status, Refund.objects.get().order) == (reversal["status"], order)
 
 
 def test_a_second_partial_refund_is_another_amount(service: ListService) -> None:

@@ -125,6 +125,13 @@ def test_reversals_are_no_disagreement_of_the_totals(service: ListService, own_s
     assert [each["status"] for each in report("all").run.totals] == ["processed"]
 
 
+def test_a_reversal_that_waits_is_no_disagreement_of_the_totals(service: ListService) -> None:
+    """It waits for its order as a difference; it is no order."""
+    service.rows = [listed("a"), document("refund", of="unknown")]
+    complete = report("all")
+    assert (complete.totals_agree, [each.order_id for each in complete.waiting]) == (True, ["refund"])
+
+
 def test_rows_that_are_read_twice_are_counted_once(service: ListService, settings: Any) -> None:
     """Pages overlap."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": 3}

@@ -17,13 +17,15 @@ from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease
 from checkout_integration.flows.sync.windows import read_windows
-from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
+from checkout_integration.models import Installation, Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
 from tests.support.documents import block
+from tests.support.flows.list_service import ListService, document, listed
 from tests.support.flows.shop import fault, statements
 
 pytestmark = pytest.mark.django_db
 DAY = 24 * 3600
+MINUTES = 24 * 60
 DAYS, EACH = 5, 3
 
 
@@ -315,6 +317,20 @@ def test_one_thread_reads_all_on_sqlite() -> None:
     threads = dict[int, int]()
     read_windows(lambda window: bool(threads.setdefault(window, get_ident())), [1, 2, 3, 4], workers=2)
     assert threads == dict.fromkeys([1, 2, 3, 4], get_ident())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_refund_is_read_at_the_same_time_as_its_payment(service: ListService, settings: Any) -> None:
+    """The pass itself finds it all the same, and the totals agree: they stand in two windows, which are read at once."""
+    Installation.objects.create(project="default", installed_at=timezone.now() - timedelta(days=9))
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": 25}
+    names = [f"{number}" for number in range(20)]
+    service.rows = [listed(name, -2 * MINUTES) for name in names]
+    service.rows += [document(f"refund of {name}", of=name, minutes=-MINUTES) for name in names]
+    run = flows.sync.sync_transactions(lane="all", workers=2)
+    report = flows.sync.drift_report(run)
+    assert (run.windows.count(), report.waiting, report.totals_agree) == (2, [], True)
+    assert Order.objects.filter(status="refunded").count() == len(names) == Order.objects.count()
 
 
 @pytest.mark.django_db(transaction=True)
