@@ -159,6 +159,7 @@ def read_windows(read: Callable[[int], bool], windows: Sequence[int], workers: i
     """Read windows with so many threads: while one waits for the database or the service, another one works.
 
     None is begun after one that could not be read: a service that does not respond now will hardly respond to the next one.
+    Nor after Ctrl-C: then this waits for the windows that are being read.
     """
     left, number = SimpleQueue[int](), min(workers, len(windows))
     for window in windows:
@@ -167,9 +168,11 @@ def read_windows(read: Callable[[int], bool], windows: Sequence[int], workers: i
         _read_from(left, read)
         return
     with ThreadPoolExecutor(number) as threads:
-        ended = [threads.submit(_read_in_thread, left, read) for _ in range(number)]
-    for each in ended:
-        each.result()
+        try:
+            for ended in [threads.submit(_read_in_thread, left, read) for _ in range(number)]:
+                ended.result()
+        finally:
+            _leave_nothing(left)
 
 
 def _may_write_at_once() -> bool:
@@ -192,9 +195,13 @@ def _read_from(left: SimpleQueue[int], read: Callable[[int], bool]) -> None:
     except Empty:
         return
     finally:
-        with suppress(Empty):  # after a failure the other threads find nothing left
-            while True:
-                left.get_nowait()
+        _leave_nothing(left)  # for the other threads, after a failure
+
+
+def _leave_nothing(left: SimpleQueue[int]) -> None:
+    with suppress(Empty):
+        while True:
+            left.get_nowait()
 
 
 def compare(reading: Reading, run: SyncRun) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from threading import Barrier, Thread, current_thread, get_ident
+from signal import SIGINT, pthread_kill
+from threading import Barrier, Event, Thread, current_thread, get_ident
 from typing import Any
 
 import pytest
@@ -296,6 +297,27 @@ def test_no_window_is_begun_after_one_that_could_not_be_read(fails: bool) -> Non
     else:
         read_windows(read, [1, 2, 3, 4], workers=2)
     assert sorted(begun) == [1, 2]
+
+
+@needs_writers
+@pytest.mark.django_db(transaction=True)
+def test_an_interrupted_pass_reads_no_more() -> None:
+    """Ctrl-C: all threads have ended with their windows, so the pass can end, too."""
+    waits, never, threads = get_ident(), Event(), dict[int, Thread]()
+
+    def read(window: int) -> bool:
+        threads[window] = current_thread()
+        if window == 20:  # both threads have begun long since
+            pthread_kill(waits, SIGINT)
+        return not never.wait(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        read_windows(read, range(1, 201), workers=2)
+    readers = set(threads.copy().values())
+    are_alive = [each.is_alive() for each in readers]
+    for each in readers:
+        each.join()
+    assert not any(are_alive) and len(threads) < 200
 
 
 def test_one_thread_reads_all_in_a_transaction() -> None:
