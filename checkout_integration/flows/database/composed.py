@@ -162,11 +162,13 @@ class Statement(ABC):
         return values
 
     def _writers_of(self, field: AnyField) -> Writers:
-        """Return the writers for a field: most values are of its own type, and need none of its conversion."""
-        kinds = (
-            type(None),
-            *(kind for kind, fields in OWN_TYPES.items() if isinstance(_stored_as(field), fields)),
-        )
+        """Return the writers for a field: most values are of its own type, and need none of its conversion.
+
+        But a shop may have accounts with a field of its own as their key, which converts such values, too.
+        """
+        own = _stored_as(field)
+        kinds = [kind for kind, fields in OWN_TYPES.items() if isinstance(own, fields)]
+        kinds = [type(None), *(kinds if own.model._meta.app_label == self.task.model._meta.app_label else [])]
         return {kind: self.writers[kind] for kind in kinds if kind in self.writers}
 
     def _any_value(self, field: AnyField) -> Convert:
