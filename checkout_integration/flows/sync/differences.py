@@ -271,13 +271,10 @@ class Documents(NamedTuple):
 def _documents_of(project: str, ids: Iterable[str]) -> Documents:
     refunds = Refund.objects.using(state_database()).exclude(document_id="")
     keys = [key_of("document", project, each) for each in ids]
-    found = list(refunds.filter(key__in=keys).values_list("document_id", "order"))
+    found = dict(refunds.filter(key__in=keys).values_list("document_id", "order"))
+    own = {document_id for document_id, order in found.items() if order}
     owners = refunds.filter(order__project=project, order__order_id__in=ids)
-    return Documents(
-        own={document_id for document_id, order in found if order},
-        waiting={document_id for document_id, order in found if not order},
-        owners=set(owners.values_list("order__order_id", flat=True)),
-    )
+    return Documents(own, set(found) - own, set(owners.values_list("order__order_id", flat=True)))
 
 
 def _waiting(project: str) -> QuerySet[SyncDifference]:

@@ -12,13 +12,10 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db import DataError, IntegrityError, connection, connections, models, transaction
 from django.db.models import F
-from django.test.utils import CaptureQueriesContext, isolate_apps
+from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.flows.database import statements
-from checkout_integration.flows.database.composed import Insert
-from checkout_integration.flows.database.dialects import STATEMENTS
 from checkout_integration.models import Incident, Notification, Order, OrderItem, OutboxMessage, ReceiverRun
-from checkout_integration.models.columns import TextColumn
 from tests.support.flows.shop import statements as seen_statements
 
 pytestmark = pytest.mark.django_db
@@ -350,31 +347,3 @@ def test_primary_keys_where_an_insert_returns_nothing(monkeypatch: pytest.Monkey
     statements.insert_or_lock(more, "project", "order_id")
     statements._insert_statement.cache_clear()
     assert {row.order_id: row.pk for row in [*rows, *more]} == stored("pk")
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_shops_own_kind_of_key_is_converted_by_it(count: int) -> None:
-    """An account's key may be a text that its field stores in another form."""
-
-    class PrefixedField(TextColumn):
-        def get_prep_value(self, value: Any) -> Any:
-            return value and value.removeprefix("account_")
-
-    with isolate_apps():
-
-        class Account(models.Model):  # noqa: DJ008
-            key = PrefixedField(max_length=20, primary_key=True)
-
-            class Meta:
-                app_label = "shop"
-
-        class Customer(models.Model):  # noqa: DJ008
-            account: Any = models.ForeignKey(Account, on_delete=models.CASCADE)
-
-            class Meta:
-                app_label = "tests"
-
-    fields: Any = Customer._meta.concrete_fields
-    statement = STATEMENTS[connection.vendor](connection, Insert(model=Customer, fields=fields, key=[]))
-    rows = [Customer(account_id="account_7") for _ in range(count)]
-    assert "account_" not in str(statement.values(connection, rows))
