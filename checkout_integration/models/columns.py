@@ -167,6 +167,10 @@ class CompressedDocumentField(PackedColumn):
         kwargs.setdefault("blank", True)
         super().__init__(*args, **kwargs)
 
+    def get_lookup(self, lookup_name: str) -> Any:
+        """Return ``isnull`` only: any other would compare packed bytes and find nothing, so Django raises ``FieldError``."""
+        return super().get_lookup(lookup_name) if lookup_name == "isnull" else None
+
     def get_prep_value(self, value: Any) -> Any:
         """Return the bytes as they are stored."""
         return None if value is None else packed(dumps(value).encode())

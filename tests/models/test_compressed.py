@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from django.core import serializers
+from django.core.exceptions import FieldError
 from django.db import IntegrityError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +104,10 @@ def test_no_document_is_null() -> None:
     assert Order.objects.values_list("personal_data__document", flat=True).get() is None
     with pytest.raises(IntegrityError), transaction.atomic():
         Order.objects.filter(pk=order.pk).update(document=None)
+
+
+@pytest.mark.parametrize("lookup", ["document", "document__icontains", "document__in", "document__amount"])
+def test_no_query_looks_into_a_compressed_document(lookup: str) -> None:
+    """An error, where packed bytes would never match."""
+    with pytest.raises(FieldError):
+        Order.objects.filter(**{lookup: "9.99"})
