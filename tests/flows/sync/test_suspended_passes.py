@@ -21,14 +21,14 @@ pytestmark = [pytest.mark.postgres, pytest.mark.mariadb, pytest.mark.django_db(t
 DAYS, EACH = 4, 5
 TIMES = range(20) if FULL else (0,)
 """How often the process comes by the place before it stops there."""
-LOCKED = (
+BLOCKING = (
     "sync-after-merge",
     "sync-after-row-hashes",
     "sync-before-commit",
     "sync-after-watermark",
     "sync-before-release",
 )
-"""In a transaction that has locked the lane: no other pass can begin."""
+"""In a transaction that has written rows of the page, or the lane: another pass would wait for it."""
 READ = partial(flows.sync.sync_transactions, lane="all")
 
 
@@ -83,7 +83,7 @@ def test_a_killed_pass_leaves_no_gap(service: ListService, place: CrashPoint, pa
 
 
 @pytest.mark.parametrize(
-    "place", [place for place in SYNC if place.fuse not in LOCKED], ids=lambda place: place.fuse
+    "place", [place for place in SYNC if place.fuse not in BLOCKING], ids=lambda place: place.fuse
 )
 def test_what_a_suspended_pass_writes_late_is_refused(service: ListService, place: CrashPoint) -> None:
     """Another pass took the lane meanwhile: the first one moves no watermark and stores nothing more."""
