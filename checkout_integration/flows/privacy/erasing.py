@@ -178,7 +178,10 @@ def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
         for row in rows:
             columns = columns_of(without_customer(state_of(row), project.reference_key))
             own = Order.objects.using(alias).filter(pk=row.pk)
-            own.update(**{name: columns.own[name] for name in ("document", "stamps", *ATTRIBUTION)})
+            erased = {name: columns.own[name] for name in ("document", "stamps", *ATTRIBUTION)}
+            if _is_personal(row) or any(getattr(row, name) != value for name, value in erased.items()):
+                # RACE: a receiver whose arguments were loaded before this reads them again.
+                own.update(changed_at=datetime.now(UTC), **erased)
         _erase_personal(rows)
         for refund in Refund.objects.using(alias).filter(order__in=rows):
             document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
@@ -202,13 +205,14 @@ def _empty(notifications: QuerySet[Notification]) -> None:
     Notification.objects.using(state_database()).filter(pk__in=keys).update(body=None, due_at=None)
 
 
+def _is_personal(order: Order) -> bool:
+    """Return whether the order's personal data was not erased before; an order without any counts."""
+    known: PersonalData | None = getattr(order, "personal_data", None)
+    return known is None or known.erased_at is None
+
+
 def _erase_personal(orders: Sequence[Order]) -> None:
-    stored = {order.pk: getattr(order, "personal_data", None) for order in orders}
-    rows = [
-        PersonalData(order=order, erased_at=datetime.now(UTC))
-        for order in orders
-        if (known := stored[order.pk]) is None or known.erased_at is None
-    ]
+    rows = [PersonalData(order=order, erased_at=datetime.now(UTC)) for order in orders if _is_personal(order)]
     upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
 
 
