@@ -26,12 +26,14 @@ Look = Callable[[int, Collection[int]], list[int]]
 Claim = Callable[[int], list[Notification]]
 """A claim: a function that locks up to so many due heads until the transaction ends, and returns them."""
 
-# No index serves this condition: otherwise a planner without fresh statistics would read all due rows for one order's.
+# No index serves these conditions: otherwise a planner without fresh statistics would read all due rows, or all of the project,
+# for one order's.
 _DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
-# The notification names no order, or is the first due one of its order; a CASE for the same reason.
+_DUE_OF_PROJECT: Final = "CASE WHEN own.project = {project} AND own.due_at <= {now} THEN 1 END = 1"
+# The notification names no order, or is the first due one of its order; a CASE for the same reasons.
 _IS_HEAD: Final = (
     "own.object_id = '' OR (SELECT earlier.id FROM {notifications} earlier"
-    " WHERE earlier.project = own.project AND earlier.object_id = own.object_id AND CASE"
+    " WHERE earlier.object_id = own.object_id AND CASE WHEN earlier.project <> own.project THEN 0"
     " WHEN earlier.due_at < own.due_at OR (earlier.due_at = own.due_at AND earlier.id < own.id) THEN 1 END = 1"
     " LIMIT 1) IS NULL"
 )
@@ -48,7 +50,7 @@ _HEADS: Final = Command(
 )
 _FIND: Final = "SELECT own.due_at, own.id FROM {notifications} own WHERE "
 _OF_ORDER: Final = Command(
-    f"{_FIND} own.project = {{project}} AND own.object_id = {{object_id}} AND {_DUE}",
+    f"{_FIND} own.object_id = {{object_id}} AND {_DUE_OF_PROJECT}",
     notifications=Notification,
 )
 _OF_BODY: Final = Command(
@@ -64,8 +66,8 @@ _CLAIM: Final = Query(
 )
 _CLAIM_HEAD: Final = Query(
     Notification,
-    f"""own.id = (SELECT due.id FROM {{notifications}} due WHERE due.project = {{project}} AND due.object_id = {{object_id}}
-        AND CASE WHEN due.due_at <= {{now}} THEN 1 END = 1 ORDER BY due.due_at, due.id LIMIT 1) AND {_DUE}""",  # noqa: S608
+    f"""own.id = (SELECT own.id FROM {{notifications}} own WHERE own.object_id = {{object_id}} AND {_DUE_OF_PROJECT}
+        ORDER BY own.due_at, own.id LIMIT 1) AND {_DUE}""",  # noqa: S608
     lock=("own",),
     waits=False,
     notifications=Notification,
