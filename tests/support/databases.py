@@ -50,7 +50,10 @@ def _mariadb(url: str) -> dict[str, Any]:
 
 
 def _server(engine: str, url: str) -> dict[str, Any]:
-    """Return a database on the server at `url`; a `host` in its query names a socket folder."""
+    """Return a database on the server at `url`.
+
+    In its query, `host` names a socket folder, and `disable_server_side_cursors` says that a pooler is before the server.
+    """
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     return {
@@ -60,5 +63,6 @@ def _server(engine: str, url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": query.get("host", [unquote(parts.hostname or "")])[0],
         "PORT": str(parts.port or ""),
+        "DISABLE_SERVER_SIDE_CURSORS": "disable_server_side_cursors" in query,
         "TEST": {"NAME": f"test_checkout_{os.getpid()}"},
     }

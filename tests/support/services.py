@@ -114,7 +114,7 @@ def _has_driver() -> bool:
 
 @contextmanager
 def _redis_process(executable: str, folder: str) -> Iterator[int]:
-    port = _free_port()
+    port = free_port()
     options = {
         "--port": str(port),
         "--bind": "127.0.0.1",
@@ -143,7 +143,8 @@ def _await_answer(port: int) -> None:
         client.ping()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of 127.0.0.1 on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

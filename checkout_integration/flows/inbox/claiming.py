@@ -26,8 +26,8 @@ Look = Callable[[int, Collection[int]], list[int]]
 Claim = Callable[[int], list[Notification]]
 """A claim: a function that locks up to so many due heads until the transaction ends, and returns them."""
 
-# No index serves these conditions: otherwise a planner without fresh statistics would read all due rows, or all of the project,
-# for one order's.
+# No index serves these conditions: otherwise a planner without fresh statistics would read all due rows, or all rows of the
+# project, for one order's.
 _DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
 _DUE_OF_PROJECT: Final = "CASE WHEN own.project = {project} AND own.due_at <= {now} THEN 1 END = 1"
 # The notification names no order, or is the first due one of its order; a CASE for the same reasons.

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.flows.inbox import claiming
 from checkout_integration.flows.inbox.claiming import claim_head, head_of, heads
-from checkout_integration.models import Notification
+from checkout_integration.flows.inbox.storing import NotificationRow
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,12 +25,14 @@ def look_at_all() -> None:
 
 def look_at_one() -> None:
     """Look at one order, and claim its head."""
-    notification = Notification(project="default", object_id="1")
+    notification = NotificationRow(project="default", object_id="1")
     head_of(notification)(1, ())
     claim_head(notification)
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="others choose their indexes by the rows that there are")
+@pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="others choose their indexes by the rows that there are"
+)
 @pytest.mark.parametrize("look", [look_at_all, look_at_one])
 def test_no_look_reads_all_rows_of_a_project(look: Callable[[], None]) -> None:
     """SQLite chooses among indexes without knowing their rows: it must find those of an order by the order."""

@@ -12,11 +12,7 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from checkout_integration import flows
-from checkout_integration.flows.inbox import apply_due
 from checkout_integration.flows.ledger import deciding
-from checkout_integration.flows.outbox import fan_out
-from checkout_integration.flows.outbox.claiming import claim
-from checkout_integration.flows.outbox.running import attempt, load
 from checkout_integration.flows.privacy import erasing
 from checkout_integration.models import (
     Checkout,
@@ -32,7 +28,6 @@ from checkout_integration.models import (
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.creation import Customer, CustomerAddress
 from checkout_integration.sandbox import Sandbox
-from checkout_integration.signals import payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
 from tests.support.customer import (
@@ -47,7 +42,7 @@ from tests.support.customer import (
     shown,
     user_of_customer,
 )
-from tests.support.flows.shop import Listening, ShopHooks, notification
+from tests.support.flows.shop import ShopHooks, notification
 from tests.support.tables import cells, columns_with
 
 pytestmark = pytest.mark.django_db
@@ -341,19 +336,3 @@ def test_the_sync_brings_nobody_back(
     assert Checkout.objects.get(pk=checkout.pk).status == "reversed"
     assert Order.objects.for_user(account).exists()
     assert shown(admin_client) == []
-
-
-def test_a_receiver_that_was_claimed_before_gets_no_personal_data(
-    checkout_deliver: Deliver, listen: Listening, settings: Any
-) -> None:
-    """Its order was loaded with others of its batch; the erasure came before its turn."""
-    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
-    documents: list[object] = []
-    listen(payment_success, lambda **received: documents.append(received["order"].personal_data.document))
-    checkout_deliver(order=order_of_customer("1"))
-    apply_due()
-    fan_out()
-    (loaded,) = load(claim())
-    erase(external_id=EXTERNAL_ID)
-    assert attempt(loaded)
-    assert documents == [{}]

@@ -1,0 +1,1 @@
+"""PostgreSQL behind a pooler that gives each transaction another connection: the tests of the guarantees pass there too."""
