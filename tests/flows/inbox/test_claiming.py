@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -25,7 +26,8 @@ def look_at_all() -> None:
 
 def look_at_one() -> None:
     """Look at one order, and claim its head."""
-    notification = NotificationRow(project="default", object_id="1")
+    received: dict[str, Any] = {"secret_position": 0, "body": None, "received_at": NOW, "last_received_at": NOW}
+    notification = NotificationRow(key="", body_hash="", project="default", object_id="1", **received)
     head_of(notification)(1, ())
     claim_head(notification)
 
