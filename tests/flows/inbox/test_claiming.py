@@ -26,7 +26,12 @@ def look_at_all() -> None:
 
 def look_at_one() -> None:
     """Look at one order, and claim its head."""
-    received: dict[str, Any] = {"secret_position": 0, "body": None, "received_at": NOW, "last_received_at": NOW}
+    received: dict[str, Any] = {
+        "secret_position": 0,
+        "body": None,
+        "received_at": NOW,
+        "last_received_at": NOW,
+    }
     notification = NotificationRow(key="", body_hash="", project="default", object_id="1", **received)
     head_of(notification)(1, ())
     claim_head(notification)
