@@ -19,7 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from checkout_integration.models import Installation, Order, SyncCursor, SyncDifference, SyncRun, Transition
-from tests.support.flows.list_service import HOUR_AGO, ListService, list_service, listed
+from tests.support.flows.list_service import HOUR_AGO, ListService, document, listed, serving
 from tests.support.flows.threads import await_true
 
 pytestmark = [
@@ -28,6 +28,7 @@ pytestmark = [
 ]
 ROOT: Final = Path(__file__).resolve().parents[2]
 DAYS, EACH, PAGE = 6, 20, 10
+DAY: Final = 24 * 60
 CHECKOUT_SYNC: Final = ["-m", "django", "checkout_sync", "--lane", "all", "--workers", "2"]
 
 
@@ -35,7 +36,7 @@ class SharedList(ListService):
     """A list in which the page of a window can wait, so that a test knows who reads at the moment."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(before_page=self.wait)
         self.goes_on = Event()
         self.begun: set[str] = set()
 
@@ -45,10 +46,6 @@ class SharedList(ListService):
             self.begun.add(f"{query.get('project_date_from')} {query.get('project_date_to')}")
             self.goes_on.wait(30)
 
-    def let_go(self) -> None:
-        """Send what is requested, now and later."""
-        self.goes_on.set()
-
 
 @pytest.fixture
 def shop(settings: Any) -> Iterator[SharedList]:
@@ -56,14 +53,11 @@ def shop(settings: Any) -> Iterator[SharedList]:
     Installation.objects.create(project="default", installed_at=HOUR_AGO - timedelta(days=900))
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": PAGE}
     service = SharedList()
-    rows = [
-        listed(f"o{day}-{number}", -day * 24 * 60 + number) for day in range(DAYS) for number in range(EACH)
-    ]
-    service.rows = sorted(rows, key=lambda row: str(row["created_at"]))
-    with list_service(settings) as found:
-        found.rows, found.before_page = service.rows, service.wait
+    for day in reversed(range(DAYS)):
+        service.rows += [listed(f"o{day}-{number}", number - day * DAY) for number in range(EACH)]
+    with serving(settings, service):
         yield service
-        service.let_go()
+        service.goes_on.set()
 
 
 @contextmanager
@@ -118,7 +112,7 @@ def test_two_processes_read_two_windows_at_once(shop: SharedList, settings: Any)
     """The first page of two windows is requested before either of them is sent."""
     with command(settings) as process:
         await_true(lambda: len(shop.begun) == 2)
-        shop.let_go()
+        shop.goes_on.set()
         printed, errors = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in errors) == (0, False)
     assert "default all: complete" in printed
@@ -138,7 +132,7 @@ def test_a_signal_ends_all_processes(shop: SharedList, settings: Any, number: si
     cut_off = SyncRun.objects.get()
     assert (cut_off.state, cut_off.failure) == ("failed", "It was not read to its end.")
     assert SyncCursor.objects.get().busy_until is None
-    shop.let_go()
+    shop.goes_on.set()
     call_command("checkout_sync", "--lane", "all")
     assert_all_read_once()
 
@@ -148,7 +142,7 @@ def test_the_window_of_a_killed_process_is_read_by_the_other_one(shop: SharedLis
     with command(settings) as process:
         await_true(lambda: len(shop.begun) == 2)
         os.kill(helper_of(process), signal.SIGKILL)
-        shop.let_go()
+        shop.goes_on.set()
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "ended with exit code -9" in errors
@@ -162,7 +156,7 @@ def test_a_process_ends_when_the_command_was_killed(shop: SharedList, settings: 
         helper = helper_of(process)
         process.kill()
         process.wait()
-        shop.let_go()
+        shop.goes_on.set()
         await_true(lambda: not is_alive(helper))
     assert Order.objects.count() < DAYS * EACH / 2
     SyncCursor.objects.update(busy_until=HOUR_AGO)
@@ -170,10 +164,22 @@ def test_a_process_ends_when_the_command_was_killed(shop: SharedList, settings: 
     assert_all_read_once()
 
 
-def test_without_a_module_of_settings_there_is_one_process(
+def test_a_refund_is_read_at_the_same_time_as_its_payment(shop: SharedList, settings: Any) -> None:
+    """They stand in two windows; the pass itself finds it all the same, and the totals agree."""
+    names = [f"o{DAYS - 1}-{number}" for number in range(EACH)]
+    shop.rows[EACH:] = [document(f"refund of {name}", of=name, minutes=-DAY) for name in names]
+    with command(settings) as process:
+        await_true(lambda: len(shop.begun) == 2)
+        shop.goes_on.set()
+        printed, _ = process.communicate(timeout=30)
+    assert (process.returncode, "total" in printed) == (0, False)
+    assert Order.objects.filter(status="refunded").count() == EACH == Order.objects.count()
+
+
+def test_without_a_module_of_settings_nothing_is_read(
     shop: SharedList, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another one could not load them: the command says so, and reads nothing."""
+    """Another process could not load them: the command says what to set."""
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE")
     with pytest.raises(CommandError, match="DJANGO_SETTINGS_MODULE") as caught:
         call_command("checkout_sync", "--workers", "2")
