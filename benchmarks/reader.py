@@ -27,9 +27,8 @@ def ours() -> None:
     """Read everything by our command, with as many processes as the environment says."""
     from django.core.management import call_command
 
-    workers = os.environ.get(WORKERS, "1")
     with Path(os.devnull).open("w") as nowhere:
-        call_command("checkout_sync", "--lane", "all", "--workers", workers, stdout=nowhere)
+        call_command("checkout_sync", "--lane", "all", "--workers", _processes("ours"), stdout=nowhere)
 
 
 def peer() -> None:
@@ -93,7 +92,11 @@ def main(who: str, count: int) -> dict[str, float]:
     READERS[who]()
     seconds = time.perf_counter() - begun
     spent = costs(_processor_time() - python, database.seconds(), count)
-    return {**spent, "rate": count / seconds, "orders": count, **_memory()}
+    return {**spent, "rate": count / seconds, "orders": count, "processes": _processes(who), **_memory()}
+
+
+def _processes(who: str) -> int:
+    return int(os.environ.get(WORKERS, "1")) if who == "ours" else 1
 
 
 def _processor_time() -> float:
