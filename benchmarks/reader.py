@@ -13,20 +13,22 @@ import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 from urllib.parse import urlsplit
 
 PAGE = 100
 MEGABYTE = 1_000_000
+WORKERS = "BENCHMARKS_WORKERS"
 COPIED = ("created_at", "status", "amount", "currency")
 
 
 def ours() -> None:
-    """Read everything by our command."""
+    """Read everything by our command, with as many processes as the environment says."""
     from django.core.management import call_command
 
     with Path(os.devnull).open("w") as nowhere:
-        call_command("checkout_sync", "--lane", "all", stdout=nowhere)
+        call_command("checkout_sync", "--lane", "all", "--workers", _processes("ours"), stdout=nowhere)
 
 
 def peer() -> None:
@@ -86,19 +88,29 @@ def main(who: str, count: int) -> dict[str, float]:
 
     from benchmarks.figures import DatabaseClock, costs
 
-    database, python, begun = DatabaseClock(), time.process_time(), time.perf_counter()
+    database, python, begun = DatabaseClock(), _processor_time(), time.perf_counter()
     READERS[who]()
     seconds = time.perf_counter() - begun
-    spent = costs(time.process_time() - python, database.seconds(), count)
-    return {**spent, "rate": count / seconds, "orders": count, **_memory()}
+    spent = costs(_processor_time() - python, database.seconds(), count)
+    return {**spent, "rate": count / seconds, "orders": count, "processes": _processes(who), **_memory()}
+
+
+def _processes(who: str) -> int:
+    return int(os.environ.get(WORKERS, "1")) if who == "ours" else 1
+
+
+def _processor_time() -> float:
+    """Return the seconds that this process has worked, and those that it started and that have ended."""
+    return sum(os.times()[:4])
 
 
 def _memory() -> dict[str, float]:
-    """Return the most megabytes that this process had in memory, nothing where the system does not show it."""
+    """Return the most megabytes that one of these processes had in memory, nothing where the system does not show it."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
     most = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), None)
-    return {"memory": int(most) * 1024 / MEGABYTE} if most else {}
+    kilobytes = max(int(most), getrusage(RUSAGE_CHILDREN).ru_maxrss) if most else 0
+    return {"memory": kilobytes * 1024 / MEGABYTE} if most else {}
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ OTHERS = {
     "health": "ms for health",
     "seconds": "seconds for all of it",
     "orders": "orders",
+    "processes": "processes",
     "memory": "MB of memory",
 }
 PLACES = dict.fromkeys(

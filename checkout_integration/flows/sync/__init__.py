@@ -21,6 +21,7 @@ from checkout_integration.flows.sync.passes import (
     sync_transactions,
     windows_left,
 )
+from checkout_integration.flows.sync.passes import read_windows as read_windows
 from checkout_integration.flows.sync.refreshing import (
     arefresh_checkout,
     arefresh_order,
@@ -30,6 +31,7 @@ from checkout_integration.flows.sync.refreshing import (
 from checkout_integration.flows.sync.service import client_for as client_for
 from checkout_integration.flows.sync.service import service_client
 from checkout_integration.flows.sync.watermark import LaneTaken
+from checkout_integration.flows.sync.windows import Progress as Progress
 
 __all__ = [
     "DriftReport",

@@ -6,11 +6,11 @@ A pass begins with its windows, one or more workers read them (`windows`), and t
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from django.db.models import F
 
@@ -36,7 +36,7 @@ from checkout_integration.flows.sync.watermark import (
     end_runs,
     window_start,
 )
-from checkout_integration.flows.sync.windows import Progress, Reading, compare, plan, read_windows
+from checkout_integration.flows.sync.windows import Progress, Reading, compare, plan
 from checkout_integration.flows.sync.windows import read_window as read_one
 from checkout_integration.models import Incident, Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.policy.drift import REVERSAL_UNDONE, may_be_undone
@@ -49,6 +49,7 @@ logger = logging.getLogger("checkout_integration.sync")
 
 FEW_DAYS: Final = timedelta(days=4)
 """A pass over fewer days has one window."""
+Helpers: TypeAlias = Callable[[SyncRun], AbstractContextManager[object]]
 DAY: Final = timedelta(days=1)
 CHUNK: Final = 500
 RESUMED_WITHIN: Final = timedelta(days=7)
@@ -63,8 +64,8 @@ def sync_transactions(
     date_to: datetime | None = None,
     resume: bool = True,
     dry_run: bool = False,
-    workers: int = 1,
     progress: Progress = lambda run: None,
+    helpers: Helpers = nullcontext,
 ) -> SyncRun:
     """Read one lane of the list to its end and record every page; return the run, complete or not.
 
@@ -79,9 +80,9 @@ def sync_transactions(
         date_to: only orders that were created then or earlier.
         resume: continue a pass of several windows that did not end, instead of reading all of them.
         dry_run: only compare the list, row by row: nothing at all is written, and `drift_report` shows what differs.
-        workers: how many threads read the windows of a long pass: while one waits for the database or the service, another
-            one works. Only one on a database with one writer at a time, and in the caller's transaction.
         progress: called with the run after each page.
+        helpers: a context in which others read windows of the run, too (`read_windows`). None of them reads any more when it
+            ends.
 
     Raises:
         UnknownAlias: the settings have no such project; a ``KeyError``.
@@ -93,10 +94,35 @@ def sync_transactions(
         return _compared(project, lane, date_from, date_to, progress)
     run = begin_pass(project, lane, date_from=date_from, date_to=date_to, resume=resume)
     try:
-        read_windows(lambda window_pk: read_window(run, window_pk, progress), windows_left(run), workers)
+        try:
+            with helpers(run):
+                read_windows(run, progress)
+        finally:
+            _release_windows(run)
+        read_windows(run, progress)
     finally:
         run = end_pass(run)
     return run
+
+
+def read_windows(run: SyncRun, progress: Progress = lambda run: None) -> None:
+    """Read the windows of a pass that nobody else has begun; other workers may do the same.
+
+    None is begun after one that could not be read: a service that does not respond now will hardly respond to the next one.
+    """
+    running = SyncRun.objects.using(state_database()).filter(pk=run.pk, state=SyncRun.State.RUNNING)
+    may_read = running.exclude(windows__state__in=[SyncWindow.State.FAILED, SyncWindow.State.UNREACHABLE])
+    for window_pk in windows_left(run):
+        if not may_read.exists():
+            return
+        read_window(run, window_pk, progress)
+
+
+def _release_windows(run: SyncRun) -> None:
+    """Release windows that were being read when their process was ended: no other worker knows of this pass."""
+    windows = run.windows.using(state_database()).filter(busy_until__isnull=False)
+    # A new fence: if the database has not noticed yet that a killed process is gone, its last page is refused.
+    windows.update(busy_until=None, failure="It was not read to its end.", fence=F("fence") + 1)
 
 
 def _compared(

@@ -9,14 +9,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from queue import Empty, SimpleQueue
 from typing import Final
-
-from django.db import connections
 
 from checkout_integration import telemetry
 from checkout_integration.client import Client
@@ -153,55 +148,6 @@ def _read(reading: Reading, lease: WindowLease, run: SyncRun) -> bool:
     totals = differences.compare_window(run, listed, lease.renew) if reading.compares else []
     lease.end(SyncWindow.State.COMPLETE, totals=totals)
     return True
-
-
-def read_windows(read: Callable[[int], bool], windows: Sequence[int], workers: int) -> None:
-    """Read windows with so many threads: while one waits for the database or the service, another one works.
-
-    None is begun after one that could not be read: a service that does not respond now will hardly respond to the next one.
-    Nor after Ctrl-C: then this waits for the windows that are being read.
-    """
-    left, number = SimpleQueue[int](), min(workers, len(windows))
-    for window in windows:
-        left.put(window)
-    if number < 2 or not _may_write_at_once():
-        _read_from(left, read)
-        return
-    with ThreadPoolExecutor(number) as threads:
-        try:
-            for ended in [threads.submit(_read_in_thread, left, read) for _ in range(number)]:
-                ended.result()
-        finally:
-            _leave_nothing(left)
-
-
-def _may_write_at_once() -> bool:
-    """Return whether several threads can write: each has a connection, and sees only what the others have committed."""
-    connection = connections[state_database()]
-    return connection.features.has_select_for_update and not connection.in_atomic_block
-
-
-def _read_in_thread(left: SimpleQueue[int], read: Callable[[int], bool]) -> None:
-    try:
-        _read_from(left, read)
-    finally:
-        connections.close_all()  # this thread's own
-
-
-def _read_from(left: SimpleQueue[int], read: Callable[[int], bool]) -> None:
-    try:
-        while read(left.get_nowait()):
-            pass
-    except Empty:
-        return
-    finally:
-        _leave_nothing(left)  # for the other threads, after a failure
-
-
-def _leave_nothing(left: SimpleQueue[int]) -> None:
-    with suppress(Empty):
-        while True:
-            left.get_nowait()
 
 
 def compare(reading: Reading, run: SyncRun) -> None:

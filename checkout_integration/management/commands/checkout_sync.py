@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import BooleanOptionalAction
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -15,10 +17,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings, secret_problems
 from checkout_integration.display import amount_text
+from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
 from checkout_integration.management.garbage import garbage_left
-from checkout_integration.management.options import moment
+from checkout_integration.management.options import between, moment
 from checkout_integration.management.progress import ProgressLine
+from checkout_integration.management.sync_workers import SETTINGS, can_help, ended_by_signals, helpers
 from checkout_integration.models import SyncRun
 
 DUE = "due"
@@ -71,9 +75,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--workers",
-            type=int,
+            type=between(int, 1, 64),
             default=1,
-            help="how many threads read a long pass (default 1); one on SQLite. More help if the service responds slowly",
+            help="how many processes read a long pass (default 1); one on SQLite",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -83,6 +87,11 @@ class Command(BaseCommand):
         unknown = sorted(set(projects) - set(app_settings().projects))
         if unknown:
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
+        if options["workers"] > 1 and not os.environ.get(SETTINGS):
+            raise CommandError(
+                f"--workers starts processes, which load the settings that {SETTINGS} names: set it.",
+                returncode=2,
+            )
         # A project with wrong settings does not prevent the sync of the others.
         refused = {project: problems for project in projects if (problems := _secret_problems(project))}
         reports, busy = list[DriftReport](), list[str]()
@@ -107,15 +116,26 @@ class Command(BaseCommand):
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
 
     def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
-        chosen = ("date_from", "date_to", "dry_run", "resume", "workers")
+        chosen = ("date_from", "date_to", "dry_run", "resume")
         line = ProgressLine(self.stderr, "rows")
+        others = options["workers"] - 1 if can_help() else 0
 
         def progress(run: SyncRun) -> None:
+            if others and self.stderr.isatty() and run.pk:
+                run.refresh_from_db(using=state_database(), fields=["rows"])
             line.show(f"{run.project} {run.lane}", run.rows, run.expected)
 
-        run = flows.sync.sync_transactions(
-            project, lane, progress=progress, **{name: options[name] for name in chosen}
-        )
+        def help_of_others(run: SyncRun) -> AbstractContextManager[None]:
+            return helpers(run, min(others, len(flows.sync.windows_left(run)) - 1), progress)
+
+        with ended_by_signals():
+            run = flows.sync.sync_transactions(
+                project,
+                lane,
+                progress=progress,
+                helpers=help_of_others,
+                **{name: options[name] for name in chosen},
+            )
         line.end()
         return flows.sync.drift_report(run)
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.sync import read_windows
 from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease
 from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
@@ -130,6 +131,30 @@ def test_a_window_that_failed_is_left_for_the_next_pass(sold: int, checkout_sand
     again = flows.sync.sync_transactions(lane="all")
     assert again.state == "complete"
     assert times_read(again) == [1, 3] + [2] * len(rest)
+    assert Order.objects.count() == sold
+
+
+def test_no_window_is_begun_after_one_that_could_not_be_read(sold: int, checkout_sandbox: Sandbox) -> None:
+    """A service that does not respond now will hardly respond to the next request."""
+    run = pass_of()
+    fault(checkout_sandbox, "api", "server_error", "transactions")
+    read_windows(run)
+    assert times_read(run) == [1, *[0] * (DAYS - 1)]
+    read_windows(run)
+    assert times_read(run) == [1, *[0] * (DAYS - 1)]
+
+
+def test_a_pass_that_is_cut_off_leaves_its_lane_at_once(sold: int) -> None:
+    """By Ctrl-C, say; the next pass reads what is left."""
+
+    def interrupt(run: SyncRun) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flows.sync.sync_transactions(lane="all", progress=interrupt)
+    cut_off = SyncRun.objects.get()
+    assert (cut_off.state, cut_off.failure) == ("failed", "It was not read to its end.")
+    assert flows.sync.sync_transactions(lane="all").state == "complete"
     assert Order.objects.count() == sold
 
 
