@@ -22,7 +22,7 @@ from tests.support.customer import CANARIES, EXTERNAL_ID, NAME, live, order_of_c
 from tests.support.flows.shop import Listening, ShopHooks, notification
 from tests.support.tables import columns_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 WORDS = f"{NAME} phoned: canary-note"
 REASON = {"reason": WORDS}
 FAILED = ("order-2", "order-by-button", "order-in-list")

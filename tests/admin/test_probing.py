@@ -17,7 +17,7 @@ from tests.support.admin import rows
 from tests.support.admin.rights import MASKED
 from tests.support.admin.screens import SCREENS, make_row
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 GUESSES = ["ada@buyers.example", "ada@", "4242", "CODE-1234-ABCD", "CODE-"]
 DEEPEST = 1
 

@@ -113,6 +113,7 @@ def assert_history_is_whole() -> None:
     assert not Incident.objects.filter(kind="not_applied").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_takes_every_one_of_many_writers(checkout_deliver: Deliver) -> None:
     """Sixteen threads, each with its own connection and its own orders: none fails with "database is locked"."""

@@ -19,7 +19,7 @@ from tests.languages.pseudo import marked_texts
 from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row, page_address
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BUTTON = re.compile(r'<(?:a class="button[^"]*" href|form method="post" action)="([^"]*/[0-9]+/[a-z-]+/)"')
 
 

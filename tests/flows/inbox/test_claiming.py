@@ -10,18 +10,19 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.flows.inbox import claiming
 from checkout_integration.flows.inbox.claiming import claim_head, head_of, heads
 from checkout_integration.flows.inbox.storing import NotificationRow
+from tests.support.admin import rows
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def look_at_all() -> None:
-    """Look at every order, with and without its oldest rows."""
-    heads(100)
-    claiming._HEADS.fetch(now=NOW, most=100, passed=[0])
+    """Look at every order; the oldest row is behind another, so that the look goes on to all rows."""
+    first, _ = (rows.make_notification("1", state="received", due_at=NOW) for _ in range(2))
+    assert heads(1) == [first.pk]
+    assert heads(1, [first.pk]) == []
 
 
 def look_at_one() -> None:
