@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
+from django.apps import apps
 from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
@@ -45,8 +46,10 @@ def fill() -> None:
         came(now, state="quarantined")
         rows.make_incident(None)
     long_ago = now - timedelta(days=60)
+    tables = [model._meta.db_table for model in apps.get_app_config("checkout_integration").get_models()]
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+        # Without these names it would lock PostgreSQL's shared tables, which another process of the tests may do as well.
+        cursor.execute(f"ANALYZE {', '.join(tables)}")
     each_minute = "now() - n * interval '1 minute'"
     settled = rows.make_order(status="refunded", verdict="review", refunded_at=long_ago, changed_at=long_ago)
     multiply(settled, "order_id", created_at=each_minute)
