@@ -32,10 +32,18 @@ class Command:
 
     A collection becomes a list in parentheses, as in ``IN {keys}``; an empty one contains nothing, and ``NOT IN`` it is
     never true. A name in square brackets is quoted, since some columns are words of SQL. Times are aware ones.
+
+    Args:
+        sql: the statement.
+        in_order: whether to make PostgreSQL read an index in its order where the statement says ``LIMIT {most}``, by
+            hiding the number. Otherwise it may sort all rows of a new backlog. Or it may read them by a bitmap: then each
+            read passes the entries of all rows that have left the queue, until the next vacuum; a read in order removes them.
+        tables: the models whose tables are named.
+
     """
 
-    def __init__(self, sql: str, **tables: type[models.Model]) -> None:
-        self._sql, self._tables = sql, tables
+    def __init__(self, sql: str, *, in_order: bool = False, **tables: type[models.Model]) -> None:
+        self._sql, self._in_order, self._tables = sql, in_order, tables
 
     def execute(self, **values: object) -> int:
         """Execute it, and return how many rows it changed."""
@@ -57,6 +65,8 @@ class Command:
 
     def _with_tables(self, connection: BaseDatabaseWrapper, sql: str) -> str:
         tables = {name: _table(connection, model) for name, model in self._tables.items()}
+        if self._in_order and connection.vendor == "postgresql":
+            sql = sql.replace("LIMIT {most}", "LIMIT (SELECT {most})")
         named = PLACE.sub(lambda place: tables.get(place[1], place[0]), sql)
         return NAME.sub(lambda name: connection.ops.quote_name(name[1]), named)
 
@@ -95,6 +105,7 @@ class Query(Command, Generic[Row]):
         lock: the rows to lock until the transaction ends, ``own`` or a relation that is never empty. Databases without
             ``FOR UPDATE OF`` lock every table that is joined; SQLite is locked as a whole.
         waits: whether to wait for rows that others have locked, or to skip them where the database can do so.
+        in_order: as in `Command`.
         tables: other models in ``where``.
 
     """
@@ -108,9 +119,10 @@ class Query(Command, Generic[Row]):
         joined: Sequence[str] = (),
         lock: Sequence[str] = (),
         waits: bool = True,
+        in_order: bool = False,
         **tables: type[models.Model],
     ) -> None:
-        super().__init__(where, **tables)
+        super().__init__(where, in_order=in_order, **tables)
         self.model, self.only, self.joined = model, only, joined
         self._lock, self._waits = lock, waits
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Final
 
 from django.db import connections, transaction
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import Command, Query, instant_of, locked, state_database
-from checkout_integration.flows.outbox import left_behind_before
+from checkout_integration.flows.outbox import MOST_RUNNING, left_behind_before
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 
 MOST_COUNTED = 1_000
@@ -55,12 +54,12 @@ class QueueState:
 
 def queue_state() -> QueueState:
     """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue."""
-    now, running, late = datetime.now(UTC), _RUNNING.rows(), left_behind_before()
+    now, running, late = datetime.now(UTC), _RUNNING.rows(most=MOST_RUNNING), left_behind_before()
     dead = _left_behind([run.pk for run in running if run.due_at <= late])
     alive = [run for run in running if run.pk not in dead]
     deadline = now - timedelta(seconds=app_settings().receiver_deadline)
     busy = [0, *(run.line for run in alive if run.line is not None)]
-    (found,) = _queue(connections[state_database()].vendor).fetch(now=now, most=MOST_COUNTED, busy=busy)
+    (found,) = _QUEUE.fetch(now=now, most=MOST_COUNTED, busy=busy)
     stored, new, due, later, waiting, failed, *oldest = found
     ages = [(now - instant_of(moment)).total_seconds() if moment is not None else 0.0 for moment in oldest]
     ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in running if run.pk in dead)])
@@ -121,23 +120,24 @@ _FREE: Final = (
 _LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
 _WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
 _FAILED: Final = ("runs", "own.state = 'failed'", "own.due_at, own.id")
-_RUNNING: Final = Query(ReceiverRun, "own.state = 'running' ORDER BY own.due_at", only=("line", "due_at"))
-_QUEUE: Final = "SELECT " + ", ".join(
-    [
-        *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
-        _oldest("own.due_at", *_STORED),
-        _oldest("own.recorded_at", *_NEW),
-        _oldest("own.due_at", *_FREE),
-    ]
+_RUNNING: Final = Query(
+    ReceiverRun,
+    "own.state = 'running' ORDER BY own.due_at, own.id LIMIT {most}",
+    only=("line", "due_at"),
+    in_order=True,
 )
-
-
-@cache
-def _queue(vendor: str) -> Command:
-    """Return the statement that reads the queue.
-
-    The limit is hidden from PostgreSQL: without statistics of a new backlog it would sort all of it to count so many.
-    """
-    most = "(SELECT {most})" if vendor == "postgresql" else "{most}"
-    models = {"notifications": Notification, "messages": OutboxMessage, "runs": ReceiverRun}
-    return Command(_QUEUE.replace("{most}", most), **models)
+_QUEUE: Final = Command(
+    "SELECT "
+    + ", ".join(
+        [
+            *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
+            _oldest("own.due_at", *_STORED),
+            _oldest("own.recorded_at", *_NEW),
+            _oldest("own.due_at", *_FREE),
+        ]
+    ),
+    in_order=True,
+    notifications=Notification,
+    messages=OutboxMessage,
+    runs=ReceiverRun,
+)

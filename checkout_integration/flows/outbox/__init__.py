@@ -11,6 +11,7 @@ from checkout_integration.flows.outbox.claiming import Worker
 from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISHED
 from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
+from checkout_integration.flows.outbox.looking import MOST_RUNNING as MOST_RUNNING
 from checkout_integration.flows.outbox.looking import left_behind_before as left_behind_before
 from checkout_integration.flows.outbox.messages import FanOut as FanOut
 from checkout_integration.flows.outbox.messages import fan_out as fan_out

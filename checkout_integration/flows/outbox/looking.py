@@ -16,6 +16,9 @@ HOLD = timedelta(seconds=1)
 GRACE = timedelta(seconds=5)
 """How long a claimed run that is not attempted is left to the process that claimed it. Clocks must not differ by more."""
 
+MOST_RUNNING = 100_000
+"""More runs than are ever running: the limit makes the database read an index in its order."""
+
 
 class Running(NamedTuple):
     """A run that is running.
@@ -78,7 +81,12 @@ def look_at_queue(
     With ``lines`` only due runs of these lines are read, and new messages are not looked for.
     """
     now = datetime.now(UTC)
-    values: dict[str, object] = {"now": now, "slow": now - 2 * HOLD, "late": left_behind_before()}
+    values: dict[str, object] = {
+        "now": now,
+        "slow": now - 2 * HOLD,
+        "late": left_behind_before(),
+        "most": MOST_RUNNING,
+    }
     places = {"lines": lines, "busy": busy or None, "full": full or None}
     given = {name: value for name, value in places.items() if value is not None}
     values |= {"size": size, **given}
@@ -103,7 +111,7 @@ def left_behind_before() -> datetime:
 def _looking(*given: str) -> Command:
     conditions = "".join(condition for name, condition in _CONDITIONS.items() if name in given)
     parts = [_RUNNING, *([] if "lines" in given else [_NEW]), _DUE.replace("[conditions]", conditions)]
-    return Command(" UNION ALL ".join(parts), messages=OutboxMessage, runs=ReceiverRun)
+    return Command(" UNION ALL ".join(parts), in_order=True, messages=OutboxMessage, runs=ReceiverRun)
 
 
 _CONDITIONS: Final = {
@@ -112,9 +120,11 @@ _CONDITIONS: Final = {
     "full": " AND due.receiver NOT IN {full}",
 }
 _RUNNING: Final = """
-    SELECT run.state, run.id, run.line, run.receiver, run.fence,
-    CASE WHEN run.due_at <= {slow} THEN 1 ELSE 0 END, CASE WHEN run.due_at <= {late} THEN 1 ELSE 0 END
-    FROM {runs} run WHERE run.state = 'running'"""
+    SELECT running.state, running.id, running.line, running.receiver, running.fence,
+    CASE WHEN running.due_at <= {slow} THEN 1 ELSE 0 END, CASE WHEN running.due_at <= {late} THEN 1 ELSE 0 END FROM (
+        SELECT run.state, run.id, run.line, run.receiver, run.fence, run.due_at FROM {runs} run
+        WHERE run.state = 'running' ORDER BY run.due_at, run.id LIMIT {most}
+    ) running"""
 _NEW: Final = """
     SELECT 'new', first_new.id, NULL, NULL, NULL, NULL, NULL FROM (
         SELECT message.id FROM {messages} message WHERE message.state = 'new' LIMIT 1
