@@ -74,12 +74,15 @@ def drained(effort: Effort) -> dict[str, float]:
 
 
 def evenness(progress: Sequence[tuple[float, int]]) -> float:
-    """Return the rate of the last tenth of the work beside that of the first; 1 where there was no time to see it."""
+    """Return the rate of the last quarter of the work beside that of the first; 1 where there was no time to see it.
+
+    A quarter takes more than a minute, so that each has its part of the vacuums.
+    """
     (begun, first), (_, last) = progress[0], progress[-1]
-    tenth = (last - first) / 10
-    fast = _reached(progress, first + tenth) - begun
-    slow = progress[-1][0] - _reached(progress, last - tenth)
-    return fast / slow if tenth and slow > 0 else 1.0
+    quarter = (last - first) / 4
+    fast = _reached(progress, first + quarter) - begun
+    slow = progress[-1][0] - _reached(progress, last - quarter)
+    return fast / slow if quarter and slow > 0 else 1.0
 
 
 def _reached(progress: Sequence[tuple[float, int]], goal: float) -> float:

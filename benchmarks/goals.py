@@ -200,7 +200,7 @@ GOALS: Final = (
     ),
     Goal(
         word="backlog",
-        title="notifications applied each second, last tenth of a backlog beside its first",
+        title="notifications applied each second, last quarter of a backlog beside its first",
         figure=Figure(BACKLOG, "applied evenly"),
         beside=None,
         must=0.8,
@@ -208,7 +208,7 @@ GOALS: Final = (
     ),
     Goal(
         word="backlog",
-        title="receivers run each second, last tenth of a backlog beside its first",
+        title="receivers run each second, last quarter of a backlog beside its first",
         figure=Figure(BACKLOG, "run evenly"),
         beside=None,
         must=0.8,

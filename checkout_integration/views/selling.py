@@ -13,7 +13,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 
 from checkout_integration import flows
-from checkout_integration.display import form_link
+from checkout_integration.display import csp_nonce, form_link
 from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.views.returning import return_link
@@ -50,7 +50,8 @@ class SellMixin(LoginRequiredMixin, View):
 
     def not_created(self, error: flows.CheckoutError) -> HttpResponseBase:
         """Return the response where the service made no order, or may have: ``error`` says which."""
-        return render(self.request, "checkout_integration/not_created.html", {"error": error}, status=503)
+        context = {"error": error, "csp_nonce": csp_nonce(self.request)}
+        return render(self.request, "checkout_integration/not_created.html", context, status=503)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Sell. An order that could not be recorded has its form all the same."""

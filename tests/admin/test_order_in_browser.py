@@ -52,12 +52,16 @@ def desk(page: Page, live_server: Any, admin_user: User, order: Order) -> Page:
     return page
 
 
-def test_the_link_of_the_form_is_copied(desk: Page) -> None:
-    """By the button beside it."""
+@pytest.mark.parametrize("label", ["Address of the payment form", "order id", "Checkout reference"])
+def test_what_staff_write_elsewhere_is_copied(desk: Page, order: Order, label: str) -> None:
+    """By the button beside it, with the keyboard too."""
+    assert order.checkout
+    texts = {"order id": order.order_id, "Checkout reference": order.checkout.reference}
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    desk.get_by_role("button", name="Copy").click()
+    desk.get_by_role("button", name=f"Copy: {label}").focus()
+    desk.keyboard.press("Enter")
     expect(desk.get_by_text("Copied.")).to_be_visible()
-    assert desk.evaluate("navigator.clipboard.readText()") == FORM
+    assert desk.evaluate("navigator.clipboard.readText()") == texts.get(label, FORM)
 
 
 def test_all_works_without_scripts(
@@ -68,8 +72,8 @@ def test_all_works_without_scripts(
         enter(context, live_server.url, admin_user)
         page = context.new_page()
         page.goto(f"{live_server.url}{page_address('order', order)}")
-        expect(page.get_by_label("Address of the payment form")).to_have_value(FORM)
-        expect(page.get_by_role("button", name="Copy", exact=True)).to_be_hidden()
+        expect(page.get_by_role("textbox", name="Address of the payment form")).to_have_value(FORM)
+        expect(page.get_by_role("button", name="Copy:").first).to_be_hidden()
         page.get_by_role("link", name="Write a note").click()
         page.get_by_label("Note").fill("called twice")
         page.get_by_role("button", name="Write a note").click()

@@ -121,3 +121,16 @@ def test_an_index(visit: Visit, address: str) -> None:
     visit(f"{name}-empty", address)
     fill("order")
     visit(name, address)
+
+
+def test_the_money_of_many_currencies(visit: Visit) -> None:
+    """With rows for each of all that sums can be divided by."""
+    fill("order")
+    for currency in ("USD", "EUR", "JPY"):
+        rows.make_order(currency=currency, charge_currency=currency, method_type="BANKCARD", country="DE")
+    visit("money-rows", "/admin/checkout_integration/money/", may_scroll=".ci-scroll")
+    visit(
+        "money-rows-detail",
+        "/admin/checkout_integration/money/?by=day&by=method&by=country&by=vat",
+        may_scroll=".ci-scroll",
+    )

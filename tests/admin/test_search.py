@@ -191,3 +191,21 @@ def test_an_address_is_looked_up_by_its_index(admin_client: Client, searched: st
         customers(admin_client, "grace@buyers.example")
     (sql, *_) = [each["sql"] for each in captured if "checkout_integration_personaldata" in each["sql"]]
     assert "UNION" in sql and "LIKE" not in sql
+
+
+def test_a_search_joins_no_account(admin_client: Client, searched: str) -> None:
+    """PostgreSQL would expect as many checkouts as an account has on average, and read all of them."""
+    with CaptureQueriesContext(connection) as captured:
+        admin_client.get(LIST, {"q": "nobody"})
+    searches = [query["sql"] for query in captured.captured_queries if "UNION" in query["sql"]]
+    assert searches
+    assert [sql for sql in searches if "auth_user" in sql] == []
+
+
+def test_found_rows_are_read_by_their_keys(admin_client: Client, searched: str) -> None:
+    """A union within the statement of the list could be joined by reading all orders."""
+    with CaptureQueriesContext(connection) as captured:
+        admin_client.get(LIST, {"q": searched})
+    lists = [query["sql"] for query in captured.captured_queries if "ORDER BY" in query["sql"]]
+    assert lists
+    assert [sql for sql in lists if "UNION" in sql] == []

@@ -264,3 +264,17 @@ def test_leave_a_note_for_a_colleague(desk: Desk, sell: Sales) -> None:
     desk.submit("Write a note", {"Note:": "asked the bank on Monday"})
     desk.reads("asked the bank on Monday", "by sam")
     desk.look("note")
+
+
+def test_a_customer_who_paid_twice(desk: Desk, sell: Sales, listen: Listening) -> None:
+    """The goods are granted once; the page of the other payment says so, and that it is one too many."""
+    heard = listen(checkout_paid, name="shop.grant")
+    first = sell()
+    second = sell.pay(first.checkout, id="order-of-the-second-payment")
+    desk.find(ADA)
+    expect(desk.row(first.order_id, "500 gems", "paid")).to_have_count(1)
+    desk.open_row(second.order_id)
+    desk.reads_at_once(second.order_id, "not granted", "another order has paid the checkout")
+    desk.reads("paid twice")
+    assert len(heard) == 1
+    desk.look("paid-twice")

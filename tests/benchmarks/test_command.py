@@ -36,7 +36,7 @@ NOT_HERE = {PEER, PEER_CPU, APPLY_1, APPLY_100, APPLY_500}
 """The peer is not in the environment of the tests; applying is no step of its own as long as the webhook applies."""
 
 EVEN = [(float(second), 10 * second) for second in range(11)]
-SLOWING = [*EVEN[:-1], (11.0, 100)]
+SLOWING = [*EVEN[:8], (7.5, 75), (12.5, 100)]
 
 # It reads processor time; comes with a server's wheel, and with the environment of the benchmarks.
 pytest.importorskip("psutil")
@@ -131,7 +131,7 @@ def test_what_a_plan_reads_through_is_found() -> None:
 
 
 @pytest.mark.parametrize(("progress", "expected"), [(EVEN, 1.0), (SLOWING, 0.5), ([(0.0, 5)] * 2, 1.0)])
-def test_evenness_is_the_last_tenth_beside_the_first(progress: Any, expected: float) -> None:
+def test_evenness_is_the_last_quarter_beside_the_first(progress: Any, expected: float) -> None:
     """Whatever lies between them."""
     from benchmarks.backlog import evenness
 

@@ -105,18 +105,22 @@ def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
 
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
-    account = order.checkout.user if order.checkout else None
+    checkout = order.checkout
+    account = checkout.user if checkout else None
     linked = order.user.account if order.user else None
     return field_group(
         _("In this shop"),
         [
+            (_("order id"), copyable(order.order_id, _("order id"))),
+            (_("transaction"), copyable(order.transaction, _("transaction")) if order.transaction else ""),
             (_("project"), visible(order.project)),
-            (_("checkout"), viewer.link(Checkout, order.checkout_id, order.checkout)),
+            (_("checkout"), viewer.link(Checkout, order.checkout_id, checkout)),
+            (_("reference"), copyable(checkout.reference, _("Checkout reference")) if checkout else ""),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), short(account) if account else ""),
             (_("account of the customer"), short(linked) if linked else ""),
             (_("origin"), short(order.origin)),
-            (_("payment form"), _form_link(order.checkout, viewer)),
+            (_("payment form"), _form_link(checkout, viewer)),
             (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),
             (_("first seen"), moment(order.recorded_at)),
             (_("last change"), moment(order.changed_at)),

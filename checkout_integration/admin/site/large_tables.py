@@ -50,6 +50,11 @@ class BoundedPaginator(RowPaginator):
 
 
 def within(rows: Rows, conditions: Sequence[Q]) -> Rows:
-    """Return the rows that meet a condition: a union of indexed look-ups. An OR over several tables would read all rows."""
+    """Return the rows that meet a condition: a union of indexed look-ups. An OR over several tables would read all rows.
+
+    Up to `COUNTED` keys are read first: a planner that expects many rows of a union joins them by reading the whole table.
+    """
     keys = [rows.model._default_manager.filter(condition).order_by().values("pk") for condition in conditions]
-    return rows.filter(pk__in=keys[0].union(*keys[1:]))
+    found = keys[0].union(*keys[1:])
+    few = list(found.values_list("pk", flat=True)[: COUNTED + 1])
+    return rows.filter(pk__in=few if len(few) <= COUNTED else found)

@@ -104,8 +104,11 @@ def copyable(text: str, label: StrOrPromise) -> SafeString:
     """Return a text in a read-only field; where scripts run, with a button that copies it."""
     return format_html(
         '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
-        '<button type="button" class="button" data-ci-copy="{}" hidden>{}</button> <span role="status"></span></span>',
+        '<button type="button" class="button" aria-label="{}: {}" data-ci-copy="{}" hidden>{}</button> '
+        '<span role="status"></span></span>',
         visible(text, longest=len(text)),
+        label,
+        _("Copy"),
         label,
         _("Copied."),
         _("Copy"),
