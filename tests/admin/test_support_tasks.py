@@ -270,6 +270,7 @@ def test_a_customer_who_paid_twice(desk: Desk, sell: Sales, listen: Listening) -
     """The goods are granted once; the page of the other payment says so, and that it is one too many."""
     heard = listen(checkout_paid, name="shop.grant")
     first = sell()
+    assert first.checkout is not None
     second = sell.pay(first.checkout, id="order-of-the-second-payment")
     desk.find(ADA)
     expect(desk.row(first.order_id, "500 gems", "paid")).to_have_count(1)
