@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -126,8 +127,11 @@ def test_an_index(visit: Visit, address: str) -> None:
 def test_the_money_of_many_currencies(visit: Visit) -> None:
     """With rows for each of all that sums can be divided by."""
     fill("order")
+    now = datetime.now(UTC)
     for currency in ("USD", "EUR", "JPY"):
-        rows.make_order(currency=currency, charge_currency=currency, method_type="BANKCARD", country="DE")
+        rows.make_order(
+            created_at=now, currency=currency, charge_currency=currency, method_type="BANKCARD", country="DE"
+        )
     visit("money-rows", "/admin/checkout_integration/money/", may_scroll=".ci-scroll")
     visit(
         "money-rows-detail",

@@ -26,6 +26,13 @@
     }
     if (each.matches("select") && each.scrollWidth - each.clientWidth > 1) faults.push(`cut: ${named(each)}`);
   }
+  // In a hand, the admin's tables are stacks of cells, without their headings: each cell has to say what it is.
+  const stacked = seen.filter((each) => each.matches("#result_list td, .ci-scroll td") && getComputedStyle(each).display === "block");
+  for (const cell of stacked.filter((each) => each.textContent.trim())) {
+    const before = getComputedStyle(cell, "::before").content;
+    const names = [...cell.querySelectorAll(".ci-name")].filter((each) => each.getClientRects().length);
+    if (!names.length && !/[^\s":]/u.test(before.replace(/^(none|normal)$/, ""))) faults.push(`a cell without a name: ${named(cell)}`);
+  }
   const range = document.createRange();
   for (const table of seen.filter((each) => each.matches("table"))) {
     const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
