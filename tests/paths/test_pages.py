@@ -55,7 +55,7 @@ def test_the_shop_is_accessible(page: Page, example: Example) -> None:
 
 
 def test_a_payment_that_the_bank_asks_about_is_accessible(buyer: Page, example: Example) -> None:
-    """Axe finds no violation on the form, the bank's page, the form's end, the purchase's page and the inventory."""
+    """Axe finds no violation on the form, the bank's page, its end, the pages of purchases, and those of the operator."""
     buy_now(buyer, example)
     expect_well_shown(buyer)
     pay(buyer, ASKING_CARD)
@@ -73,6 +73,10 @@ def test_a_payment_that_the_bank_asks_about_is_accessible(buyer: Page, example: 
         expect_well_shown(buyer)
     buyer.goto(f"{example.service}/_sandbox/")
     expect_well_shown(buyer)
+    pages = set(buyer.locator("main a").evaluate_all("all => all.map(each => each.href)"))
+    for page in sorted(pages):
+        buyer.goto(page)
+        expect_well_shown(buyer)
 
 
 def test_a_declined_payment_is_accessible(buyer: Page, example: Example) -> None:
