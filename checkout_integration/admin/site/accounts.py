@@ -19,5 +19,5 @@ def of_account(relation: str, text: str) -> list[Q]:
         value = field.to_python(text)
     except ValidationError:  # a shop may name its accounts by numbers
         return []
-    accounts = list(get_user_model()._default_manager.filter(**{name: value}).values_list("pk", flat=True))
+    accounts = list(get_user_model()._base_manager.filter(**{name: value}).values_list("pk", flat=True))
     return [Q((f"{relation}__in", accounts))] if accounts else []
