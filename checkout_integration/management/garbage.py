@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+OLDER: Final = 10
+"""Collections before one of the objects that outlived them too, as Python has it."""
+PAGE: Final = 1_000_000
+"""More objects than a page of the list makes."""
 
 
 @contextmanager
-def garbage_left(young: int = 50_000, older: int = 10) -> Iterator[None]:
+def garbage_left(young: int = 50_000) -> Iterator[None]:
     """Freeze the objects of the start, and collect garbage less often: the process does nothing else meanwhile.
 
-    Args:
-        young: new objects before a collection: a batch makes more than Python's own 700 before it lets them go.
-        older: such collections before one of the objects that outlived the last; few where memory counts more than time.
-
+    ``young``: new objects before a collection. A batch makes more than Python's own 700 before it lets them go.
     """
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(young, older)
+    gc.set_threshold(young, OLDER)
     try:
         yield
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@contextmanager
+def garbage_of_pages() -> Iterator[Callable[[], object]]:
+    """Yield a function that collects garbage: to be called at the end of each page, when its rows are not used any more.
+
+    A collection in the middle of a page would walk through all of its rows, free none, and leave them for a full collection.
+    """
+    with garbage_left(PAGE):
+        yield partial(gc.collect, 1)

@@ -22,7 +22,7 @@ from django.db import connections
 from checkout_integration import flows
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import Progress
-from checkout_integration.management.garbage import garbage_left
+from checkout_integration.management.garbage import garbage_of_pages
 from checkout_integration.models import SyncRun
 
 logger = logging.getLogger("checkout_integration.sync")
@@ -69,13 +69,14 @@ def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
 def help_read(run_pk: int) -> None:
     """Read windows of a pass until none is left; the process that began the pass ends it."""
     run, began = SyncRun.objects.using(state_database()).get(pk=run_pk), os.getppid()
+    with ended_by_signals(), garbage_of_pages() as collect:
 
-    def stop(run: SyncRun) -> None:
-        if os.getppid() != began:  # it was killed, so nobody would end the pass
-            sys.exit(1)
+        def after_page(run: SyncRun) -> None:
+            if os.getppid() != began:  # it was killed, so nobody would end the pass
+                sys.exit(1)
+            collect()
 
-    with ended_by_signals(), garbage_left(young=5_000, older=1):
-        flows.sync.read_windows(run, stop)
+        flows.sync.read_windows(run, after_page)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from django.db.backends.utils import CursorWrapper
 AnyField: TypeAlias = "models.Field[Any, Any]"
 Returned: TypeAlias = "Sequence[tuple[Any, ...]]"
 Convert: TypeAlias = Callable[[Any, BaseDatabaseWrapper], Any]
-Writers: TypeAlias = Mapping[type, Convert]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +63,14 @@ OWN_TYPES: Mapping[type, tuple[type[AnyField], ...]] = {
     int: (models.IntegerField,),
     bool: (models.BooleanField,),
 }
-"""The types of values that fields of these classes write as they are."""
+"""The types of values that drivers take as they are, and the fields whose own type they are."""
 
 
-def _unchanged(value: Any, connection: BaseDatabaseWrapper) -> Any:
-    return value
+class Written(NamedTuple):
+    """How the values of a column are written: those of the types ``plain`` as they are."""
 
-
-UNCHANGED: Writers = dict.fromkeys((str, int, bool, type(None)), _unchanged)
-"""For drivers that take such values."""
+    plain: frozenset[type]
+    convert: Convert
 
 
 class Composed(NamedTuple):
@@ -85,9 +83,6 @@ class Composed(NamedTuple):
 class Statement(ABC):
     """A statement, composed for one kind of database. All threads share it, so it is never changed."""
 
-    writers: Writers
-    """How values of these types are written, into columns that hold the type."""
-
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         self.quote = connection.ops.quote_name
         self.task = task
@@ -97,7 +92,7 @@ class Statement(ABC):
         )
         self.relations = [field for field in task.fields if isinstance(field, models.ForeignKey)]
         self._names = [field.attname for field in task.fields]
-        self._columns = [(self._writers_of(field), self._any_value(field)) for field in task.fields]
+        self._columns = [Written(self._plain_types(field), self._converter(field)) for field in task.fields]
         self._read = attrgetter(*self._names)
         self._set_when_saved = [field for field in task.fields if _sets_itself(field)]
         zones = connection.features.supports_timezones
@@ -142,18 +137,31 @@ class Statement(ABC):
         """Return a function that converts a value of the field, other than None, for the driver."""
         return field.get_db_prep_save
 
-    def values(self, connection: BaseDatabaseWrapper, rows: Iterable[models.Model]) -> list[list[Any]]:
+    def values(self, connection: BaseDatabaseWrapper, rows: Iterable[models.Model]) -> list[tuple[Any, ...]]:
         """Return the rows' values for the driver. Fields like ``auto_now`` set their attribute of the row.
 
         Raises `TypeError` for an expression: a driver could store its text.
         """
-        return [
-            [
-                writers.get(type(value), any_value)(value, connection)
-                for value, (writers, any_value) in zip(self._read_saved(row), self._columns, strict=True)
-            ]
-            for row in rows
-        ]
+        # By column: most have nothing to convert, and looking at each of their values would take longer than writing them.
+        columns = zip(*map(self._read_saved, rows), strict=True)
+        return list(
+            zip(
+                *(
+                    values
+                    if written.plain.issuperset(map(type, values))
+                    else self._converted_values(connection, written, values)
+                    for written, values in zip(self._columns, columns, strict=True)
+                ),
+                strict=True,
+            )
+        )
+
+    @staticmethod
+    def _converted_values(
+        connection: BaseDatabaseWrapper, written: Written, values: Iterable[Any]
+    ) -> list[Any]:
+        plain, convert = written
+        return [value if type(value) in plain else convert(value, connection) for value in values]
 
     def _read_saved(self, row: models.Model) -> Sequence[Any]:
         for field in self._set_when_saved:
@@ -161,17 +169,18 @@ class Statement(ABC):
         values: Sequence[Any] = self._read(row)
         return values
 
-    def _writers_of(self, field: AnyField) -> Writers:
-        """Return the writers for a field: most values are of its own type, and need none of its conversion.
+    def _plain_types(self, field: AnyField) -> frozenset[type]:
+        """Return the types of a field's values that need none of its conversion: most values are of its own type.
 
         But a shop may have accounts with a field of its own as their key, which converts such values, too.
         """
         own = _stored_as(field)
-        kinds = [kind for kind, fields in OWN_TYPES.items() if isinstance(own, fields)]
-        kinds = [type(None), *(kinds if own.model._meta.app_label == self.task.model._meta.app_label else [])]
-        return {kind: self.writers[kind] for kind in kinds if kind in self.writers}
+        ours = own.model._meta.app_label == self.task.model._meta.app_label
+        return frozenset(
+            [type(None), *(kind for kind, fields in OWN_TYPES.items() if ours and isinstance(own, fields))]
+        )
 
-    def _any_value(self, field: AnyField) -> Convert:
+    def _converter(self, field: AnyField) -> Convert:
         convert = self.converter(field)
         return lambda value, connection: convert(_plain(value), connection)
 
@@ -231,8 +240,6 @@ class Statement(ABC):
 
 class OneRowStatement(Statement):
     """One row: a parameter for each value."""
-
-    writers = UNCHANGED
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose ``INSERT … VALUES``."""

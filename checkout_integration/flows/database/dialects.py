@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import chain
-from json.encoder import encode_basestring
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from checkout_integration.flows.database.composed import (
-    UNCHANGED,
     AnyField,
     Composed,
     Convert,
@@ -28,32 +26,26 @@ from checkout_integration.flows.database.composed import (
     OneRowStatement,
     Statement,
     Update,
-    Writers,
 )
+
+ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class PostgreSQLStatement(Statement):
-    """One parameter: an array of arrays, of texts, nulls, and JSON documents as they are."""
-
-    writers: Writers = {
-        type(None): lambda value, _: "null",
-        str: lambda value, _: encode_basestring(value),
-        int: lambda value, _: int.__repr__(value),
-        bool: lambda value, _: "true" if value else "false",
-    }
+    """One parameter: a JSON array of arrays, of texts, numbers, booleans and nulls. JSON documents are texts in it."""
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         super().__init__(connection, task)
         self._of_one = OneRowStatement(connection, task)
 
     def converter(self, field: AnyField) -> Convert:
-        """Return a function that writes a value as JSON; the database reads the text as a value of the column's type."""
+        """Return a function that writes a value as text, which the database reads as a value of the column's type."""
         if isinstance(field, models.JSONField):
             encode = (field.encoder or json.JSONEncoder)().encode
             return lambda value, _: encode(value)
         if isinstance(field, models.BinaryField):
-            return lambda value, _: f'"\\\\x{bytes(field.get_prep_value(value)).hex()}"'
-        return lambda value, connection: _json_text(field.get_db_prep_save(value, connection))
+            return lambda value, _: f"\\x{bytes(field.get_prep_value(value)).hex()}"
+        return lambda value, connection: str(field.get_db_prep_save(value, connection))
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
         """Compose ``INSERT … SELECT``."""
@@ -90,8 +82,7 @@ class PostgreSQLStatement(Statement):
         """Return the form for one row or for several."""
         if len(rows) == 1:
             return self._of_one.compose(connection, rows)
-        arrays = ",".join([f"[{','.join(values)}]" for values in self.values(connection, rows)])
-        return Composed(self.sql, [f"[{arrays}]"])
+        return Composed(self.sql, [ENCODE(self.values(connection, rows))])
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows in one statement."""
@@ -104,15 +95,12 @@ class PostgreSQLStatement(Statement):
 
         The type has no length: a cast to varchar(16) truncates, while storing in such a column fails.
         """
-        if isinstance(field, models.JSONField):
-            return f"NULLIF(given -> {place}, 'null')"
         return f"(given ->> {place})::{(field.db_type(connection) or '').partition('(')[0]}"
 
 
 class MySQLStatement(Statement):
     """As many parameters as there are values; the driver writes them into the statement."""
 
-    writers = UNCHANGED
     rows = "{rows}"
 
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
@@ -189,7 +177,3 @@ STATEMENTS: dict[str, type[Statement]] = {
     "sqlite": SQLiteStatement,
 }
 """By Django's name of the vendor; MariaDB's is MySQL."""
-
-
-def _json_text(value: Any) -> str:
-    return encode_basestring(value if isinstance(value, str) else str(value))
