@@ -10,6 +10,7 @@ from typing import Any, Final
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import (
     KEY_LENGTH,
+    Query,
     insert_missing,
     key_of,
     state_database,
@@ -191,7 +192,10 @@ def store_settled(row: NotificationRow) -> None:
                 write_messages([failed_message(stored, row.state, row.failure, source="notification")])
 
 
+_OF_BODY: Final = Query(Notification, "own.key = {key} AND own.body_hash = {body_hash}")
+
+
 def stored_row(row: NotificationRow) -> Notification:
     """Return the stored row of the same body, after `store`."""
-    rows = Notification.objects.using(state_database())
-    return rows.get(key=row.key, body_hash=row.body_hash)
+    (stored,) = _OF_BODY.rows(key=row.key, body_hash=row.body_hash)
+    return stored

@@ -25,7 +25,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger.deciding import Batch
 from checkout_integration.flows.ledger.steps import Advice, LockedOrder
-from checkout_integration.hooks import load_hooks
+from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser, PersonalData
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.erasure import without_customer
@@ -40,6 +40,11 @@ NAMED: Final = "own.project = {project} AND own.identity IN {identities}"
 USERS: Final = Query(CheckoutUser, f"{NAMED} ORDER BY own.id", lock=["own"])
 STORED: Final = Query(CheckoutUser, NAMED)
 KNOWN: Final = Query(CheckoutUser, NAMED, only=["id"])
+OWNED: Final = Query(
+    Checkout,
+    "own.project = {project} AND own.identity = {identity} AND own.user_id IS NOT NULL ORDER BY own.id DESC LIMIT 1",
+    only=["user"],
+)
 
 
 def identity_of(user: User | None) -> str:
@@ -96,9 +101,9 @@ def find_or_create(project: Project, identity: str, user: User, account_id: Any)
 
 def account_before_order(project: Project, identity: str, user: User) -> Any:
     """Return the key of the account of a customer without an order: that of their latest checkout, else the hook's."""
-    checkouts = Checkout.objects.using(state_database()).filter(project=project.alias, identity=identity)
-    buyer = checkouts.exclude(user=None).order_by("-pk").values_list("user_id", flat=True).first()
-    return account_by_hook(project, user) if buyer is None else buyer
+    for checkout in OWNED.rows(project=project.alias, identity=identity):
+        return checkout.user_id
+    return account_by_hook(project, user)
 
 
 def _reserve_identity(project: Project, identity: str) -> None:
@@ -228,9 +233,12 @@ def link_to_account(customer: CheckoutUser, account_id: Any) -> bool:
 
 def account_by_hook(project: Project, user: User) -> Any:
     """Return the key of the account that `Hooks.find_user` names: a link, whose failure must not stop a payment."""
+    hooks = load_hooks(project.hooks)
+    if type(hooks).find_user is Hooks.find_user:
+        return None
     try:
         with transaction.atomic(using=state_database()):  # a failure of the hook is rolled back
-            account = load_hooks(project.hooks).find_user(user)
+            account = hooks.find_user(user)
             return account.pk if account is not None else None
     except TRANSIENT_DATABASE_ERRORS:
         raise

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
-
-from django.db.models import QuerySet
+from typing import Any, Final
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
-from checkout_integration.flows.database import (
-    state_database,
-    with_retries,
-    write_transaction,
-)
+from checkout_integration.flows.database import Query, insert, update, with_retries, write_transaction
 from checkout_integration.flows.inbox import NotificationRow, VerifiedNotification
 from checkout_integration.flows.ledger import (
     account_before_order,
@@ -34,6 +28,8 @@ from checkout_integration.policy.validated import merge_validated
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.user import User
 from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
+
+RECORDED: Final = Query(ValidationDecision, "own.request_hash IN {hashes} ORDER BY own.id LIMIT 1")
 
 
 def answer(
@@ -62,14 +58,14 @@ def answer(
 
 def _repeat(row: NotificationRow, hashes: Sequence[str]) -> ValidationDecision | None:
     """Return the decision that was recorded for this body, if there is one, and count the duplicate."""
-    decision = _recorded(hashes).first()
+    decision = _recorded(hashes)
     if decision is not None:
         inbox.store(row)
     return decision
 
 
-def _recorded(hashes: Sequence[str]) -> QuerySet[ValidationDecision]:
-    return ValidationDecision.objects.using(state_database()).filter(request_hash__in=hashes)
+def _recorded(hashes: Sequence[str]) -> ValidationDecision | None:
+    return next(iter(RECORDED.rows(hashes=hashes)), None)
 
 
 def _decide(
@@ -128,13 +124,11 @@ def _store(
         decision.external_id = decision.reason = ""
     inbox.store(row)
     # RACE: the process that lost the race for this body has waited for the winner's row; it responds with that decision.
-    recorded = _recorded(hashes).first()
+    recorded = _recorded(hashes)
     if recorded is not None:
         return recorded
     decision.notification, decision.user = inbox.stored_row(row), customer
-    # An attempt that was rolled back has set the primary key.
-    decision.pk = None
-    decision.save(using=state_database(), force_insert=True)
+    insert([decision], key=("request_hash",))
     if row.state != Notification.State.TEST:
         _mirror(customer, document)
         _announce(decision)
@@ -147,7 +141,8 @@ def _mirror(customer: CheckoutUser | None, document: documents.Notification) -> 
         return
     validated = merge_validated(customer.validated, document.user(), document.created_at)
     if validated != customer.validated:
-        CheckoutUser.objects.using(state_database()).filter(pk=customer.pk).update(validated=validated)
+        customer.validated = validated
+        update([customer], ("validated",))
 
 
 def _announce(decision: ValidationDecision) -> None:
@@ -156,12 +151,13 @@ def _announce(decision: ValidationDecision) -> None:
         "approved": decision.approved,
         "source": "notification",
     }
-    OutboxMessage.objects.using(state_database()).create(
+    message = OutboxMessage.new(
         idempotency_key=message_key(decision.project, "validated", decision.pk),
         signal="user_validated",
         project=decision.project,
         arguments=arguments,
     )
+    insert([message])
 
 
 def _as_response(project: Project, decision: ValidationDecision) -> WebhookResponse:
