@@ -21,6 +21,7 @@ import checkout_integration
 
 PACKAGE: Final = Path(checkout_integration.__file__).parent
 PRIVATE_NAMES: Final = {
+    "_base_manager": "documented: the manager of all rows of a model, whatever its own managers hide",
     "_db": "querysets and managers: the database chosen by using(); models/row.py reads related rows where the row came from",
     "_default_manager": "documented: the manager of a model that is not known beforehand",
     "_for_write": "querysets: set by get_or_create and the like; models/row.py leaves these to Django",
