@@ -6,7 +6,7 @@ time since when this app watches a project.
 """
 
 from checkout_integration.flows.database.installation import ensure_installed, installed_at
-from checkout_integration.flows.database.queries import Command, Query, instant_of
+from checkout_integration.flows.database.queries import Command, Query, count_by_index, instant_of
 from checkout_integration.flows.database.statements import (
     Together,
     insert,
@@ -45,6 +45,7 @@ __all__ = [
     "Together",
     "Unavailable",
     "acquire_write_lock",
+    "count_by_index",
     "ensure_installed",
     "insert",
     "insert_missing",

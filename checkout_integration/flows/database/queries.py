@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, Value
@@ -84,6 +85,24 @@ class Command:
                 sql.append("%s")
                 parameters.append(_prepared(connection, value))
         return "".join(sql), parameters
+
+
+def count_by_index(rows: models.QuerySet[Any], *index: str, most: int) -> int:
+    """Count rows to a limit, in the sequence of an index.
+
+    Without a sequence, PostgreSQL would read the whole table where it expects many such rows; where it sees the limit, it
+    may sort them.
+    """
+    alias = state_database()
+    connection = connections[alias]
+    try:
+        sql, parameters = rows.order_by(*index).values("pk").query.get_compiler(alias).as_sql()
+    except EmptyResultSet:
+        return 0
+    limit = "(SELECT %s)" if connection.vendor == "postgresql" else "%s"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT COUNT(*) FROM ({sql} LIMIT {limit}) counted", [*parameters, most])  # noqa: S608
+        return int(cursor.fetchone()[0])
 
 
 def instant_of(value: Any) -> Any:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from django.db import connections
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import Command, state_database
+from checkout_integration.flows.database import Command, count_by_index
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state
 from checkout_integration.flows.monitoring.finding import shown_number
 from checkout_integration.flows.monitoring.incoming import not_applied
@@ -103,11 +101,14 @@ def staff_queues() -> list[StaffQueue]:
     """Return all queues with their numbers, the most urgent first."""
     orders, state, now = order_queues(), queue_state(), datetime.now(UTC)
     counts = {
-        name: _counted(Order.objects.filter(orders[name][1]), index) for name, index in SEQUENCES.items()
+        name: count_by_index(Order.objects.filter(orders[name][1]), index, most=MOST_COUNTED)
+        for name, index in SEQUENCES.items()
     }
     # Two counts, each of an index; an OR over them would read every chargeback.
     parts = [_charged_back_at(now), _charged_back_without_time(now)]
-    charged_back = sum(_counted(Order.objects.filter(part), "refunded_at") for part in parts)
+    charged_back = sum(
+        count_by_index(Order.objects.filter(part), "refunded_at", most=MOST_COUNTED) for part in parts
+    )
     counts["chargebacks"] = min(charged_back, MOST_COUNTED)
     counts["not_granted"], more = _not_granted()
     waiting = [not_applied(alias) for alias in app_settings().projects]
@@ -171,14 +172,6 @@ def _notifications(state: str, label: StrOrPromise, count: int) -> StaffQueue:
     )
 
 
-def _counted(rows: QuerySet[Any], *index: str) -> int:
-    """Count to a limit, in the sequence of an index.
-
-    Without a sequence, PostgreSQL would read the whole table where it expects many such rows.
-    """
-    return rows.using(state_database()).order_by(*index).values("pk")[:MOST_COUNTED].count()
-
-
 def _granting_runs() -> QuerySet[ReceiverRun]:
     """Return the runs that have not granted the goods of an open grant."""
     return ReceiverRun.objects.filter(
@@ -190,18 +183,8 @@ def _granting_runs() -> QuerySet[ReceiverRun]:
 
 def _not_granted() -> tuple[int, bool]:
     """Return how many orders have such a run, among the oldest unfinished runs of each state; and whether there are more."""
-    command = _unfinished(connections[state_database()].vendor)
-    ((count, read),) = command.fetch(most=MOST_READ, signal=checkout_paid.name)
+    ((count, read),) = _UNGRANTED_ORDERS.fetch(most=MOST_READ, signal=checkout_paid.name)
     return min(int(count), MOST_COUNTED), int(read) >= MOST_READ
-
-
-@cache
-def _unfinished(vendor: str) -> Command:
-    # The limit is hidden from PostgreSQL: without statistics of a new backlog it would sort all of it.
-    most = "(SELECT {most})" if vendor == "postgresql" else "{most}"
-    runs = " UNION ALL ".join(_OLDEST.replace("[state]", state.value) for state in UNGRANTED)
-    sql = _NOT_GRANTED.replace("[runs]", runs).replace("{most}", most)
-    return Command(sql, runs=ReceiverRun, messages=OutboxMessage, grants=Grant)
 
 
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
@@ -214,3 +197,12 @@ _NOT_GRANTED: Final = """SELECT COUNT(DISTINCT waiting.order_id), COUNT(*) FROM 
             WHERE message.id = unfinished.message_id AND message.signal = {signal} AND granted.state = 'open'
         ) AS order_id FROM ([runs]) unfinished
     ) waiting"""
+_UNGRANTED_ORDERS: Final = Command(
+    _NOT_GRANTED.replace(
+        "[runs]", " UNION ALL ".join(_OLDEST.replace("[state]", state.value) for state in UNGRANTED)
+    ),
+    in_order=True,
+    runs=ReceiverRun,
+    messages=OutboxMessage,
+    grants=Grant,
+)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import state_database
+from checkout_integration.flows.database import count_by_index
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED
 from checkout_integration.flows.monitoring.finding import Finding, Severity, seconds_of, span
 from checkout_integration.flows.monitoring.steps import shown_count
@@ -93,5 +93,5 @@ def incident_finding(project: Project) -> Finding:
 
 def open_incidents(*projects: str) -> int:
     """Return how many incidents of these projects are open, counted to a limit."""
-    found = Incident.objects.using(state_database()).filter(resolved_at=None, project__in=projects)
-    return found.order_by("resolved_at", "project")[:MOST_COUNTED].count()  # the sequence of an index
+    found = Incident.objects.filter(resolved_at=None, project__in=projects)
+    return count_by_index(found, "resolved_at", "project", most=MOST_COUNTED)
