@@ -5,6 +5,7 @@ Each has connections and memory of its own, and takes windows that nobody has be
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -77,6 +78,7 @@ def help_read(run_pk: int) -> None:
             collect()
 
         flows.sync.read_windows(run, after_page)
+    gc.freeze()  # else the end of the process would look for garbage in all modules, which takes a fifth of a second
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from django.db import models
 from django.db.models.base import ModelState
@@ -44,7 +44,7 @@ class Row(models.Model):
         Values of columns are given by the columns' names, as in ``order_id``; a related row may be given as well. Names are
         not checked, and no signals are sent.
         """
-        blank, made = _blank(cls)
+        blank, made, relations = _blank(cls)
         row = cls.__new__(cls)
         row._state = ModelState()
         columns = vars(row)
@@ -54,16 +54,37 @@ class Row(models.Model):
         for name, value in values.items():
             if name in columns:
                 columns[name] = value
-            else:
+            elif name not in relations:
                 setattr(row, name, value)
+            elif value is not None:
+                # As Django does, which asks the routers each time whether the two may be related.
+                relation = relations[name]
+                columns[relation.attname] = value.pk
+                relation.set_cached_value(row, value)
+                row._state.db = row._state.db or value._state.db
         return row
 
 
+class _Blank(NamedTuple):
+    """A new row of a model: the defaults that all rows share, those that each row gets anew, and its foreign keys."""
+
+    columns: Mapping[str, Any]
+    made: Mapping[str, Callable[[], Any]]
+    relations: Mapping[str, models.ForeignKey[Any, Any]]
+
+
 @cache
-def _blank(model: type[models.Model]) -> tuple[Mapping[str, Any], Mapping[str, Callable[[], Any]]]:
-    """Return the defaults of a model's columns: those that all rows share, and those that each row gets anew."""
+def _blank(model: type[models.Model]) -> _Blank:
     fields = model._meta.concrete_fields
     made = {
         field.attname: field.default for field in fields if field.has_default() and callable(field.default)
     }
-    return {field.attname: None if field.attname in made else field.get_default() for field in fields}, made
+    return _Blank(
+        columns={field.attname: None if field.attname in made else field.get_default() for field in fields},
+        made=made,
+        relations={
+            field.name: field
+            for field in fields
+            if isinstance(field, models.ForeignKey) and not isinstance(field, models.OneToOneField)
+        },
+    )

@@ -27,9 +27,10 @@ def test_a_new_row_is_as_the_constructor_makes_it(model: type[Row]) -> None:
 
 def test_a_new_row_has_the_given_values() -> None:
     """Columns, and related rows."""
-    order = Order.new(order_id="order", live=True)
-    order.pk = 5
+    order = Order.new(order_id="order", live=True, checkout=None)
+    order.pk, order._state.db = 5, "default"
     item = OrderItem.new(order=order, position=2)
+    assert (order.checkout, order.checkout_id, item._state.db) == (None, None, "default")
     assert (order.order_id, order.live, item.order_id, item.order is order, item.position) == (
         "order",
         True,

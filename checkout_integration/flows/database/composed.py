@@ -58,7 +58,8 @@ class Executed(NamedTuple):
     returned: Returned
 
 
-OWN_TYPES: Mapping[type, tuple[type[AnyField], ...]] = {
+Types: TypeAlias = "Mapping[type, tuple[type[AnyField], ...]]"
+OWN_TYPES: Types = {
     str: (models.CharField, models.TextField),
     int: (models.IntegerField,),
     bool: (models.BooleanField,),
@@ -82,6 +83,8 @@ class Composed(NamedTuple):
 
 class Statement(ABC):
     """A statement, composed for one kind of database. All threads share it, so it is never changed."""
+
+    plain: Types = OWN_TYPES
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         self.quote = connection.ops.quote_name
@@ -177,7 +180,7 @@ class Statement(ABC):
         own = _stored_as(field)
         ours = own.model._meta.app_label == self.task.model._meta.app_label
         return frozenset(
-            [type(None), *(kind for kind, fields in OWN_TYPES.items() if ours and isinstance(own, fields))]
+            [type(None), *(kind for kind, fields in self.plain.items() if ours and isinstance(own, fields))]
         )
 
     def _converter(self, field: AnyField) -> Convert:

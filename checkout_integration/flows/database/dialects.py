@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
 from itertools import chain
 from types import ModuleType
 from typing import Any, Final
@@ -18,6 +20,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from checkout_integration.flows.database.composed import (
+    OWN_TYPES,
     AnyField,
     Composed,
     Convert,
@@ -28,11 +31,20 @@ from checkout_integration.flows.database.composed import (
     Update,
 )
 
-ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+def _text_of(value: Decimal | datetime) -> str:
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise TypeError("A time needs a zone.")
+    return str(value)
+
+
+ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_text_of).encode
 
 
 class PostgreSQLStatement(Statement):
     """One parameter: a JSON array of arrays, of texts, numbers, booleans and nulls. JSON documents are texts in it."""
+
+    plain = {**OWN_TYPES, Decimal: (models.DecimalField,), datetime: (models.DateTimeField,)}
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         super().__init__(connection, task)

@@ -23,6 +23,9 @@ from checkout_integration.models.columns import InstantField
 Row = TypeVar("Row", bound=models.Model)
 PLACE: Final = re.compile(r"\{(\w+)\}")
 NAME: Final = re.compile(r"\[(\w+)\]")
+IN: Final = re.compile(r"(?<!NOT )IN $")
+MANY: Final = 10
+"""Values of a list from which on it is an array in PostgreSQL."""
 MOST_COMPOSED: Final = 256
 TIME: Final = InstantField()
 TIME_READ: Final = Value(None, output_field=TIME)
@@ -76,14 +79,17 @@ class Command:
     ) -> tuple[str, list[Any]]:
         sql, parameters = list[str](), list[Any]()
         for text, name in _composed(self, connection.alias, connection.vendor):
-            sql.append(text)
             value = values[name] if name else ()
-            if isinstance(value, Collection) and not isinstance(value, str | bytes):
-                sql.append(f"({', '.join(['%s'] * len(value))})" if value else "(NULL)" if name else "")
-                parameters += value
-            else:
-                sql.append("%s")
+            if not isinstance(value, Collection) or isinstance(value, str | bytes):
+                sql += text, "%s"
                 parameters.append(_prepared(connection, value))
+            elif len(value) >= MANY and connection.vendor == "postgresql" and IN.search(text):
+                # One parameter, since PostgreSQL's drivers are slow for many.
+                sql += IN.sub("= ANY (", text), "%s)"
+                parameters.append(_array(value))
+            else:
+                sql += text, f"({', '.join(['%s'] * len(value))})" if value else "(NULL)" if name else ""
+                parameters += value
         return "".join(sql), parameters
 
 
@@ -282,6 +288,12 @@ def _primary_key(model: type[models.Model]) -> models.Field[Any, Any]:
 
 def _table(connection: BaseDatabaseWrapper, model: type[models.Model]) -> str:
     return connection.ops.quote_name(model._meta.db_table)
+
+
+def _array(values: Collection[object]) -> str:
+    """Return an array of texts or numbers as PostgreSQL reads it."""
+    texts = (str(value).replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return '{"' + '","'.join(texts) + '"}'
 
 
 def _prepared(connection: BaseDatabaseWrapper, value: object) -> Any:

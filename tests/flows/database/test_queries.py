@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, models
 from hypothesis import given, settings
 
-from checkout_integration.flows.database.queries import Command, Query
+from checkout_integration.flows.database.queries import MANY, Command, Query
 from checkout_integration.models import Notification, Order
 from checkout_integration.testing.factories import CheckoutFactory, NotificationFactory, OrderFactory
 from tests.flows.database.test_round_trip import undone
@@ -100,6 +100,19 @@ def test_values_are_never_text_of_the_statement() -> None:
     assert Query(Order, "own.order_id = {name}").rows(name=name) == []
     order = OrderFactory(id=name)
     assert Query(Order, "own.order_id IN {names}").rows(names=[name]) == [order]
+
+
+@pytest.mark.parametrize("count", [1, MANY - 1, MANY])
+def test_a_list_finds_its_values_whatever_stands_in_them(count: int) -> None:
+    """Also as an array of PostgreSQL, in which some signs have a meaning."""
+    names = ['"', "\\", '\\"', "{}", ",", " ", "NULL", "%s", "'", "a\\\\", *map(str, range(MANY))][:count]
+    found = [OrderFactory(id=name) for name in names]
+    OrderFactory(id="no name of them")
+    query = Query(Order, "own.order_id IN {names} ORDER BY own.id")
+    assert query.rows(names=names) == found
+    by_key = Query(Order, "own.id IN {keys} AND own.id NOT IN {keys} ORDER BY own.id")
+    assert Query(Order, "own.id IN {keys} ORDER BY own.id").rows(keys=[row.pk for row in found]) == found
+    assert by_key.rows(keys=[row.pk for row in found]) == []
 
 
 def test_what_is_locked_is_named_where_the_database_takes_names() -> None:
