@@ -38,7 +38,6 @@ from checkout_integration.protocol.responses import MalformedResponse
 
 logger = logging.getLogger("checkout_integration.sync")
 KeyAndHash: TypeAlias = tuple[str, str]
-EndTransaction: TypeAlias = Callable[[Sequence[Outcome]], None]
 HASHES: Final = Command("SELECT [key], row_hash FROM {rows} WHERE [key] IN {keys}", rows=ListedRow)
 
 
@@ -62,11 +61,11 @@ class ReadRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page in progress: what its rows are recorded for, what ends a transaction, and the service's time of it."""
+    """A page in progress: what its rows are recorded for and under which condition. ``now`` is the service's time of it."""
 
     project: Project
     cause: Cause
-    end_transaction: EndTransaction
+    guard: Callable[[], None]
     now: datetime
 
 
@@ -76,17 +75,15 @@ def record_page(
     cause: Cause,
     *,
     skip_unchanged: bool = True,
-    end_transaction: EndTransaction = lambda outcomes: None,
+    guard: Callable[[], None] = lambda: None,
 ) -> list[Outcome]:
     """Record the rows of a page in one transaction, and return an outcome for each that was read.
 
     A row that our rules or the database refuse opens an incident; the others are recorded. What the database refuses is found
-    by recording halves. ``end_transaction`` is called last in each transaction, with its outcomes, so that what it locks is
-    free for other workers meanwhile; an exception of it rolls the transaction back.
+    by recording halves. ``guard`` is called last in each transaction, so that what it locks is free for other workers
+    meanwhile; an exception of it rolls the transaction back.
     """
-    about = Page(
-        project=project, cause=cause, end_transaction=end_transaction, now=read_at(page) or datetime.now(UTC)
-    )
+    about = Page(project=project, cause=cause, guard=guard, now=read_at(page) or datetime.now(UTC))
     listed = _listed(project, page.rows)
     known = _known(listed) if skip_unchanged else set()
     changed = [(row, now) for row, now in zip(page.rows, listed, strict=True) if now not in known]
@@ -96,12 +93,12 @@ def record_page(
     return outcomes
 
 
-def record_missed(project: Project, cause: Cause, end_transaction: EndTransaction) -> None:
+def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> None:
     """Record the reversals again that wait although their orders are known, or wait too (`ledger.missed_reversals`).
 
     Two windows are often read at once, and a refund may stand in the one and its payment in the other.
     """
-    about = Page(project=project, cause=cause, end_transaction=end_transaction, now=datetime.now(UTC))
+    about = Page(project=project, cause=cause, guard=guard, now=datetime.now(UTC))
     # With an empty hash: a reversal that waits has no personal data, so the next pass reads its row again.
     rows = [
         ReadRow(
@@ -194,7 +191,7 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             if about.cause.sync_run is not None:
                 found = differences.recorded(about.project, steps, outcomes, about.now)
                 differences.store(about.cause.sync_run, [row.order_id for row in done], found)
-            about.end_transaction(outcomes)
+            about.guard()
             return outcomes
 
     try:
@@ -229,7 +226,7 @@ def _store_unrecorded(
     found += [differences.unreadable(about.project, order_id) for order_id in unread]
     with write_transaction():
         differences.store(run, [*unread, *(step.observations[0].order.id or "" for step in left)], found)
-        about.end_transaction(())
+        about.guard()
 
 
 def _open_incident(project: Project, order_id: str, error: Exception) -> None:

@@ -204,7 +204,7 @@ def end_pass(run: SyncRun) -> SyncRun:
     project = app_settings().project(run.project)
     lease = LaneLease.of(project, run)
     with suppress(LaneTaken):
-        record_missed(project, Cause(source=Source.LIST, sync_run=run), lambda outcomes: lease.renew())
+        record_missed(project, Cause(source=Source.LIST, sync_run=run), lease.renew)
     with write_transaction():
         try:
             lease.renew()

@@ -18,7 +18,7 @@ from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import Command, Unavailable, state_database, write_transaction
-from checkout_integration.flows.ledger import Cause, Outcome
+from checkout_integration.flows.ledger import Cause
 from checkout_integration.flows.sync import differences
 from checkout_integration.flows.sync.lanes import Lane, Period
 from checkout_integration.flows.sync.list_rows import compare_page, read_at, record_page
@@ -35,17 +35,14 @@ logger = logging.getLogger("checkout_integration.sync")
 Progress = Callable[[SyncRun], None]
 DAY: Final = timedelta(days=1)
 MIDNIGHT: Final = datetime.min.time()
-COUNT_PAGES: Final = Command(
-    """UPDATE {runs} SET pages = pages + {pages}, [rows] = [rows] + {rows},
+COUNT: Final = Command(
+    """UPDATE {runs} SET pages = pages + {pages}, [rows] = [rows] + {rows}, changed = changed + {changed},
     rows_since = COALESCE(rows_since, {rows_since}) WHERE id = {run}
     """,
     runs=SyncRun,
 )
-COUNT_CHANGED: Final = Command(
-    "UPDATE {runs} SET changed = changed + {changed} WHERE id = {run}", runs=SyncRun
-)
 WRITTEN_EVERY: Final = 1.0
-"""Seconds between two writes of the progress."""
+"""Seconds between two writes of the progress, while nothing changes."""
 END_IGNORED_AFTER: Final = timedelta(hours=26)
 """A row that was created so long after the end of its window: the service ignores the end. No time zone explains it."""
 
@@ -138,8 +135,7 @@ def _read(reading: Reading, lease: WindowLease, run: SyncRun) -> bool:
     coverage, listed, counter = Coverage(), reading.listed_window(run), PageCounter(lease, run)
     for page in reading.pages(lease.window.window_from, lease.window.window_to):
         coverage.add(page)
-        _record_page(lease, page, run)
-        counter.add(page)
+        counter.add(page, _record_page(lease, page, run))
         if not reading.lane.only_open and _ignores_the_end(page, lease.window):
             _read_the_rest(lease)
         if reading.compares:
@@ -185,51 +181,44 @@ def _within(query: TransactionFilter, begin: datetime | None, end: datetime | No
     return replace(query, date_from=begin, date_to=end + timedelta(seconds=1) if end else None)
 
 
-def _record_page(lease: WindowLease, page: TransactionPage, run: SyncRun) -> None:
-    """Record a page, and count the orders that changed in the transaction that changes them."""
-
-    def end_transaction(outcomes: Sequence[Outcome]) -> None:
-        if changed := _changed(outcomes):
-            COUNT_CHANGED.execute(run=run.pk, changed=changed)
-        lease.renew()
-
-    cause = Cause(source=Source.LIST, sync_run=run)
-    outcomes = record_page(lease.lane.project, page, cause, end_transaction=end_transaction)
-    telemetry.count(telemetry.ROWS_CHANGED, _changed(outcomes), project=run.project, lane=run.lane)
-
-
-def _changed(outcomes: Sequence[Outcome]) -> int:
-    """Return how many orders changed in status or verdict."""
+def _record_page(lease: WindowLease, page: TransactionPage, run: SyncRun) -> int:
+    """Record a page; return how many of its orders changed in status or verdict."""
+    outcomes = record_page(
+        lease.lane.project, page, Cause(source=Source.LIST, sync_run=run), guard=lease.renew
+    )
     changes = {outcome.change.order_id: outcome.change for outcome in outcomes if outcome.change is not None}
     return sum(change.moved or change.verdict != change.verdict_before for change in changes.values())
 
 
 class PageCounter:
-    """Counts the pages that a worker reads in the row of the pass, each second."""
+    """Counts the pages that a worker reads in the row of the pass: at once, or each second while nothing changes."""
 
     def __init__(self, lease: WindowLease, run: SyncRun) -> None:
         self._lease, self._run = lease, run
-        self._pages = self._rows = 0
+        self._counts = {"pages": 0, "rows": 0, "changed": 0}
         self._next_write = 0.0
 
-    def add(self, page: TransactionPage) -> None:
+    def add(self, page: TransactionPage, changed: int) -> None:
         """Count a page."""
         run, rows = self._run, len(page.rows)
         run.pages, run.rows = run.pages + 1, run.rows + rows
-        self._pages, self._rows = self._pages + 1, self._rows + rows
         telemetry.count(telemetry.ROWS_READ, rows, project=run.project, lane=run.lane)
+        telemetry.count(telemetry.ROWS_CHANGED, changed, project=run.project, lane=run.lane)
+        for name, more in (("pages", 1), ("rows", rows), ("changed", changed)):
+            self._counts[name] += more
         if run.rows_since is None:
             run.rows_since = read_at(page) or run.started_at
-        if time.monotonic() >= self._next_write:
+        if changed or time.monotonic() >= self._next_write:
             self.write()
 
     def write(self) -> None:
         """Add what was counted, in the database: other workers count their pages too."""
-        run = self._run
+        # Not in the transaction of the page: the rows that it wrote for this run have locked the run on MariaDB, each worker's
+        # for sharing, so two workers that change the run then would be a deadlock.
         with write_transaction():
-            COUNT_PAGES.execute(run=run.pk, rows_since=run.rows_since, pages=self._pages, rows=self._rows)
+            COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **self._counts)
             self._lease.renew()
-        self._pages = self._rows = 0
+        self._counts = dict.fromkeys(self._counts, 0)
         self._next_write = time.monotonic() + WRITTEN_EVERY
 
 
