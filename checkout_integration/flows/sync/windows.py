@@ -213,8 +213,8 @@ class PageCounter:
 
     def write(self) -> None:
         """Add what was counted, in the database: other workers count their pages too."""
-        # Not in the transaction of the page: the rows that it wrote for this run have locked the run on MariaDB, each worker's
-        # for sharing, so two workers that change the run then would be a deadlock.
+        # Not in the transaction of the page, whose rows name the run: MariaDB has locked it for them, for sharing. Two
+        # workers that both changed it then would be a deadlock.
         with write_transaction():
             COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **self._counts)
             self._lease.renew()
