@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.db import connection, models
 from django.test.utils import isolate_apps
 
+from checkout_integration.flows.database import statements
 from checkout_integration.flows.database.composed import Insert
 from checkout_integration.flows.database.dialects import STATEMENTS
+from checkout_integration.models import Order
 from checkout_integration.models.columns import TextColumn
 
 pytestmark = pytest.mark.django_db
@@ -41,3 +44,12 @@ def test_a_shops_own_kind_of_key_is_converted_by_it(count: int) -> None:
     statement = STATEMENTS[connection.vendor](connection, Insert(model=Customer, fields=fields, key=[]))
     rows = [Customer(account_id="account_7") for _ in range(count)]
     assert "account_" not in str(statement.values(connection, rows))
+
+
+@pytest.mark.postgres
+def test_a_time_without_a_zone_is_refused() -> None:
+    """PostgreSQL would take it for a time of the connection's zone."""
+    naive = datetime(2026, 5, 1)  # noqa: DTZ001
+    rows = [Order(project="default", order_id=order_id, created_at=naive) for order_id in ("a", "b")]
+    with pytest.raises(TypeError, match="needs a zone"):
+        statements.insert(rows)

@@ -144,14 +144,6 @@ def test_expressions_are_refused() -> None:
         statements.insert(orders("a", amount=F("fee_amount") + 1))
 
 
-@pytest.mark.postgres
-def test_a_time_without_a_zone_is_refused() -> None:
-    """PostgreSQL would take it for a time of the connection's zone."""
-    naive = datetime(2026, 5, 1)  # noqa: DTZ001
-    with pytest.raises(TypeError, match="needs a zone"):
-        statements.insert(orders("a", "b", created_at=naive))
-
-
 def test_insert_refuses_what_is_stored() -> None:
     """In that case no row is inserted."""
     statements.insert(orders("b"))
