@@ -83,9 +83,8 @@ class Desk:
 
     def reads_at_once(self, *texts: str) -> None:
         """Expect these texts on the first screen of the page: without scrolling, after few enough steps."""
-        expect(
-            self._text(texts[0])
-        ).to_be_visible()  # a page that is still being left would forget the scrolling
+        # First: a page that is still being left would forget the scrolling.
+        expect(self._text(texts[0])).to_be_visible()
         self.page.evaluate("scrollTo(0, 0)")
         for text in texts:
             expect(self._text(text)).to_be_in_viewport()
