@@ -34,8 +34,9 @@ TIME_READ: Final = Value(None, output_field=TIME)
 class Command:
     """A statement with placeholders in braces: for the table of a model that is named here, and for the values of a call.
 
-    A collection becomes a list in parentheses, as in ``IN {keys}``, or an array in PostgreSQL if it is long; an empty one contains nothing, and ``NOT IN`` it is
-    never true. A name in square brackets is quoted, since some columns are words of SQL. Times are aware ones.
+    A collection becomes a list in parentheses, as in ``IN {keys}``, or an array in PostgreSQL if it is long; an empty one
+    contains nothing, and ``NOT IN`` it is never true. A name in square brackets is quoted, since some columns are words of
+    SQL. Times are aware ones.
 
     Args:
         sql: the statement.
