@@ -5,34 +5,33 @@ Each has connections and memory of its own, and takes windows that nobody has be
 
 from __future__ import annotations
 
-import gc
 import logging
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from time import monotonic
 from types import FrameType
 from typing import Final
 
+from django.core.cache import caches
 from django.db import connections
 
-from checkout_integration import flows
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import Progress
-from checkout_integration.management.garbage import garbage_of_pages
+from checkout_integration.management.helping import help_read
 from checkout_integration.models import SyncRun
 
 logger = logging.getLogger("checkout_integration.sync")
 
-START: Final = (
-    "import django; django.setup(); from checkout_integration.management.sync_workers import help_read; "
-    "help_read({run})"
-)
 SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
+THREADS: Final = Path("/proc/self/task")
+"""The threads of this process, those of extensions too: Linux."""
 LOOK_EVERY: Final = 0.5
 LONGEST_END: Final = 5.0
 """Seconds that all processes together have to leave their pages after a signal, before they are killed."""
@@ -47,17 +46,12 @@ def can_help() -> bool:
 @contextmanager
 def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
     """Let so many processes read windows of the pass, too; wait for them at the end, or end them after an error."""
-    # The options of manage.py and the folders of this process apply to them, too.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", START.format(run=run.pk)]
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[BaseProcess] = []
     try:
-        # In a group of its own: Ctrl-C reaches this process alone, which ends the others. What the project's modules print
-        # must not be among the results of the command.
+        start = _way_to_start() if count > 0 else None
         for _ in range(count):
-            process = subprocess.Popen(  # noqa: S603  # our own Python
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=2, process_group=0
-            )
+            process = multiprocessing.get_context(start).Process(target=help_read, args=(run.pk,))
+            process.start()
             started.append(process)
         yield
         for each in started:
@@ -67,18 +61,18 @@ def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
         _end(started)
 
 
-def help_read(run_pk: int) -> None:
-    """Read windows of a pass until none is left; the process that began the pass ends it."""
-    run, began = SyncRun.objects.using(state_database()).get(pk=run_pk), os.getppid()
-    with ended_by_signals(), garbage_of_pages() as collect:
+def _way_to_start() -> str:
+    """Return the way in which the processes start: as copies of this one where that is safe, which takes no time.
 
-        def after_page(run: SyncRun) -> None:
-            if os.getppid() != began:  # it was killed, so nobody would end the pass
-                sys.exit(1)
-            collect()
-
-        flows.sync.read_windows(run, after_page)
-    gc.freeze()  # else the end of the process would look for garbage in all modules, which takes a fifth of a second
+    A copy has no other threads, so what they had locked stays locked; and it would share this process's connections, so these
+    are closed first. Elsewhere Python starts anew, which takes most of a second.
+    """
+    alone = THREADS.is_dir() and len(list(THREADS.iterdir())) == 1
+    if not alone or any(each.in_atomic_block for each in connections.all(initialized_only=True)):
+        return "spawn"
+    connections.close_all()
+    caches.close_all()
+    return "fork"
 
 
 @contextmanager
@@ -99,21 +93,19 @@ def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
-def _await(process: subprocess.Popen[bytes], run: SyncRun, progress: Progress) -> int:
-    while True:
-        try:
-            return process.wait(LOOK_EVERY)
-        except subprocess.TimeoutExpired:
-            progress(run)
+def _await(process: BaseProcess, run: SyncRun, progress: Progress) -> int | None:
+    while process.is_alive():
+        process.join(LOOK_EVERY)
+        progress(run)
+    return process.exitcode
 
 
-def _end(started: list[subprocess.Popen[bytes]]) -> None:
+def _end(started: list[BaseProcess]) -> None:
     for each in started:
         each.terminate()
     ends_at = monotonic() + LONGEST_END
     for each in started:
-        try:
-            each.wait(max(ends_at - monotonic(), 0))
-        except subprocess.TimeoutExpired:
+        each.join(max(ends_at - monotonic(), 0))
+        if each.is_alive():
             each.kill()
-            each.wait()
+            each.join()

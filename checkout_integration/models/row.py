@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from django.db import models
 from django.db.models.base import ModelState
+from django.db.models.fields.mixins import FieldCacheMixin
 
 Model_co = TypeVar("Model_co", bound=models.Model, covariant=True)
 
@@ -64,6 +65,13 @@ class Row(models.Model):
                 row._state.db = row._state.db or value._state.db
         return row
 
+    def join(self, name: str, related: models.Model) -> None:
+        """Let a relation lead to a row that was read or made together with this one.
+
+        The other row does not refer back, unlike with Django's attribute: only the garbage collector could free such a pair.
+        """
+        cast("FieldCacheMixin", self._meta.get_field(name)).set_cached_value(self, related)
+
 
 class _Blank(NamedTuple):
     """A new row of a model: the defaults that all rows share, those that each row gets anew, and its foreign keys."""
@@ -83,8 +91,6 @@ def _blank(model: type[models.Model]) -> _Blank:
         columns={field.attname: None if field.attname in made else field.get_default() for field in fields},
         made=made,
         relations={
-            field.name: field
-            for field in fields
-            if isinstance(field, models.ForeignKey) and not isinstance(field, models.OneToOneField)
+            field.name: field for field in fields if isinstance(field, models.ForeignKey)
         },
     )

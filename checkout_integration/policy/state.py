@@ -109,6 +109,8 @@ class OrderState:
         return frozenset(found)
 
 
+NOTHING: Final = OrderState()
+"""The state of an order that is not known yet."""
 PARTIAL_REFUND = "partial_refund"
 LISTED_REJECTED_WITH_TRANSACTION = "listed_rejected_with_transaction"
 

@@ -164,7 +164,7 @@ class Query(Command, Generic[Row]):
             row = own.row(connection, read)
             for part in joined:
                 if (related := part.row(connection, read)) is not None:
-                    setattr(row, part.name, related)
+                    row.join(part.name, related)
             rows.append(row)
         return rows
 

@@ -32,7 +32,7 @@ from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Re
 from checkout_integration.policy.binding import bind, reference_of
 from checkout_integration.policy.fulfilment import payment_of
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.state import NOTHING
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -175,8 +175,8 @@ class LockedRows:
     def order(self, order_id: str) -> LockedOrder:
         """Return the order with this id; a new one if it is unknown."""
         if order_id not in self.orders:
-            row, nothing = Order.new(project=self.project.alias, order_id=order_id), OrderState()
-            self.orders[order_id] = LockedOrder(row=row, is_new=True, stored=nothing, state=nothing)
+            row = Order.new(project=self.project.alias, order_id=order_id)
+            self.orders[order_id] = LockedOrder(row=row, is_new=True, stored=NOTHING, state=NOTHING)
         return self.orders[order_id]
 
     def checkout_named_by(self, observations: Iterable[Observation]) -> Checkout | None:

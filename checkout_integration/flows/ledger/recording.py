@@ -66,7 +66,7 @@ from checkout_integration.models import Checkout, CheckoutUser, Incident, Notifi
 from checkout_integration.models.checkout import erased_columns
 from checkout_integration.policy.binding import reference_of
 from checkout_integration.policy.observation import Observation, Timing
-from checkout_integration.policy.state import OrderState, observe
+from checkout_integration.policy.state import NOTHING, OrderState, observe
 
 
 def record(
@@ -86,7 +86,9 @@ def record(
         read_committed()
         batch = compute(project, steps, advice)
         store(batch, advice, fan_out)
-    return batch.outcomes(len(steps))
+    outcomes = batch.outcomes(len(steps))
+    batch.end()
+    return outcomes
 
 
 def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE) -> Batch:
@@ -141,7 +143,7 @@ def _resolved(
         own = [observation for observation in observations if observation.order.id == order_id]
         if (row is not None and row.checkout_id) or not names.isdisjoint(_names(project, own)):
             continue
-        before = state_of(row) if row is not None else OrderState()
+        before = state_of(row) if row is not None else NOTHING
         after = _observed(project, before, own)
         if not after.settled or after == before:
             continue
@@ -277,6 +279,7 @@ def _write_personal(orders: Sequence[LockedOrder], columns: Sequence[Columns], w
         ):
             row = personal_row(order.row, order.state, each.personal)
             row.erased_at = datetime.now(UTC) if order.erased else None
+            order.row.join("personal_data", row)
             rows.append(row)
     upsert(rows, "order", update=("document", "email", "last4", "erased_at"), together=writes)
 
@@ -307,7 +310,7 @@ def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
     if settlement.after is not None:
         status, payer = settlement.after
         if (status, payer.pk if payer else None) != settlement.before:
-            moved |= {"status": status, "paid_order": payer}
+            moved |= {"status": status, "paid_order_id": payer.pk if payer else None}
     for name, value in moved.items():
         setattr(checkout, name, value)
     return bool(moved)

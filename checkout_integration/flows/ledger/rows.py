@@ -127,7 +127,7 @@ def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> P
     email = snapshot.receipt_email or (snapshot.user.email if snapshot.user else None)
     card = snapshot.method.card if snapshot.method else None
     return PersonalData.new(
-        order=row,
+        order_id=row.pk,
         document=dict(private),
         email=as_column_text(email).lower(),
         last4=as_column_text(card.last4 if card else None, 4),

@@ -36,7 +36,7 @@ from checkout_integration.policy.drift import (
 )
 from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.observation import stamp
-from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.state import NOTHING
 from checkout_integration.policy.totals import ListedWindow, Totals, compared
 from checkout_integration.protocol.listing import TransactionPage
 from checkout_integration.protocol.order import Order as Document
@@ -92,7 +92,7 @@ def unrecorded(project: Project, steps: Sequence[Step], now: datetime) -> list[S
         _row(project.alias, order_id, replace(each, healed=False))
         for order_id, documents in rows.items()
         for each in differences(
-            order_id, states.get(order_id), states.get(order_id, OrderState()), documents, since
+            order_id, states.get(order_id), states.get(order_id, NOTHING), documents, since
         )
     ]
 

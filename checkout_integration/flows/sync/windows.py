@@ -41,6 +41,9 @@ COUNT: Final = Command(
     """,
     runs=SyncRun,
 )
+LAST: Final = 2
+MOST_PARTS: Final = 4
+"""So many parts have the last two windows, if each is a page or more: several workers then end at about the same time."""
 WRITTEN_EVERY: Final = 1.0
 """Seconds between two writes of the progress, while nothing changes."""
 END_IGNORED_AFTER: Final = timedelta(hours=26)
@@ -49,6 +52,8 @@ END_IGNORED_AFTER: Final = timedelta(hours=26)
 
 def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Period]:
     """Return the periods into which the rows of a query are divided: days, several at once where a day has less than a page.
+
+    The last ones are parts of days.
 
     The first and the last page show from when to when the rows were created. That may be wrong, so the first period begins
     and the last one ends where the query does: no row is left out.
@@ -62,13 +67,14 @@ def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Per
     days = sorted({moment.astimezone(UTC).date() for page in (first, last) for moment in _moments(page)})
     if not days:
         return [(query.date_from, query.date_to)]
-    step = max(1, size * ((days[-1] - days[0]).days + 1) // count)
-    limits: list[datetime | None] = [query.date_from]
-    limits += [
-        datetime.combine(days[0] + number * DAY, MIDNIGHT, UTC)
-        for number in range(step, (days[-1] - days[0]).days + 1, step)
+    total = (days[-1] - days[0]).days + 1
+    step = max(1, size * total // count)
+    begins = [datetime.combine(days[0] + number * DAY, MIDNIGHT, UTC) for number in range(0, total, step)]
+    parts = max(1, min(MOST_PARTS, count * step // (total * size)))
+    begins[-LAST:] = [
+        begin + step * DAY * part / parts for begin in begins[-LAST:] for part in range(parts)
     ]
-    return list(zip(limits, [*limits[1:], query.date_to], strict=True))
+    return list(zip([query.date_from, *begins[1:]], [*begins[1:], query.date_to], strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from argparse import BooleanOptionalAction
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal
@@ -19,7 +19,7 @@ from checkout_integration.conf import app_settings, secret_problems
 from checkout_integration.display import amount_text
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
-from checkout_integration.management.garbage import garbage_of_pages
+from checkout_integration.management.garbage import garbage_left
 from checkout_integration.management.options import between, moment
 from checkout_integration.management.progress import ProgressLine
 from checkout_integration.management.sync_workers import SETTINGS, can_help, ended_by_signals, helpers
@@ -97,8 +97,8 @@ class Command(BaseCommand):
         reports, busy = list[DriftReport](), list[str]()
         for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
             try:
-                with garbage_of_pages() as collect:
-                    reports.append(self._sync(project, lane, options, collect))
+                with garbage_left():
+                    reports.append(self._sync(project, lane, options))
             except LaneTaken as error:
                 busy.append(str(error))
         if not options["dry_run"]:
@@ -115,15 +115,12 @@ class Command(BaseCommand):
             states = {report.run.state for report in reports}
             sys.exit(3 if SyncRun.State.UNREACHABLE in states else 1)
 
-    def _sync(
-        self, project: str, lane: str, options: dict[str, Any], collect: Callable[[], object]
-    ) -> DriftReport:
+    def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
         chosen = ("date_from", "date_to", "dry_run", "resume")
         line = ProgressLine(self.stderr, "rows")
         others = options["workers"] - 1 if can_help() else 0
 
         def progress(run: SyncRun) -> None:
-            collect()
             if others and self.stderr.isatty() and run.pk:
                 run.refresh_from_db(using=state_database(), fields=["rows"])
             line.show(f"{run.project} {run.lane}", run.rows, run.expected)

@@ -1,0 +1,38 @@
+"""The work of a process that helps `checkout_sync` (`sync_workers`). It loads Django itself if it is not a copy."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def help_read(run_pk: int) -> None:
+    """Read windows of a pass until none is left; the process that began the pass ends it."""
+    # In a group of its own: Ctrl-C reaches the command alone, which ends the others. What the project's modules print must
+    # not be among the results of the command.
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+    os.dup2(2, 1)
+    began = os.getppid()
+
+    import django
+
+    django.setup()
+
+    from django.db import connections
+
+    from checkout_integration import flows
+    from checkout_integration.flows.database import state_database
+    from checkout_integration.management.garbage import garbage_left
+    from checkout_integration.management.sync_workers import ended_by_signals
+    from checkout_integration.models import SyncRun
+
+    def after_page(run: SyncRun) -> None:
+        if os.getppid() != began:  # it was killed, so nobody would end the pass
+            sys.exit(1)
+
+    try:
+        with ended_by_signals(), garbage_left():
+            flows.sync.read_windows(SyncRun.objects.using(state_database()).get(pk=run_pk), after_page)
+    finally:
+        connections.close_all()
