@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import os
 import signal
 import sys
 import threading
@@ -48,11 +47,11 @@ def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
     """Let so many processes read windows of the pass, too; wait for them at the end, or end them after an error."""
     started: list[BaseProcess] = []
     try:
-        start = _way_to_start() if count > 0 else None
-        for _ in range(count):
-            process = multiprocessing.get_context(start).Process(target=help_read, args=(run.pk,))
-            process.start()
-            started.append(process)
+        if count > 0:
+            kind = _kind_of_process()
+            started += [kind(target=help_read, args=(run.pk,)) for _ in range(count)]
+        for each in started:
+            each.start()
         yield
         for each in started:
             if code := _await(each, run, progress):
@@ -61,18 +60,18 @@ def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
         _end(started)
 
 
-def _way_to_start() -> str:
-    """Return the way in which the processes start: as copies of this one where that is safe, which takes no time.
+def _kind_of_process() -> type[BaseProcess]:
+    """Return the kind of process that helps: a copy of this one where that is safe, since loading Django takes most of a second.
 
-    A copy has no other threads, so what they had locked stays locked; and it would share this process's connections, so these
-    are closed first. Elsewhere Python starts anew, which takes most of a second.
+    A copy lacks the other threads, so what one of them has locked would stay locked. It would share the connections, so they
+    are closed before; inside a transaction that is impossible.
     """
     alone = THREADS.is_dir() and len(list(THREADS.iterdir())) == 1
     if not alone or any(each.in_atomic_block for each in connections.all(initialized_only=True)):
-        return "spawn"
+        return multiprocessing.get_context("spawn").Process
     connections.close_all()
     caches.close_all()
-    return "fork"
+    return multiprocessing.get_context("fork").Process
 
 
 @contextmanager
@@ -101,10 +100,11 @@ def _await(process: BaseProcess, run: SyncRun, progress: Progress) -> int | None
 
 
 def _end(started: list[BaseProcess]) -> None:
-    for each in started:
+    running = [each for each in started if each.pid]
+    for each in running:
         each.terminate()
     ends_at = monotonic() + LONGEST_END
-    for each in started:
+    for each in running:
         each.join(max(ends_at - monotonic(), 0))
         if each.is_alive():
             each.kill()

@@ -59,8 +59,8 @@ class Row(models.Model):
                 setattr(row, name, value)
             elif value is not None:
                 # As Django does, which asks the routers each time whether the two may be related.
-                relation = relations[name]
-                columns[relation.attname] = value.pk
+                relation, key = relations[name]
+                columns[relation.attname] = getattr(value, key)
                 relation.set_cached_value(row, value)
                 row._state.db = row._state.db or value._state.db
         return row
@@ -74,11 +74,14 @@ class Row(models.Model):
 
 
 class _Blank(NamedTuple):
-    """A new row of a model: the defaults that all rows share, those that each row gets anew, and its foreign keys."""
+    """A new row of a model: the defaults that all rows share, those that each row gets anew, and its foreign keys.
+
+    Each foreign key is there with the attribute of the related row that it takes.
+    """
 
     columns: Mapping[str, Any]
     made: Mapping[str, Callable[[], Any]]
-    relations: Mapping[str, models.ForeignKey[Any, Any]]
+    relations: Mapping[str, tuple[models.ForeignKey[Any, Any], str]]
 
 
 @cache
@@ -91,6 +94,8 @@ def _blank(model: type[models.Model]) -> _Blank:
         columns={field.attname: None if field.attname in made else field.get_default() for field in fields},
         made=made,
         relations={
-            field.name: field for field in fields if isinstance(field, models.ForeignKey)
+            field.name: (field, field.target_field.attname)
+            for field in fields
+            if isinstance(field, models.ForeignKey)
         },
     )

@@ -100,19 +100,19 @@ def from_stored(
 
 def stored_values(document: Document, live: bool | None) -> dict[str, Any]:
     """Return the values of an order's row, by the names that they are merged and stamped under."""
-    values = dict(_flat(document))
+    values = _flat(document)
     if live is not None:
         values[LIVE] = live
     return values
 
 
 def _statements(observation: Observation) -> Iterable[tuple[str, Any]]:
-    for field, value in _flat(without_card_number(observation.document)):
-        if value is None or value == "" or (field in MOMENTS and _is_no_time(value)):
-            continue
-        yield field, value
-    if observation.live is not None:
-        yield LIVE, observation.live
+    stated = [
+        (field, value)
+        for field, value in _flat(without_card_number(observation.document)).items()
+        if not (value is None or value == "" or (field in MOMENTS and _is_no_time(value)))
+    ]
+    return stated if observation.live is None else [*stated, (LIVE, observation.live)]
 
 
 def _is_no_time(value: Any) -> bool:
@@ -123,17 +123,19 @@ def _is_no_time(value: Any) -> bool:
         return False
 
 
-def _flat(document: Document) -> Iterable[tuple[str, Any]]:
-    """Yield the top-level fields, and those of ``user`` one by one; a ``user`` that is no object is no statement.
+def _flat(document: Document) -> dict[str, Any]:
+    """Return the top-level fields, and those of ``user`` one by one; a ``user`` that is no object is no statement.
 
     A top-level field of the service's that is called ``live`` or ``user.…`` is not one of ours.
     """
+    flat: dict[str, Any] = {}
     for field, value in document.items():
         if field == "user":
             user = value if isinstance(value, Mapping) else {}
-            yield from ((f"user.{name}", each) for name, each in user.items())
+            flat |= {f"user.{name}": each for name, each in user.items()}
         elif field != LIVE and not field.startswith("user."):
-            yield field, value
+            flat[field] = value
+    return flat
 
 
 def _stands(field: str, new: tuple[Any, Stamp], old: tuple[Any, Stamp]) -> bool:

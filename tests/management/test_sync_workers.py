@@ -29,7 +29,21 @@ pytestmark = [
 ROOT: Final = Path(__file__).resolve().parents[2]
 DAYS, EACH, PAGE = 6, 20, 10
 DAY: Final = 24 * 60
-CHECKOUT_SYNC: Final = ["-m", "django", "checkout_sync", "--lane", "all", "--workers", "2"]
+CHECKOUT_SYNC: Final = ["checkout_sync", "--lane", "all", "--workers", "2"]
+COMMAND: Final = (
+    "import sys; from django.core.management import execute_from_command_line as run; run(sys.argv)"
+)
+WITH_A_THREAD: Final = (
+    f"import threading as t; t.Thread(target=t.Event().wait, daemon=True).start(); {COMMAND}"
+)
+
+
+@pytest.fixture(params=["a copy", "a new Python"])
+def code(request: pytest.FixtureRequest) -> str:
+    """Give the code of a command whose helper is a copy, or, since it has another thread, a new process."""
+    if request.param == "a copy" and sys.platform != "linux":
+        pytest.skip("only Linux copies a process safely")
+    return COMMAND if request.param == "a copy" else WITH_A_THREAD
 
 
 class SharedList(ListService):
@@ -61,7 +75,7 @@ def shop(settings: Any) -> Iterator[SharedList]:
 
 
 @contextmanager
-def command(settings: Any) -> Iterator[subprocess.Popen[str]]:
+def command(settings: Any, code: str) -> Iterator[subprocess.Popen[str]]:
     """Run the command in a process of its own."""
     environment = {
         **os.environ,
@@ -70,7 +84,7 @@ def command(settings: Any) -> Iterator[subprocess.Popen[str]]:
         "CHECKOUT_WORKER_SETTINGS": json.dumps(settings.CHECKOUT_INTEGRATION),
     }
     process = subprocess.Popen(
-        [sys.executable, *CHECKOUT_SYNC],
+        [sys.executable, "-c", code, *CHECKOUT_SYNC],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -88,8 +102,12 @@ def helper_of(process: subprocess.Popen[str]) -> int:
     """Return the process that helps the command."""
     from tests.stress.chaos.parts import children_of
 
-    (child,) = children_of(process.pid)
-    return child
+    return max(children_of(process.pid))  # Python has another one, started before, for some of its own
+
+
+def words_of(pid: int) -> bytes:
+    """Return the words with which a process was started; a copy has those of its original (Linux)."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def is_alive(pid: int) -> bool:
@@ -108,21 +126,25 @@ def assert_all_read_once() -> None:
     assert not SyncDifference.objects.exclude(kind="missing_here").exists()
 
 
-def test_two_processes_read_two_windows_at_once(shop: SharedList, settings: Any) -> None:
+def test_two_processes_read_two_windows_at_once(shop: SharedList, settings: Any, code: str) -> None:
     """The first page of two windows is requested before either of them is sent."""
-    with command(settings) as process:
+    with command(settings, code) as process:
         await_true(lambda: len(shop.begun) == 2)
+        commands = {words_of(each) for each in (process.pid, helper_of(process))}
         shop.goes_on.set()
         printed, errors = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in errors) == (0, False)
+    assert len(commands) == (1 if code == COMMAND else 2)
     assert "default all: complete" in printed
     assert_all_read_once()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_all_processes(shop: SharedList, settings: Any, number: signal.Signals) -> None:
+def test_a_signal_ends_all_processes(
+    shop: SharedList, settings: Any, code: str, number: signal.Signals
+) -> None:
     """In the middle of two pages; the next pass begins at once and reads what is left."""
-    with command(settings) as process:
+    with command(settings, code) as process:
         await_true(lambda: len(shop.begun) == 2)
         helper = helper_of(process)
         process.send_signal(number)
@@ -137,9 +159,11 @@ def test_a_signal_ends_all_processes(shop: SharedList, settings: Any, number: si
     assert_all_read_once()
 
 
-def test_the_window_of_a_killed_process_is_read_by_the_other_one(shop: SharedList, settings: Any) -> None:
+def test_the_window_of_a_killed_process_is_read_by_the_other_one(
+    shop: SharedList, settings: Any, code: str
+) -> None:
     """As when the system has no memory left; the command says that it happened."""
-    with command(settings) as process:
+    with command(settings, code) as process:
         await_true(lambda: len(shop.begun) == 2)
         os.kill(helper_of(process), signal.SIGKILL)
         shop.goes_on.set()
@@ -149,9 +173,9 @@ def test_the_window_of_a_killed_process_is_read_by_the_other_one(shop: SharedLis
     assert_all_read_once()
 
 
-def test_a_process_ends_when_the_command_was_killed(shop: SharedList, settings: Any) -> None:
+def test_a_process_ends_when_the_command_was_killed(shop: SharedList, settings: Any, code: str) -> None:
     """Nobody would end the pass; the next one resumes it after its lease."""
-    with command(settings) as process:
+    with command(settings, code) as process:
         await_true(lambda: len(shop.begun) == 2)
         helper = helper_of(process)
         process.kill()
@@ -164,11 +188,11 @@ def test_a_process_ends_when_the_command_was_killed(shop: SharedList, settings: 
     assert_all_read_once()
 
 
-def test_a_refund_is_read_at_the_same_time_as_its_payment(shop: SharedList, settings: Any) -> None:
+def test_a_refund_is_read_at_the_same_time_as_its_payment(shop: SharedList, settings: Any, code: str) -> None:
     """They stand in two windows; the pass itself finds it all the same, and the totals agree."""
     names = [f"o{DAYS - 1}-{number}" for number in range(EACH)]
     shop.rows[EACH:] = [document(f"refund of {name}", of=name, minutes=-DAY) for name in names]
-    with command(settings) as process:
+    with command(settings, code) as process:
         await_true(lambda: len(shop.begun) == 2)
         shop.goes_on.set()
         printed, _ = process.communicate(timeout=30)

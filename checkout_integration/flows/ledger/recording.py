@@ -254,8 +254,7 @@ def _write_orders(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -> 
     now = datetime.now(UTC)
     for order, each in zip(orders, columns, strict=True):
         row = order.row
-        for name, value in each.own.items():
-            setattr(row, name, value)
+        vars(row).update(each.own)  # setting them one by one would take several times as long
         row.verdict, row.verdict_reason = order.verdict.status.value, str(order.verdict.reason)
         row.checkout, row.changed_at = order.checkout, now
         if order.user is not None:

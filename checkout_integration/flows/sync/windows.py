@@ -45,7 +45,7 @@ LAST: Final = 2
 MOST_PARTS: Final = 4
 """So many parts have the last two windows, if each is a page or more: several workers then end at about the same time."""
 WRITTEN_EVERY: Final = 1.0
-"""Seconds between two writes of the progress, while nothing changes."""
+"""Seconds between two writes of the progress."""
 END_IGNORED_AFTER: Final = timedelta(hours=26)
 """A row that was created so long after the end of its window: the service ignores the end. No time zone explains it."""
 
@@ -71,9 +71,7 @@ def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Per
     step = max(1, size * total // count)
     begins = [datetime.combine(days[0] + number * DAY, MIDNIGHT, UTC) for number in range(0, total, step)]
     parts = max(1, min(MOST_PARTS, count * step // (total * size)))
-    begins[-LAST:] = [
-        begin + step * DAY * part / parts for begin in begins[-LAST:] for part in range(parts)
-    ]
+    begins[-LAST:] = [begin + step * DAY * part / parts for begin in begins[-LAST:] for part in range(parts)]
     return list(zip([query.date_from, *begins[1:]], [*begins[1:], query.date_to], strict=True))
 
 
@@ -197,7 +195,7 @@ def _record_page(lease: WindowLease, page: TransactionPage, run: SyncRun) -> int
 
 
 class PageCounter:
-    """Counts the pages that a worker reads in the row of the pass: at once, or each second while nothing changes."""
+    """Counts the pages that a worker reads, in the row of the pass: once a second."""
 
     def __init__(self, lease: WindowLease, run: SyncRun) -> None:
         self._lease, self._run = lease, run
@@ -214,7 +212,7 @@ class PageCounter:
             self._counts[name] += more
         if run.rows_since is None:
             run.rows_since = read_at(page) or run.started_at
-        if changed or time.monotonic() >= self._next_write:
+        if time.monotonic() >= self._next_write:
             self.write()
 
     def write(self) -> None:
