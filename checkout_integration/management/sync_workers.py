@@ -61,7 +61,7 @@ def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
 
 
 def _kind_of_process() -> type[BaseProcess]:
-    """Return the kind of process that helps: a copy of this one where that is safe, since loading Django takes most of a second.
+    """Return the kind of process that helps: a copy of this one where that is safe, since loading Django takes a while.
 
     A copy lacks the other threads, so what one of them has locked would stay locked. It would share the connections, so they
     are closed before; inside a transaction that is impossible.

@@ -43,7 +43,7 @@ COUNT: Final = Command(
 )
 LAST: Final = 2
 MOST_PARTS: Final = 4
-"""So many parts have the last two windows, if each is a page or more: several workers then end at about the same time."""
+"""Each of the last two windows is divided into up to so many parts: several workers then end at about the same time."""
 WRITTEN_EVERY: Final = 1.0
 """Seconds between two writes of the progress."""
 END_IGNORED_AFTER: Final = timedelta(hours=26)
@@ -52,8 +52,6 @@ END_IGNORED_AFTER: Final = timedelta(hours=26)
 
 def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Period]:
     """Return the periods into which the rows of a query are divided: days, several at once where a day has less than a page.
-
-    The last ones are parts of days.
 
     The first and the last page show from when to when the rows were created. That may be wrong, so the first period begins
     and the last one ends where the query does: no row is left out.
@@ -64,15 +62,24 @@ def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Per
     if count <= size:
         return [(query.date_from, query.date_to)]
     last = client.list_transactions(replace(query, offset=count - size))
-    days = sorted({moment.astimezone(UTC).date() for page in (first, last) for moment in _moments(page)})
-    if not days:
+    moments = sorted(moment.astimezone(UTC) for page in (first, last) for moment in _moments(page))
+    if not moments:
         return [(query.date_from, query.date_to)]
-    total = (days[-1] - days[0]).days + 1
-    step = max(1, size * total // count)
-    begins = [datetime.combine(days[0] + number * DAY, MIDNIGHT, UTC) for number in range(0, total, step)]
-    parts = max(1, min(MOST_PARTS, count * step // (total * size)))
-    begins[-LAST:] = [begin + step * DAY * part / parts for begin in begins[-LAST:] for part in range(parts)]
+    midnight = datetime.combine(moments[0], MIDNIGHT, UTC)
+    days = (moments[-1] - midnight).days + 1
+    step = max(1, size * days // count)
+    begins = [midnight + number * DAY for number in range(0, days, step)]
+    pages = count * step // (size * days)
+    if pages > 1:
+        begins[-LAST:] = _divided(begins[-LAST:], moments[-1], min(pages, MOST_PARTS))
     return list(zip([query.date_from, *begins[1:]], [*begins[1:], query.date_to], strict=True))
+
+
+def _divided(begins: Sequence[datetime], end: datetime, parts: int) -> list[datetime]:
+    """Return the beginnings of so many times as many periods of one length; the last one ends at ``end``."""
+    count = len(begins) * parts
+    length = (end - begins[0]) / count
+    return [(begins[0] + number * length).replace(microsecond=0) for number in range(count)]
 
 
 @dataclass(frozen=True, kw_only=True)

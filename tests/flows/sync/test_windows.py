@@ -13,10 +13,12 @@ from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.sync import read_windows
 from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease
+from checkout_integration.flows.sync.windows import LAST
 from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
-from tests.flows.sync.conftest import DAYS, EACH
+from tests.flows.sync.conftest import DAY, DAYS, EACH
 from tests.support.documents import block
+from tests.support.flows.list_service import ListService, listed
 from tests.support.flows.shop import fault, statements
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +55,20 @@ def test_windows_are_days_and_leave_nothing_out(sold: int) -> None:
     ends = [end for _, end in planned[:-1]]
     assert ends == [begin for begin, _ in planned[1:]]
     assert all(end is not None and end.astimezone(UTC).time().isoformat() == "00:00:00" for end in ends)
+
+
+def test_the_last_days_are_divided(installed_long_ago: None, service: ListService, settings: Any) -> None:
+    """If they have several pages, so that several workers end at about the same time."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": 2}
+    days, each, parts = 4, 6, 3
+    names = [(day, number) for day in reversed(range(days)) for number in range(each)]
+    service.rows += [listed(f"o{day}-{number}", -day * DAY // 60 - number) for day, number in names]
+    run = pass_of()
+    begins = [begin for begin, _ in periods(run)][1:]
+    ends = [end for _, end in periods(run)][:-1]
+    assert begins == ends and len(set(ends)) + 1 == days - LAST + LAST * parts
+    read_windows(run)
+    assert Order.objects.count() == len(names)
 
 
 def test_a_day_with_less_than_a_page_has_no_window_of_its_own(sold: int, settings: Any) -> None:
