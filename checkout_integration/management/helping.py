@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 
 def help_read(run_pk: int) -> None:
@@ -24,7 +29,6 @@ def help_read(run_pk: int) -> None:
     from checkout_integration import flows
     from checkout_integration.flows.database import state_database
     from checkout_integration.management.garbage import garbage_left
-    from checkout_integration.management.sync_workers import ended_by_signals
     from checkout_integration.models import SyncRun
 
     def after_page(run: SyncRun) -> None:
@@ -36,3 +40,21 @@ def help_read(run_pk: int) -> None:
             flows.sync.read_windows(SyncRun.objects.using(state_database()).get(pk=run_pk), after_page)
     finally:
         connections.close_all()
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise ``SystemExit``: the page at hand is rolled back, and the windows are released."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _exit) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import signal
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 from typing import Final
 
 from django.core.cache import caches
@@ -30,7 +26,7 @@ logger = logging.getLogger("checkout_integration.sync")
 
 SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
 THREADS: Final = Path("/proc/self/task")
-"""The threads of this process, those of extensions too: Linux."""
+"""Lists the threads of this process, those of extensions written in C too. Only Linux has it."""
 LOOK_EVERY: Final = 0.5
 LONGEST_END: Final = 5.0
 """Seconds that all processes together have to leave their pages after a signal, before they are killed."""
@@ -72,24 +68,6 @@ def _kind_of_process() -> type[BaseProcess]:
     connections.close_all()
     caches.close_all()
     return multiprocessing.get_context("fork").Process
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise ``SystemExit``: the page at hand is rolled back, and the windows are released."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, _exit) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)
 
 
 def _await(process: BaseProcess, run: SyncRun, progress: Progress) -> int | None:

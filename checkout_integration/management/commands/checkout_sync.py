@@ -20,9 +20,10 @@ from checkout_integration.display import amount_text
 from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
 from checkout_integration.management.garbage import garbage_left
+from checkout_integration.management.helping import ended_by_signals
 from checkout_integration.management.options import between, moment
 from checkout_integration.management.progress import ProgressLine
-from checkout_integration.management.sync_workers import SETTINGS, can_help, ended_by_signals, helpers
+from checkout_integration.management.sync_workers import SETTINGS, can_help, helpers
 from checkout_integration.models import SyncRun
 
 DUE = "due"

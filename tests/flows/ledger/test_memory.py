@@ -31,9 +31,7 @@ def without_collector() -> Iterator[None]:
 
 def rows_recorded(document: dict[str, Any]) -> list[weakref.ref[Any]]:
     """Record a row of the list; return references to the order, its rows, and the change, which do not keep them."""
-    observation = Observation(
-        source=Source.LIST, order=parse_order(document), observed_at=datetime.now(UTC)
-    )
+    observation = Observation(source=Source.LIST, order=parse_order(document), observed_at=datetime.now(UTC))
     step = Step(observations=(observation,), cause=Cause(source=Source.LIST))
     (outcome,) = ledger.record(app_settings().project("default"), [step])
     assert outcome.change is not None and outcome.change.changed
@@ -42,9 +40,9 @@ def rows_recorded(document: dict[str, Any]) -> list[weakref.ref[Any]]:
 
 
 def test_the_rows_of_a_batch_are_freed(without_collector: None) -> None:
-    """Those of a new order with its checkout, and those of a known one: rows of a batch must not refer to each other in a circle.
+    """Those of a new order with its checkout, and those of a known one: no row refers to one that refers to it.
 
-    A long pass would stop for a tenth of its time to look for them.
+    Otherwise the collector would take a tenth of a long pass.
     """
     checkout: Checkout = CheckoutFactory()
     document = order_document_for(checkout)
