@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from http.client import HTTPConnection
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -25,10 +26,11 @@ COPIED = ("created_at", "status", "amount", "currency")
 
 def ours() -> None:
     """Read everything by our command, with as many processes as the environment says."""
-    from django.core.management import call_command
+    from django.core.management import execute_from_command_line
 
-    with Path(os.devnull).open("w") as nowhere:
-        call_command("checkout_sync", "--lane", "all", "--workers", _processes("ours"), stdout=nowhere)
+    words = ["checkout_sync", "--lane", "all", "--workers", str(_processes("ours"))]
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        execute_from_command_line(["manage.py", *words])
 
 
 def peer() -> None:

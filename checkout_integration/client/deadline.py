@@ -62,6 +62,7 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
+        self._timer.join()  # no thread is left behind
         _current.deadline = None
         with self._lock:  # from here on the connection may serve another call
             self._watched = None

@@ -1,7 +1,8 @@
-"""The work of a process that helps `checkout_sync` (`sync_workers`). It loads Django itself if it is not a copy."""
+"""The work of a process that helps `checkout_sync` (`sync_workers`). It loads Django, unless it is a copy of the command."""
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -11,18 +12,19 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-def help_read(run_pk: int) -> None:
+def help_read(run_pk: int, command_pid: int) -> None:
     """Read windows of a pass until none is left; the process that began the pass ends it."""
     # In a group of its own: Ctrl-C reaches the command alone, which ends the others. What the project's modules print must
     # not be among the results of the command.
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     os.dup2(2, 1)
-    began = os.getppid()
 
     import django
+    from django.apps import apps
 
-    django.setup()
+    if not apps.ready:  # else the loggers would be configured twice
+        django.setup()
 
     from django.db import connections
 
@@ -32,7 +34,7 @@ def help_read(run_pk: int) -> None:
     from checkout_integration.models import SyncRun
 
     def after_page(run: SyncRun) -> None:
-        if os.getppid() != began:  # it was killed, so nobody would end the pass
+        if os.getppid() != command_pid:  # it was killed, so nobody would end the pass
             sys.exit(1)
 
     try:
@@ -40,6 +42,7 @@ def help_read(run_pk: int) -> None:
             flows.sync.read_windows(SyncRun.objects.using(state_database()).get(pk=run_pk), after_page)
     finally:
         connections.close_all()
+        logging.shutdown()  # a copy ends without what Python does at its end
 
 
 @contextmanager

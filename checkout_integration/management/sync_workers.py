@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Final, TypeAlias
 
 from django.core.cache import caches
 from django.db import connections
@@ -23,7 +27,9 @@ from checkout_integration.management.helping import help_read
 from checkout_integration.models import SyncRun
 
 logger = logging.getLogger("checkout_integration.sync")
+Helper: TypeAlias = "BaseProcess | subprocess.Popen[bytes]"
 
+START: Final = "from checkout_integration.management.helping import help_read; help_read({run}, {command})"
 SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
 THREADS: Final = Path("/proc/self/task")
 """Lists the threads of this process, those of extensions written in C too. Only Linux has it."""
@@ -39,51 +45,71 @@ def can_help() -> bool:
 
 
 @contextmanager
-def helpers(run: SyncRun, count: int, progress: Progress) -> Iterator[None]:
-    """Let so many processes read windows of the pass, too; wait for them at the end, or end them after an error."""
-    started: list[BaseProcess] = []
+def helpers(run: SyncRun, count: int, progress: Progress, *, copies: bool) -> Iterator[None]:
+    """Let so many processes read windows of the pass, too; wait for them at the end, or end them after an error.
+
+    ``copies``: they may be copies of this process (`_can_copy`), as none of the shop's own code has run in it yet. Loading
+    Django anew takes most of a second.
+    """
+    started: list[Helper] = []
     try:
-        if count > 0:
-            kind = _kind_of_process()
-            started += [kind(target=help_read, args=(run.pk,)) for _ in range(count)]
-        for each in started:
-            each.start()
+        start = _copy if count > 0 and copies and _can_copy() else _new_python
+        started.extend(start(run) for _ in range(count))
         yield
         for each in started:
-            if code := _await(each, run, progress):
+            while (code := _exit_code(each, LOOK_EVERY)) is None:
+                progress(run)
+            if code:
                 logger.error("A process that read windows ended with exit code %s.", code, extra=run.log_ids)
     finally:
         _end(started)
 
 
-def _kind_of_process() -> type[BaseProcess]:
-    """Return the kind of process that helps: a copy of this one where that is safe, since loading Django takes a while.
+def _can_copy() -> bool:
+    """Return whether this process can be copied. A copy lacks the other threads: what one has locked would stay locked.
 
-    A copy lacks the other threads, so what one of them has locked would stay locked. It would share the connections, so they
-    are closed before; inside a transaction that is impossible.
+    And its end must be seen, which a host prevents by ignoring the signal about it.
     """
     alone = THREADS.is_dir() and len(list(THREADS.iterdir())) == 1
-    if not alone or any(each.in_atomic_block for each in connections.all(initialized_only=True)):
-        return multiprocessing.get_context("spawn").Process
+    return alone and signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+
+
+def _copy(run: SyncRun) -> Helper:
+    # The copy must not share a connection.
     connections.close_all()
-    caches.close_all()
-    return multiprocessing.get_context("fork").Process
+    for cache in caches.all(initialized_only=True):
+        cache.close()
+    process = multiprocessing.get_context("fork").Process(target=help_read, args=(run.pk, os.getpid()))
+    process.start()
+    return process
 
 
-def _await(process: BaseProcess, run: SyncRun, progress: Progress) -> int | None:
-    while process.is_alive():
-        process.join(LOOK_EVERY)
-        progress(run)
-    return process.exitcode
+def _new_python(run: SyncRun) -> Helper:
+    # The options of manage.py and the folders of this process apply to it, too.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", START.format(run=run.pk, command=os.getpid())]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603  # our own Python
 
 
-def _end(started: list[BaseProcess]) -> None:
-    running = [each for each in started if each.pid]
-    for each in running:
+def _exit_code(process: Helper, seconds: float) -> int | None:
+    """Return the exit code of a process; None if it still runs after so many seconds."""
+    if isinstance(process, BaseProcess):
+        process.join(seconds)
+        return process.exitcode
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _end(started: list[Helper]) -> None:
+    for each in started:
         each.terminate()
     ends_at = monotonic() + LONGEST_END
-    for each in running:
-        each.join(max(ends_at - monotonic(), 0))
-        if each.is_alive():
+    try:
+        for each in started:
+            _exit_code(each, max(ends_at - monotonic(), 0))
+    finally:  # the time is over, or somebody has pressed Ctrl-C once more
+        for each in started:
             each.kill()
-            each.join()
+            _exit_code(each, LONGEST_END)

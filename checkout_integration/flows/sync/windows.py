@@ -9,9 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Self
+
+from django.db import DatabaseError
 
 from checkout_integration import telemetry
 from checkout_integration.client import Client
@@ -70,9 +73,15 @@ def plan(client: Client, query: TransactionFilter, run: SyncRun) -> Sequence[Per
     step = max(1, size * days // count)
     begins = [midnight + number * DAY for number in range(0, days, step)]
     pages = count * step // (size * days)
-    if pages > 1:
+    if pages > 1 and len(begins) > LAST:
         begins[-LAST:] = _divided(begins[-LAST:], moments[-1], min(pages, MOST_PARTS))
-    return list(zip([query.date_from, *begins[1:]], [*begins[1:], query.date_to], strict=True))
+    # The service may read the period in another zone.
+    limits = [each for each in begins[1:] if _is_between(query.date_from, each, query.date_to)]
+    return list(zip([query.date_from, *limits], [*limits, query.date_to], strict=True))
+
+
+def _is_between(begin: datetime | None, moment: datetime, end: datetime | None) -> bool:
+    return (begin is None or begin < moment) and (end is None or moment < end)
 
 
 def _divided(begins: Sequence[datetime], end: datetime, parts: int) -> list[datetime]:
@@ -144,15 +153,15 @@ def read_window(reading: Reading, lease: WindowLease, run: SyncRun) -> bool:
 
 def _read(reading: Reading, lease: WindowLease, run: SyncRun) -> bool:
     coverage, listed, counter = Coverage(), reading.listed_window(run), PageCounter(lease, run)
-    for page in reading.pages(lease.window.window_from, lease.window.window_to):
-        coverage.add(page)
-        counter.add(page, _record_page(lease, page, run))
-        if not reading.lane.only_open and _ignores_the_end(page, lease.window):
-            _read_the_rest(lease)
-        if reading.compares:
-            differences.add_page(run, listed, page)
-        reading.progress(run)
-    counter.write()
+    with counter:
+        for page in reading.pages(lease.window.window_from, lease.window.window_to):
+            coverage.add(page)
+            counter.add(page, _record_page(lease, page, run))
+            if not reading.lane.only_open and _ignores_the_end(page, lease.window):
+                _read_the_rest(lease)
+            if reading.compares:
+                differences.add_page(run, listed, page)
+            reading.progress(run)
     if coverage.missing:
         lease.end(SyncWindow.State.FAILED, coverage.failure)
         return False
@@ -202,12 +211,21 @@ def _record_page(lease: WindowLease, page: TransactionPage, run: SyncRun) -> int
 
 
 class PageCounter:
-    """Counts the pages that a worker reads, in the row of the pass: once a second."""
+    """Counts the pages that a worker reads, in the row of the pass: once a second, and at the end of its block."""
 
     def __init__(self, lease: WindowLease, run: SyncRun) -> None:
         self._lease, self._run = lease, run
         self._counts = {"pages": 0, "rows": 0, "changed": 0}
         self._next_write = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Write what is left. After an exception only if that is still possible."""
+        with suppress(LaneTaken, DatabaseError) if error else nullcontext():
+            self.write()
 
     def add(self, page: TransactionPage, changed: int) -> None:
         """Count a page."""
@@ -224,6 +242,8 @@ class PageCounter:
 
     def write(self) -> None:
         """Add what was counted, in the database: other workers count their pages too."""
+        if not self._counts["pages"]:
+            return
         # Not in the transaction of the page, whose rows name the run: MariaDB has locked it for them, for sharing. Two
         # workers that both changed it then would be a deadlock.
         with write_transaction():

@@ -37,6 +37,9 @@ class Command(BaseCommand):
     What this shop had missed, and the pass recorded, counts as equal. With --dry-run it counts as a difference.
     """
 
+    _copies = False
+    """Whether helping processes may be copies of this one: before any hook or receiver of the shop has run in it."""
+
     help = (
         "Reads the service's transaction list and applies its rows, as notifications are applied. With --dry-run it only "
         "compares the list with this shop, and writes nothing."
@@ -82,6 +85,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run in a process of its own, which can be copied; one that calls this command from code is somebody else's."""
+        self._copies = True
+        super().run_from_argv(argv)
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Sync each project, hand over to the receivers, and print what each pass found."""
         projects = options["project"] or list(app_settings().projects)
@@ -120,6 +128,7 @@ class Command(BaseCommand):
         chosen = ("date_from", "date_to", "dry_run", "resume")
         line = ProgressLine(self.stderr, "rows")
         others = options["workers"] - 1 if can_help() else 0
+        copies, self._copies = self._copies, False
 
         def progress(run: SyncRun) -> None:
             if others and self.stderr.isatty() and run.pk:
@@ -127,7 +136,8 @@ class Command(BaseCommand):
             line.show(f"{run.project} {run.lane}", run.rows, run.expected)
 
         def help_of_others(run: SyncRun) -> AbstractContextManager[None]:
-            return helpers(run, min(others, len(flows.sync.windows_left(run)) - 1), progress)
+            count = min(others, len(flows.sync.windows_left(run)) - 1)
+            return helpers(run, count, progress, copies=copies)
 
         with ended_by_signals():
             run = flows.sync.sync_transactions(

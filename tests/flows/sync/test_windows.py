@@ -18,7 +18,7 @@ from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
 from tests.flows.sync.conftest import DAY, DAYS, EACH
 from tests.support.documents import block
-from tests.support.flows.list_service import ListService, listed
+from tests.support.flows.list_service import HOUR_AGO, ListService, listed
 from tests.support.flows.shop import fault, statements
 
 pytestmark = pytest.mark.django_db
@@ -131,6 +131,33 @@ def test_a_pass_that_is_not_resumed_reads_everything(sold: int, reason: str) -> 
     else:
         assert flows.sync.sync_transactions(lane="all").state == "complete"
     assert len(periods(flows.sync.begin_pass("default", "all", **options))) == DAYS
+
+
+def test_no_window_begins_outside_the_period(
+    installed_long_ago: None, service: ListService, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a service that reads the period in another zone may be older than the period."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": 4}
+    service.rows += [listed(f"o{number}", -number * DAY // 240) for number in range(40)]
+    monkeypatch.setattr(service, "found", lambda query: service.rows)
+    begin, end = HOUR_AGO - timedelta(days=8), HOUR_AGO - timedelta(days=3)
+    run = flows.sync.begin_pass("default", "all", date_from=begin, date_to=end)
+    bounds = [begin, *(each for _, each in periods(run) if each is not None)]
+    assert bounds == sorted(set(bounds)) and len(bounds) > 2
+
+
+def test_pages_before_an_interruption_are_counted(sold: int) -> None:
+    """All of them: the row of the pass says how far it has come."""
+    shown: list[int] = []
+
+    def interrupt(run: SyncRun) -> None:
+        shown.append(run.rows)
+        if len(shown) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flows.sync.sync_transactions(lane="all", progress=interrupt)
+    assert SyncRun.objects.values_list("pages", "rows").get() == (2, shown[-1])
 
 
 @pytest.mark.slow
