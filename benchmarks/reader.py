@@ -29,8 +29,8 @@ def ours() -> None:
     from django.core.management import load_command_class
 
     words = ["--lane", "all", "--workers", str(_processes("ours")), "--skip-checks"]
-    command = load_command_class("checkout_integration", "checkout_sync")
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        command = load_command_class("checkout_integration", "checkout_sync")
         command.run_from_argv(["manage.py", "checkout_sync", *words])
 
 
