@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from django.db import models
 from django.db.models.base import ModelState
-from django.db.models.fields.mixins import FieldCacheMixin
 
 Model_co = TypeVar("Model_co", bound=models.Model, covariant=True)
 
@@ -70,7 +69,8 @@ class Row(models.Model):
 
         The other row does not refer back, unlike with Django's attribute: only the garbage collector could free such a pair.
         """
-        cast("FieldCacheMixin", self._meta.get_field(name)).set_cached_value(self, related)
+        relation: Any = self._meta.get_field(name)
+        relation.set_cached_value(self, related)
 
 
 class _Blank(NamedTuple):

@@ -217,7 +217,7 @@ def test_status_counts_to_an_end(listen: Listening, monkeypatch: pytest.MonkeyPa
     fan_out()
     with CaptureQueriesContext(connection) as seen:
         assert status()[1]["due"] == 2
-    assert len(seen) == 3
+    assert len(seen) == 2
 
 
 @pytest.mark.postgres

@@ -23,6 +23,7 @@ from checkout_integration.models.columns import InstantField
 Row = TypeVar("Row", bound=models.Model)
 PLACE: Final = re.compile(r"\{(\w+)\}")
 NAME: Final = re.compile(r"\[(\w+)\]")
+LIMIT: Final = re.compile(r"LIMIT (\{most\w*\})")
 IN: Final = re.compile(r"(?<!NOT )IN $")
 MANY: Final = 10
 """Values of a list from which on it is an array in PostgreSQL."""
@@ -40,9 +41,10 @@ class Command:
 
     Args:
         sql: the statement.
-        in_order: whether to make PostgreSQL read an index in its order where the statement says ``LIMIT {most}``, by
-            hiding the number. Otherwise it may sort all rows of a new backlog. Or it may read them by a bitmap: then each
-            read passes the entries of all rows that have left the queue, until the next vacuum; a read in order removes them.
+        in_order: whether to make PostgreSQL read an index in its order where the statement says ``LIMIT {most}``, or another
+            name that begins so, by hiding the number. Otherwise it may sort all rows of a new backlog. Or it may read them
+            by a bitmap: then each read passes the entries of all rows that have left the queue, until the next vacuum; a read
+            in order removes them.
         tables: the models whose tables are named.
 
     """
@@ -71,7 +73,7 @@ class Command:
     def _with_tables(self, connection: BaseDatabaseWrapper, sql: str) -> str:
         tables = {name: _table(connection, model) for name, model in self._tables.items()}
         if self._in_order and connection.vendor == "postgresql":
-            sql = sql.replace("LIMIT {most}", "LIMIT (SELECT {most})")
+            sql = LIMIT.sub(r"LIMIT (SELECT \1)", sql)
         named = PLACE.sub(lambda place: tables.get(place[1], place[0]), sql)
         return NAME.sub(lambda name: connection.ops.quote_name(name[1]), named)
 

@@ -214,11 +214,6 @@ class Batch:
         change = self._change_of.get(position)
         return Outcome(change=change, erased=change is not None and change.order.erased)
 
-    def end(self) -> None:
-        """Drop the changes of each order, which refer to it: only the garbage collector could free such a cycle."""
-        for order in self.rows.orders.values():
-            order.changes.clear()
-
     def take_all(self, steps: Iterable[Assigned]) -> None:
         """Take the steps in their order; consecutive steps with the same cause are taken together."""
         for _, act in groupby(steps, key=lambda step: id(step.cause)):

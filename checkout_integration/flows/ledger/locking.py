@@ -231,6 +231,11 @@ class LockedRows:
         """The settlement of each checkout that the batch touched, and of each order without a checkout."""
         return list(self._settlements.values())
 
+    def end(self) -> None:
+        """Drop the changes of each order, which refer to it: only the garbage collector could free such a cycle."""
+        for order in self.orders.values():
+            order.changes.clear()
+
 
 def lock(project: Project, observations: Sequence[Observation], hints: Hints, advice: Advice) -> LockedRows:
     """Lock the orders and checkouts that these observations may be about, and read the rows that belong to them."""

@@ -87,7 +87,7 @@ def record(
         batch = compute(project, steps, advice)
         store(batch, advice, fan_out)
     outcomes = batch.outcomes(len(steps))
-    batch.end()
+    batch.rows.end()
     return outcomes
 
 

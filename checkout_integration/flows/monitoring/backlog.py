@@ -13,7 +13,7 @@ from typing import Final
 from django.db import connections, transaction
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import Command, Query, instant_of, locked, state_database
+from checkout_integration.flows.database import Command, instant_of, locked, state_database
 from checkout_integration.flows.outbox import MOST_RUNNING, left_behind_before
 from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
 
@@ -53,16 +53,26 @@ class QueueState:
 
 
 def queue_state() -> QueueState:
-    """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue."""
-    now, running, late = datetime.now(UTC), _RUNNING.rows(most=MOST_RUNNING), left_behind_before()
-    dead = _left_behind([run.pk for run in running if run.due_at <= late])
-    alive = [run for run in running if run.pk not in dead]
+    """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue.
+
+    One statement while no run was left behind: beside busy workers, each statement may wait for a processor.
+    """
+    now, late = datetime.now(UTC), left_behind_before()
     deadline = now - timedelta(seconds=app_settings().receiver_deadline)
-    busy = [0, *(run.line for run in alive if run.line is not None)]
-    (found,) = _QUEUE.fetch(now=now, most=MOST_COUNTED, busy=busy)
-    stored, new, due, later, waiting, failed, *oldest = found
+    values = {
+        "now": now,
+        "late": late,
+        "deadline": deadline,
+        "most": MOST_COUNTED,
+        "most_running": MOST_RUNNING,
+    }
+    (found,) = _QUEUE.fetch(**values, dead=[0])
+    dead = _left_behind(late) if found[_LATE] else []
+    if dead:
+        (found,) = _QUEUE.fetch(**values, dead=[run.pk for run in dead])
+    running, overdue, _, stored, new, due, later, waiting, failed, *oldest = found
     ages = [(now - instant_of(moment)).total_seconds() if moment is not None else 0.0 for moment in oldest]
-    ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in running if run.pk in dead)])
+    ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in dead)])
     oldest_stored, oldest_new, oldest_due = (round(max(0.0, age), 3) for age in ages)
     return QueueState(
         stored=stored,
@@ -70,8 +80,8 @@ def queue_state() -> QueueState:
         due=due + len(dead),
         waiting=waiting + later,
         failing=later,
-        running=len(alive),
-        overdue=sum(run.due_at <= deadline for run in alive),
+        running=running,
+        overdue=overdue,
         failed=failed,
         oldest_seconds=max(oldest_stored, oldest_new, oldest_due),
         oldest_stored_seconds=oldest_stored,
@@ -80,19 +90,17 @@ def queue_state() -> QueueState:
     )
 
 
-def _left_behind(late: list[int]) -> set[int]:
+def _left_behind(late: datetime) -> list[ReceiverRun]:
     """Return the running runs that no live process attempts or is about to attempt: those that can be locked.
 
     Not on SQLite: the one transaction that writes there may be a receiver's.
     """
     alias = state_database()
-    if not late or not connections[alias].features.has_select_for_update:
-        return set()
-    left = ReceiverRun.objects.using(alias).filter(
-        pk__in=late, state=State.RUNNING, due_at__lte=left_behind_before()
-    )
+    if not connections[alias].features.has_select_for_update:
+        return []
+    left = ReceiverRun.objects.using(alias).filter(state=State.RUNNING, due_at__lte=late)
     with transaction.atomic(using=alias):
-        return {run.pk for run in locked(left.only("pk"), wait=False)}
+        return list(locked(left.only("due_at"), wait=False))
 
 
 def _counted(table: str, condition: str, order: str) -> str:
@@ -112,30 +120,30 @@ def _first(column: str, table: str, condition: str, order: str) -> str:
 _STORED: Final = ("notifications", "own.due_at <= {now}", "own.due_at")
 _NEW: Final = ("messages", "own.state = 'new'", "own.id")
 _DUE: Final = ("runs", "own.state = 'due' AND own.due_at <= {now}", "own.due_at, own.id")
-_FREE: Final = (
-    "runs",
-    f"{_DUE[1]} AND (own.line IS NULL OR own.line NOT IN {{busy}})",
-    "own.due_at, own.id",
-)
 _LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
 _WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
 _FAILED: Final = ("runs", "own.state = 'failed'", "own.due_at, own.id")
-_RUNNING: Final = Query(
-    ReceiverRun,
-    "own.state = 'running' ORDER BY own.due_at, own.id LIMIT {most}",
-    only=("line", "due_at"),
-    in_order=True,
-)
+_RUNNING: Final = """SELECT * FROM (
+        SELECT own.id, own.line, own.due_at FROM {runs} own WHERE own.state = 'running'
+        ORDER BY own.due_at, own.id LIMIT {most_running}
+    ) listed WHERE listed.id NOT IN {dead}"""
+_BUSY: Final = f"SELECT busy.line FROM ({_RUNNING}) busy WHERE busy.line IS NOT NULL"  # noqa: S608
+_FREE: Final = ("runs", f"{_DUE[1]} AND (own.line IS NULL OR own.line NOT IN ({_BUSY}))", _DUE[2])
+_LATE: Final = 2
+"""The place of the number of runs that may have been left behind."""
+_ATTEMPTED: Final = f"""
+    SELECT COUNT(*) AS running,
+        COUNT(CASE WHEN attempt.due_at <= {{deadline}} THEN 1 END) AS overdue,
+        COUNT(CASE WHEN attempt.due_at <= {{late}} THEN 1 END) AS late
+    FROM ({_RUNNING}) attempt"""  # noqa: S608
+_COLUMNS: Final = [
+    *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
+    _oldest("own.due_at", *_STORED),
+    _oldest("own.recorded_at", *_NEW),
+    _oldest("own.due_at", *_FREE),
+]
 _QUEUE: Final = Command(
-    "SELECT "
-    + ", ".join(
-        [
-            *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
-            _oldest("own.due_at", *_STORED),
-            _oldest("own.recorded_at", *_NEW),
-            _oldest("own.due_at", *_FREE),
-        ]
-    ),
+    f"SELECT running, overdue, late, {', '.join(_COLUMNS)} FROM ({_ATTEMPTED}) attempted",  # noqa: S608
     in_order=True,
     notifications=Notification,
     messages=OutboxMessage,

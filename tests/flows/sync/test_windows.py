@@ -61,8 +61,9 @@ def test_the_last_days_are_divided(installed_long_ago: None, service: ListServic
     """If they have several pages, so that several workers end at about the same time."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_PAGE_SIZE": 2}
     days, each, parts = 4, 6, 3
-    names = [(day, number) for day in reversed(range(days)) for number in range(each)]
-    service.rows += [listed(f"o{day}-{number}", -day * DAY // 60 - number) for day, number in names]
+    noon = (HOUR_AGO.replace(hour=12) - HOUR_AGO) // timedelta(minutes=1)
+    names = [(day, number) for day in reversed(range(1, days + 1)) for number in range(each)]
+    service.rows += [listed(f"o{day}-{number}", noon - day * DAY // 60 - number) for day, number in names]
     run = pass_of()
     begins = [begin for begin, _ in periods(run)][1:]
     ends = [end for _, end in periods(run)][:-1]
