@@ -12,8 +12,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-def help_read(run_pk: int, command_pid: int) -> None:
-    """Read windows of a pass until none is left; the process that began the pass ends it."""
+def help_read(run_pk: int, command_pid: int | None = None) -> None:
+    """Read windows of a pass until none is left; the process that began the pass ends it.
+
+    ``command_pid``: of the command that this process is a copy of. The parent of a new Python may be a launcher.
+    """
+    began = command_pid or os.getppid()
     # In a group of its own: Ctrl-C reaches the command alone, which ends the others. What the project's modules print must
     # not be among the results of the command.
     if hasattr(os, "setpgid"):
@@ -34,7 +38,7 @@ def help_read(run_pk: int, command_pid: int) -> None:
     from checkout_integration.models import SyncRun
 
     def after_page(run: SyncRun) -> None:
-        if os.getppid() != command_pid:  # it was killed, so nobody would end the pass
+        if os.getppid() != began:  # it was killed, so nobody would end the pass
             sys.exit(1)
 
     try:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
@@ -29,7 +29,7 @@ from checkout_integration.models import SyncRun
 logger = logging.getLogger("checkout_integration.sync")
 Helper: TypeAlias = "BaseProcess | subprocess.Popen[bytes]"
 
-START: Final = "from checkout_integration.management.helping import help_read; help_read({run}, {command})"
+START: Final = "from checkout_integration.management.helping import help_read; help_read({run})"
 SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
 THREADS: Final = Path("/proc/self/task")
 """Lists the threads of this process, those of extensions written in C too. Only Linux has it."""
@@ -75,19 +75,21 @@ def _can_copy() -> bool:
 
 
 def _copy(run: SyncRun) -> Helper:
-    # The copy must not share a connection.
+    # The copy must not share a connection. Caches are dropped too, since some do not close theirs.
     connections.close_all()
-    for cache in caches.all(initialized_only=True):
-        cache.close()
+    caches.close_all()
+    for alias in caches:
+        with suppress(AttributeError):  # it was not used yet
+            del caches[alias]
     process = multiprocessing.get_context("fork").Process(target=help_read, args=(run.pk, os.getpid()))
     process.start()
     return process
 
 
 def _new_python(run: SyncRun) -> Helper:
-    # The options of manage.py and the folders of this process apply to it, too.
+    # The options of manage.py and the folders of this process apply to it, too; -P: but not the current folder.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", START.format(run=run.pk, command=os.getpid())]
+    command = [sys.executable, "-P", "-c", START.format(run=run.pk)]
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603  # our own Python
 
 

@@ -82,17 +82,18 @@ def shop(settings: Any) -> Iterator[SharedList]:
 
 
 @contextmanager
-def command(settings: Any, code: str) -> Iterator[subprocess.Popen[str]]:
-    """Run the command in a process of its own."""
+def command(settings: Any, code: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[str]]:
+    """Run the command in a process of its own, which imports nothing from the current folder."""
     environment = {
         **os.environ,
+        "PYTHONPATH": str(ROOT),
         "DJANGO_SETTINGS_MODULE": "tests.support.process_settings",
         "CHECKOUT_WORKER_DATABASE": str(connection.settings_dict["NAME"]),
         "CHECKOUT_WORKER_SETTINGS": json.dumps(settings.CHECKOUT_INTEGRATION),
     }
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *CHECKOUT_SYNC],
-        cwd=ROOT,
+        [sys.executable, "-P", "-c", code, *CHECKOUT_SYNC],
+        cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -206,6 +207,17 @@ def test_a_refund_is_read_at_the_same_time_as_its_payment(shop: SharedList, sett
         printed, _ = process.communicate(timeout=30)
     assert (process.returncode, "total" in printed) == (0, False)
     assert Order.objects.filter(status="refunded").count() == EACH == Order.objects.count()
+
+
+def test_nothing_is_imported_from_the_current_folder(shop: SharedList, settings: Any, tmp_path: Path) -> None:
+    """Others may be able to write there, and another shop's settings may have the same name."""
+    (tmp_path / "django.py").write_text("raise SystemExit(3)")
+    with command(settings, WITH_A_THREAD, tmp_path) as process:
+        await_true(lambda: len(shop.begun) == 2)
+        shop.goes_on.set()
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, "exit code" in errors) == (0, False)
+    assert_all_read_once()
 
 
 def test_without_a_module_of_settings_nothing_is_read(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
-from django.db import DatabaseError
+from django.db import Error
 
 from checkout_integration import telemetry
 from checkout_integration.client import Client
@@ -224,7 +224,7 @@ class PageCounter:
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         """Write what is left. After an exception only if that is still possible."""
-        with suppress(LaneTaken, DatabaseError) if error else nullcontext():
+        with suppress(LaneTaken, Error) if error else nullcontext():
             self.write()
 
     def add(self, page: TransactionPage, changed: int) -> None:
@@ -246,10 +246,11 @@ class PageCounter:
             return
         # Not in the transaction of the page, whose rows name the run: MariaDB has locked it for them, for sharing. Two
         # workers that both changed it then would be a deadlock.
+        # First, so that none is added twice where the connection is lost at the commit.
+        counts, self._counts = self._counts, dict.fromkeys(self._counts, 0)
         with write_transaction():
-            COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **self._counts)
+            COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **counts)
             self._lease.renew()
-        self._counts = dict.fromkeys(self._counts, 0)
         self._next_write = time.monotonic() + WRITTEN_EVERY
 
 
