@@ -53,10 +53,8 @@ class QueueState:
 
 
 def queue_state() -> QueueState:
-    """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue.
-
-    One statement while no run was left behind: beside busy workers, each statement may wait for a processor.
-    """
+    """Return the queue's state now. Waiting work is only counted and has no age: it is not overdue."""
+    # One statement while no run was left behind: beside busy workers, each statement may wait for a processor.
     now, late = datetime.now(UTC), left_behind_before()
     deadline = now - timedelta(seconds=app_settings().receiver_deadline)
     values = {
