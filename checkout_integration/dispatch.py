@@ -7,6 +7,7 @@ rows show what is due.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from checkout_integration import flows
@@ -64,10 +65,9 @@ def _work_here(applied: ApplySummary, notification: NotificationRow | None) -> N
     A caller without a summary has just recorded rows itself, and runs all due work.
     """
     flows.operations.run_own(applied, notification, OWN_RUNS, OWN_SECONDS)
-    if (budget := app_settings().request_budget) and (
-        notification is None or flows.operations.is_anything_left()
-    ):
-        flows.run_due(MOST_RUNS, budget)
+    begun, budget = time.monotonic(), app_settings().request_budget
+    if budget and (notification is None or flows.operations.is_anything_left()):
+        flows.run_due(MOST_RUNS, budget - (time.monotonic() - begun))
 
 
 def _leave_to_worker(applied: ApplySummary, notification: NotificationRow | None) -> None:

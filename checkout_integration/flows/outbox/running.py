@@ -305,7 +305,7 @@ def run_due(
 
     Args:
         limit: how many runs at most.
-        seconds: no further run is begun after this time; the last batches are as large as the remaining time allows.
+        seconds: after the first run, none is begun that is expected to end later; the last batches are as large as it allows.
         lines: only runs of these lines; then no message is fanned out.
         worker: the worker, of whose slots this call is one; a receiver has at most half of them while others wait.
         stopping: called after each run; True ends the work.
@@ -318,7 +318,8 @@ def run_due(
             return summary
         look, hold_ends_at = None, time.monotonic() + HOLD.total_seconds()
         prepared = with_retries(partial(prepare, claimed))
-        while prepared and time.monotonic() < ends_at:
+        # One run is begun even if it may end late: a small budget must get something done.
+        while prepared and time.monotonic() < (ends_at - SECONDS_EACH if summary.run else ends_at):
             outcome = attempt(prepared.pop(0))
             summary += RunSummary(run=int(outcome is not None), failed=int(outcome is False))
             if (stopped := stopping()) or time.monotonic() >= hold_ends_at:
@@ -329,7 +330,7 @@ def run_due(
 
 def _affordable(ends_at: float) -> int:
     """Return how many runs the remaining time is expected to allow."""
-    return int((ends_at - time.monotonic()) / SECONDS_EACH)
+    return max(int((ends_at - time.monotonic()) / SECONDS_EACH), 0)
 
 
 def _first_look(limit: int, lines: Collection[int] | None, ends_at: float) -> Look | None:
