@@ -18,11 +18,11 @@ def help_read(run_pk: int, command_pid: int | None = None) -> None:
     ``command_pid``: of the command that this process is a copy of. The parent of a new Python may be a launcher.
     """
     began = command_pid or os.getppid()
-    # In a group of its own: Ctrl-C reaches the command alone, which ends the others. What the project's modules print must
-    # not be among the results of the command.
-    if hasattr(os, "setpgid"):
+    if command_pid:
+        # In a group of its own: Ctrl-C reaches the command alone, which ends the others. What the project's code prints must
+        # not be among the results of the command.
         os.setpgid(0, 0)
-    os.dup2(2, 1)
+        os.dup2(2, 1)
 
     import django
     from django.apps import apps

@@ -87,10 +87,13 @@ def _copy(run: SyncRun) -> Helper:
 
 
 def _new_python(run: SyncRun) -> Helper:
-    # The options of manage.py and the folders of this process apply to it, too; -P: but not the current folder.
+    # The options of manage.py and the folders of this process apply to it, too; -P: but not the current folder. In a group of
+    # its own, and with stdout on stderr from the start, as `help_read` has it for a copy.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-P", "-c", START.format(run=run.pk)]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603  # our own Python
+    return subprocess.Popen(  # noqa: S603  # our own Python
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=2, process_group=0
+    )
 
 
 def _exit_code(process: Helper, seconds: float) -> int | None:

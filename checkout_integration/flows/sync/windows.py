@@ -244,10 +244,10 @@ class PageCounter:
         """Add what was counted, in the database: other workers count their pages too."""
         if not self._counts["pages"]:
             return
+        # Emptied first, so that nothing is added twice where the connection is lost at the commit.
+        counts, self._counts = self._counts, dict.fromkeys(self._counts, 0)
         # Not in the transaction of the page, whose rows name the run: MariaDB has locked it for them, for sharing. Two
         # workers that both changed it then would be a deadlock.
-        # First, so that none is added twice where the connection is lost at the commit.
-        counts, self._counts = self._counts, dict.fromkeys(self._counts, 0)
         with write_transaction():
             COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **counts)
             self._lease.renew()
