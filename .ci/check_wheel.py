@@ -18,7 +18,7 @@ from example_project.environment import make  # noqa: E402
 
 PACKAGE = "checkout_integration/"
 # Beside modules: what a template loader, a type checker or the sandbox reads.
-DATA = {".html", ".txt", ".css", ".js", ".svg", ".typed", ".yaml", ".yml", ".json", ".po", ".mo"}
+DATA = {".html", ".txt", ".css", ".js", ".svg", ".typed", ".yaml", ".yml", ".json", ".mo"}
 NEEDED = {
     "py.typed",
     "apps.py",

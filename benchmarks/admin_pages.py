@@ -12,7 +12,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.timezone import get_default_timezone
 
 from benchmarks.many_rows import copied_models
-from checkout_integration.admin.site import ReadOnlyAdmin
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.models import Order
 
 PERIODS: Final = {"month": 30, "quarter": 91, "year": 364}

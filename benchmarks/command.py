@@ -34,10 +34,6 @@ def run(options: Options) -> int:
     print(report.text(where, names, rounds, reasons, outcomes))
     if options.json:
         options.json.write_text(report.document(where, rounds, reasons, outcomes), encoding="utf-8")
-    if options.svg:
-        from benchmarks.chart import draw
-
-        options.svg.write_text(draw(where, rounds), encoding="utf-8")
     return assert_goals(outcomes) if options.must_hold else 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -32,8 +31,7 @@ def notifications(count: int) -> None:
             verified = VerifiedNotification(
                 project=project, body=message.body, secret_position=0, arrived_at=now
             )
-            row = row_of(verified, parse_notification(strict_json.loads(message.body)))
-            rows.append(Notification(**asdict(row)))
+            rows.append(row_of(verified, parse_notification(strict_json.loads(message.body))))
         Notification.objects.bulk_create(rows)
 
 
@@ -57,7 +55,7 @@ def _write_runs(lines: list[Checkout], receiver: str, *, waiting: int) -> None:
                 signal=payment_review.name,
                 project=line.project,
                 checkout=line,
-                state=OutboxMessage.State.FANNED_OUT,
+                state=OutboxMessage.State.SENT,
             )
             for line in lines
             for _ in range(1 + waiting)

@@ -170,5 +170,5 @@ def copied_models() -> list[type[models.Model]]:
     return [model for model in every if not model._meta.proxy and model._meta.model_name not in SINGLE]
 
 
-SINGLE: Final = {"installation", "listedrow", "synccursor"}
+SINGLE: Final = {"installation", "listedrow", "refusedrequests", "synccursor"}
 """Tables with a row for each project, or that no page of the admin reads."""

@@ -23,7 +23,6 @@ class Options:
     quick: bool = False
     must_hold: bool = False
     json: Path | None = None
-    svg: Path | None = None
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -52,7 +51,6 @@ def parse(arguments: Sequence[str]) -> Options:
         "--quick", action="store_true", help="a few requests each: shows that it runs, measures nothing"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every round")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the medians")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")

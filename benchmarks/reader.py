@@ -20,15 +20,14 @@ from urllib.parse import urlsplit
 
 PAGE = 100
 MEGABYTE = 1_000_000
-WORKERS = "BENCHMARKS_WORKERS"
 COPIED = ("created_at", "status", "amount", "currency")
 
 
 def ours() -> None:
-    """Read everything by our command, with as many processes as the environment says."""
+    """Read everything by our command."""
     from django.core.management import load_command_class
 
-    words = ["--lane", "all", "--workers", str(_processes("ours")), "--skip-checks"]
+    words = ["--lane", "all", "--skip-checks"]
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         command = load_command_class("checkout_integration", "checkout_sync")
         command.run_from_argv(["manage.py", "checkout_sync", *words])
@@ -95,11 +94,7 @@ def main(who: str, count: int) -> dict[str, float]:
     READERS[who]()
     seconds = time.perf_counter() - begun
     spent = costs(_processor_time() - python, database.seconds(), count)
-    return {**spent, "rate": count / seconds, "orders": count, "processes": _processes(who), **_memory()}
-
-
-def _processes(who: str) -> int:
-    return int(os.environ.get(WORKERS, "1")) if who == "ours" else 1
+    return {**spent, "rate": count / seconds, "orders": count, **_memory()}
 
 
 def _processor_time() -> float:

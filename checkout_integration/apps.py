@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.core.signals import request_started
 from django.utils.translation import gettext_lazy as _
 
 
@@ -22,8 +23,11 @@ class CheckoutIntegrationConfig(AppConfig):
         from checkout_integration import telemetry
         from checkout_integration.checks import register_checks
         from checkout_integration.conf import SETTING
+        from checkout_integration.flows.database import close_stranded
 
         register_checks()
+        # The thread may have been left with a connection that nothing else closes.
+        request_started.connect(close_stranded, dispatch_uid="checkout_integration.close_stranded")
         raw = getattr(settings, SETTING, None)
         is_celery = isinstance(raw, dict) and raw.get("RUNNER") == "celery"
         if is_celery and find_spec("celery"):  # where it is missing, check E012 says so

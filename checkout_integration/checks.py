@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
-from django.db import DatabaseError, connections
+from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register  # noqa: A004  # Django's own name
+from django.db import DatabaseError, connections, router
+from django.urls import NoReverseMatch, reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import override
 
 from checkout_integration import conf
 from checkout_integration.conf import SETTING
 from checkout_integration.conf.problems import bad_hooks
-from checkout_integration.display import missing_sources
 from checkout_integration.flows.database import keeps_old_snapshots, missing_triggers, state_database
 from checkout_integration.flows.monitoring import (
     LONGEST_LEFT,
@@ -24,7 +28,10 @@ from checkout_integration.flows.monitoring import (
     WHO_SYNCS,
     WHO_WORKS,
     queue_state,
+    unchanged_time,
+    waiting_of_removed,
 )
+from checkout_integration.flows.outbox import connected_here, read_receivers, rows_of
 from checkout_integration.flows.sync import unsynced_for
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
@@ -33,6 +40,37 @@ from checkout_integration.signals import SIGNALS, checkout_paid, checkout_revers
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+
+Check: TypeAlias = Callable[..., list[CheckMessage]]
+
+
+def on_settings(check: Check) -> Check:
+    """Run a check where the settings can be used; `check_settings` says where they cannot."""
+
+    @wraps(check)
+    def run(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+        return [] if any(conf.problems(getattr(settings, SETTING, None))) else check()
+
+    return run
+
+
+def on_database(check: Check) -> Check:
+    """Run a check with ``check --database`` alone.
+
+    It says nothing where the tables are not made yet, or the database is away: that is not for this check to say.
+    """
+
+    @wraps(check)
+    def run(
+        app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+    ) -> list[CheckMessage]:
+        try:
+            return check() if state_database() in (databases or ()) else []
+        except DatabaseError:
+            return []
+
+    return run
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -48,12 +86,10 @@ def _foreign_hooks() -> Iterator[conf.Problem]:
             yield bad_hooks(f"HOOKS of {place} is {project.hooks!r}, which is no subclass of Hooks.")
 
 
-def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@on_settings
+def check_default_project(**kwargs: Any) -> list[CheckMessage]:
     """Warn if no project is called "default", for callers that name no project: W006."""
-    if (
-        next(iter(conf.problems(getattr(settings, SETTING, None))), None)
-        or "default" in conf.app_settings().projects
-    ):
+    if "default" in conf.app_settings().projects:
         return []
     return [
         Warning(
@@ -66,15 +102,27 @@ def check_default_project(app_configs: Sequence[AppConfig] | None, **kwargs: Any
 
 
 def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Report that RUNNER is Celery, and Celery is not installed: E012."""
+    """If RUNNER is Celery: report that it is not installed, E012; warn of a broker that the shop has not named, W018."""
     raw = getattr(settings, SETTING, None)
-    if not isinstance(raw, dict) or raw.get("RUNNER") != "celery" or find_spec("celery"):
+    if not isinstance(raw, Mapping) or raw.get("RUNNER") != "celery":
+        return []
+    if not find_spec("celery"):
+        return [
+            Error(
+                f'RUNNER of {SETTING} is "celery", and Celery is not installed: no process would do the work.',
+                hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
+                id="checkout_integration.E012",
+            )
+        ]
+    from checkout_integration.schedule import unread_broker  # Celery is an extra
+
+    if not (why := unread_broker()):
         return []
     return [
-        Error(
-            f'RUNNER of {SETTING} is "celery", and Celery is not installed: no process would do the work.',
-            hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
-            id="checkout_integration.E012",
+        Warning(
+            f'RUNNER of {SETTING} is "celery", and {why}, where no worker of yours may look.',
+            hint="Import the Celery app in the __init__ of your project's package, and set broker_url (CELERY_BROKER_URL).",
+            id="checkout_integration.W018",
         )
     ]
 
@@ -90,7 +138,10 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
         for signal in SIGNALS.values()
         for name, why in sorted(signal.problems.items())
     ]
-    if not (checkout_paid.has_listeners(sender=Order) or payment_success.has_listeners(sender=Order)):
+    pulls = isinstance(raw := getattr(settings, SETTING, None), Mapping) and raw.get("GOODS") == "pull"
+    if not (
+        pulls or checkout_paid.has_listeners(sender=Order) or payment_success.has_listeners(sender=Order)
+    ):
         messages.append(
             Warning(
                 "No receiver is connected to checkout_paid or payment_success: payments would be received but never "
@@ -128,6 +179,62 @@ def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> lis
             for missing in sorted(undone - set(paid))
         ]
     return messages
+
+
+@on_database
+def check_remembered(**kwargs: Any) -> list[CheckMessage]:
+    """With ``check --database``: warn of receivers that may have been renamed: W020. Report two that are one: E020."""
+    remembered = read_receivers().rows
+    messages: list[CheckMessage] = []
+    for signal in (checkout_paid.name, checkout_reversed.name):
+        here = [each for each in connected_here() if each.signal == signal]
+        rows = [row for row in remembered if row.signal == signal]
+        found = {row.pk for each in here for row in rows_of(rows, signal, each.names)}
+        missing = sorted(row.name for row in rows if row.pk not in found and row.retired_at is None)
+        new = sorted(each.name for each in here if not rows_of(rows, signal, each.names))
+        if missing and new:
+            messages.append(
+                Warning(
+                    f"Receivers of {signal} are not connected any more: {', '.join(missing)}. Others are new: "
+                    f"{', '.join(new)}. If one was renamed, an event runs both while processes of both releases work.",
+                    hint="Connect a renamed receiver with formerly=<its old name>. One that was removed: once no process has "
+                    "it, run manage.py checkout_replay --receiver <name> --retire.",
+                    id="checkout_integration.W020",
+                )
+            )
+    messages += [
+        Error(
+            f"Two receivers of {row.signal} are remembered as one: {', '.join(names)}.",
+            hint="A receiver that says formerly=<a name> is the receiver of that name: connect one of them only, or give the "
+            "other one a dispatch_uid that was never used.",
+            id="checkout_integration.E020",
+        )
+        for row in remembered
+        if len(
+            names := [
+                each.name
+                for each in connected_here()
+                if each.signal == row.signal and rows_of([row], row.signal, each.names)
+            ]
+        )
+        > 1
+    ]
+    return messages
+
+
+def check_one_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Report that accounts or content types are in another database than this app, whose rows point to them: E016."""
+    ours = state_database()
+    return [
+        Error(
+            f"The tables of checkout_integration are in the database {ours!r}, and {model._meta.label} is in {theirs!r}: "
+            "checkouts of accounts could not be stored, because no foreign key leads from one database to another.",
+            hint=f"Let DATABASE_ROUTERS put checkout_integration into the database of {model._meta.label}.",
+            id="checkout_integration.E016",
+        )
+        for model in (get_user_model(), ContentType)
+        if (theirs := router.db_for_write(model)) != ours
+    ]
 
 
 def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -175,16 +282,33 @@ def check_connections(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
     ]
 
 
-def check_backlog(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
+def check_prepared(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """With ``check --deploy``: say that PostgreSQL plans each statement anew, on connections that stay open: I001."""
+    alias = state_database()
+    options = connections[alias].settings_dict
+    prepared: Mapping[str, Any] = options.get("OPTIONS", {})
+    stays_open = options.get("CONN_MAX_AGE") != 0 or prepared.get("pool")
+    # Said for a pooler in transaction mode, which may not know the statements of another connection.
+    shared = options.get("DISABLE_SERVER_SIDE_CURSORS")
+    if connections[alias].vendor != "postgresql" or find_spec("psycopg") is None or not stays_open or shared:
+        return []
+    if prepared.get("server_side_binding") and prepared.get("prepare_threshold") is not None:
+        return []
+    return [
+        Info(
+            f"The database {alias!r} plans the statements of each payment anew.",
+            hint=f'Set DATABASES[{alias!r}]["OPTIONS"] = {{"server_side_binding": True, "prepare_threshold": 5}}, which'
+            " takes two fifths off the database's time for a payment; or silence this check behind a pooler without prepared "
+            "statements.",
+            id="checkout_integration.I001",
+        )
+    ]
+
+
+@on_database
+def check_backlog(**kwargs: Any) -> list[CheckMessage]:
     """With ``check --database``: warn if no process applies notifications and runs receivers: W010."""
-    if state_database() not in (databases or ()):
-        return []
-    try:
-        seconds = queue_state().oldest_seconds
-    except DatabaseError:  # the tables are not made yet, or the database is away: not for this check to say
-        return []
+    seconds = queue_state().oldest_seconds
     if seconds <= LONGEST_LEFT:
         return []
     runner = conf.app_settings().runner
@@ -198,16 +322,26 @@ def check_backlog(
     ]
 
 
-def check_sync(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
+@on_database
+def check_removed_projects(**kwargs: Any) -> list[CheckMessage]:
+    """With ``check --database``: warn of aliases that PROJECTS lacks, and of which something waits: W016."""
+    removed = waiting_of_removed()
+    return [
+        Warning(
+            f"The database has {count} notifications and incidents that wait for a project {alias!r}, which "
+            f'{SETTING}["PROJECTS"] does not have: nobody applies them.',
+            hint="Put the alias back until none waits. A project that was renamed keeps its old alias beside the new one.",
+            id="checkout_integration.W016",
+        )
+        for alias, count in removed.items()
+        if count
+    ]
+
+
+@on_database
+def check_sync(**kwargs: Any) -> list[CheckMessage]:
     """With ``check --database``: warn if no process reads the transaction list: W011."""
-    if state_database() not in (databases or ()):
-        return []
-    try:
-        unsynced = unsynced_for()
-    except DatabaseError:  # as above
-        return []
+    unsynced = unsynced_for()
     if unsynced <= LONGEST_UNSYNCED:
         return []
     runner = conf.app_settings().runner
@@ -221,22 +355,31 @@ def check_sync(
     ]
 
 
+@on_database
+def check_attempt_times(**kwargs: Any) -> list[CheckMessage]:
+    """With ``check --database``: warn if the service does not rewrite the time of a notification at each attempt: W024."""
+    projects = [each.alias for each in conf.app_settings().projects.values() if unchanged_time(each)]
+    return [
+        Warning(
+            f"Delivery attempts of one notification of the project {alias!r} have the same created_at, so the service does "
+            "not rewrite it. A notification that came at a later attempt counts as older than it is.",
+            hint=f'Set RETRY_INTERVAL of {SETTING}["PROJECTS"][{alias!r}] to 0.',
+            id="checkout_integration.W024",
+        )
+        for alias in projects
+    ]
+
+
 def _in_english(text: StrOrPromise) -> str:
     """Return a text of the admin as checks have it: in one language with the rest of the message."""
     with override(None):
         return str(text)
 
 
-def check_history(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
+@on_database
+def check_history(**kwargs: Any) -> list[CheckMessage]:
     """With ``check --database``: warn if the database would let the history of orders be changed: W015."""
-    if state_database() not in (databases or ()):
-        return []
-    try:
-        missing = missing_triggers()
-    except DatabaseError:  # as above
-        return []
+    missing = missing_triggers()
     return [
         Warning(
             f"The database does not keep the history of orders from being changed by SQL: the trigger {name} is missing.",
@@ -248,42 +391,12 @@ def check_history(
     ]
 
 
-def check_content_policy(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Warn if the content security policy of Django or django-csp would not let the form be shown: W014."""
-    if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
-        return []
-    return [
-        Warning(
-            f"{name} does not allow the payment form of the project {project.alias!r}: {_listed(missing)}.",
-            hint=f"Write {name} as checkout_integration.display.merge_csp({{…}}, order_form_url=…, client_script_url=…, "
-            "checkout_url=…); or silence this check where you only redirect to the form.",
-            id="checkout_integration.W014",
-        )
-        for name, policy in conf.sent_policies()
-        for project in conf.app_settings().projects.values()
-        if project.order_form_url
-        and (
-            missing := missing_sources(
-                policy,
-                order_form_url=project.order_form_url,
-                client_script_url=project.client_script_url,
-                checkout_url=project.checkout_url,
-            )
-        )
-    ]
-
-
-def _listed(missing: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(f"{directive} needs {' '.join(sources)}" for directive, sources in missing.items())
-
-
-def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@on_settings
+def check_deployment(**kwargs: Any) -> list[CheckMessage]:
     """With ``check --deploy``: report secrets that cannot be used (E005, E015) or are the sandbox's (E010).
 
-    Warn of settings for development: W003 to W005.
+    Warn of settings for development, W003 to W005, and of a secret with a line end, W017.
     """
-    if next(iter(conf.problems(getattr(settings, SETTING, None))), None):
-        return []
     app = conf.app_settings()
     found = conf.health_token_problems(app)
     messages: list[CheckMessage] = [Error(each.message, hint=each.hint, id=each.id) for each in found]
@@ -298,14 +411,15 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
                     id="checkout_integration.W003",
                 )
             )
-        if project.allow_http_loopback:
-            messages.append(
-                Warning(
-                    f"ALLOW_HTTP_LOOPBACK of {place} is on.",
-                    hint="Set ALLOW_HTTP_LOOPBACK to False, or to DEBUG.",
-                    id="checkout_integration.W004",
-                )
+        messages += [
+            Warning(
+                f"{name} of {place} allows http:// addresses.",
+                hint=f"Leave {name} out, or set it in development only.",
+                id="checkout_integration.W004",
             )
+            for name in ("ALLOW_HTTP_LOOPBACK", "ALLOW_HTTP_HOSTS")
+            if getattr(project, name.lower())
+        ]
     if app.runner == "request":
         messages.append(
             Warning(
@@ -318,9 +432,56 @@ def check_deployment(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
     return messages
 
 
+def check_redirects(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """With ``check --deploy``: warn of settings that may answer a notification with a redirect, which loses it: W019."""
+    found = []
+    if settings.PREPEND_WWW and _has_middleware("CommonMiddleware"):
+        found.append(
+            (
+                "PREPEND_WWW",
+                "Give the service the address with www., or let your web server redirect people only.",
+            )
+        )
+    path = _path_of_webhook()
+    if (
+        settings.SECURE_SSL_REDIRECT
+        and not settings.SECURE_PROXY_SSL_HEADER
+        and _has_middleware("SecurityMiddleware")
+        and not any(re.search(each, path) for each in settings.SECURE_REDIRECT_EXEMPT)
+    ):
+        hint = "Behind a proxy that terminates TLS, set SECURE_PROXY_SSL_HEADER; without one, silence this check."
+        found.append(("SECURE_SSL_REDIRECT", hint))
+    return [
+        Warning(
+            f"{name} may answer the service's notifications with a redirect, which the service does not follow: payments "
+            "would not arrive.",
+            hint=hint,
+            id="checkout_integration.W019",
+        )
+        for name, hint in found
+    ]
+
+
+def _path_of_webhook() -> str:
+    try:
+        return reverse("checkout_integration:webhook").lstrip("/")
+    except NoReverseMatch:  # not in the shop's urls yet
+        return ""
+
+
+def _has_middleware(name: str) -> bool:
+    return any(each.rpartition(".")[2] == name for each in settings.MIDDLEWARE)
+
+
 def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
     found = list(conf.secret_problems(project))
     yield from (Error(problem.message, hint=problem.hint, id=problem.id) for problem in found)
+    if not found and project.secrets_with_line_end:
+        yield Warning(
+            f"A callable of SECRET_KEY or PREVIOUS_SECRET_KEYS of {place} returns a key with a line end, which is left out.",
+            hint="Let it return the key alone, as text.strip() does.",
+            id="checkout_integration.W017",
+        )
     if not found and any(secret.reveal().startswith(SANDBOX_SECRET_PREFIX) for secret in project.secrets):
         yield Error(
             f"SECRET_KEY of {place} is a secret of the sandbox, which anyone can know.",
@@ -334,12 +495,17 @@ def register_checks() -> None:
     register(check_settings)
     register(check_default_project)
     register(check_celery)
+    register(check_one_database)
     register(check_receivers)
     register(check_undoing)
     register(check_database)
-    register(check_content_policy, Tags.security)
     register(check_connections, deploy=True)
+    register(check_prepared, deploy=True)
     register(check_backlog, Tags.database)
+    register(check_removed_projects, Tags.database)
     register(check_sync, Tags.database)
     register(check_history, Tags.database)
+    register(check_remembered, Tags.database)
+    register(check_attempt_times, Tags.database)
     register(check_deployment, Tags.security, deploy=True)
+    register(check_redirects, deploy=True)

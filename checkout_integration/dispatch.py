@@ -7,20 +7,17 @@ rows show what is due.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.inbox import ApplySummary, NotificationRow
+from checkout_integration.flows.database import close_stranded, note_clock
+from checkout_integration.models import Notification
 
 logger = logging.getLogger("checkout_integration.dispatch")
 
-OWN_RUNS, OWN_SECONDS = 50, 10.0
-"""How many receivers of what it has just recorded a web process runs, and for how long."""
 MOST_RUNS = 1000
-NOTHING = ApplySummary()
-Runner = Callable[[ApplySummary, NotificationRow | None], None]
+Runner = Callable[[Notification | None], None]
 _runners: dict[str, Runner] = {}
 
 
@@ -29,48 +26,34 @@ def register(name: str, runner: Runner) -> None:
     _runners[name] = runner
 
 
-def apply_now(notification: NotificationRow) -> ApplySummary:
-    """Apply a notification that was just stored, if web processes apply; return the argument for `dispatch_due`.
+def dispatch_due(notification: Notification | None = None) -> None:
+    """Dispatch due work: first that of a notification that was just stored, if there is one. Never raises.
 
-    Never raises: the notification is committed, and its response is an empty 200. A failed one is due again.
-    """
-    if app_settings().runner != "request":
-        return NOTHING
-    try:
-        return flows.inbox.apply_stored(notification)
-    except Exception as error:  # noqa: BLE001  # such as a database that has just gone away
-        ids = {"project": notification.project, "notification_id": notification.notification_id}
-        logger.error(
-            "A notification could not be applied at once (%s); it is stored.", type(error).__name__, extra=ids
-        )
-        return NOTHING
-
-
-def dispatch_due(applied: ApplySummary = NOTHING, notification: NotificationRow | None = None) -> None:
-    """Dispatch due work: the receivers of what was just applied, and the rest. Never raises.
-
-    ``notification`` is one that was just stored. Work that cannot be dispatched is committed; the periodic drain finds it.
+    Work that cannot be dispatched is committed; the periodic drain finds it.
     """
     try:
-        _runners[app_settings().runner](applied, notification)
+        close_stranded()  # a view of the shop's may have left it
+        flows.outbox.record_own()
+        _runners[app_settings().runner](notification)
+        note_clock()
     except Exception as error:  # noqa: BLE001  # a broker's client may raise anything
+        place = getattr(error, "place", "")
         logger.error(
-            "Receivers could not be handed over (%s); the periodic drain will run them.", type(error).__name__
+            "Receivers could not be handed over (%s%s); the periodic drain will run them.",
+            type(error).__name__,
+            place and f" at {place}",
         )
 
 
-def _work_here(applied: ApplySummary, notification: NotificationRow | None) -> None:
-    """Run the caller's own receivers first, then, while REQUEST_BUDGET lasts, work that other processes left.
-
-    A caller without a summary has just recorded rows itself, and runs all due work.
-    """
-    flows.operations.run_own(applied, notification, OWN_RUNS, OWN_SECONDS)
-    begun, budget = time.monotonic(), app_settings().request_budget
-    if budget and (notification is None or flows.operations.is_anything_left()):
-        flows.run_due(MOST_RUNS, budget - (time.monotonic() - begun))
+def _work_here(notification: Notification | None) -> None:
+    """Apply and run what the caller has stored; then, while REQUEST_BUDGET lasts, whatever is due."""
+    if notification is not None and not flows.operations.run_own(notification):
+        return
+    if budget := app_settings().request_budget:
+        flows.run_due(MOST_RUNS, budget)
 
 
-def _leave_to_worker(applied: ApplySummary, notification: NotificationRow | None) -> None:
+def _leave_to_worker(notification: Notification | None) -> None:
     """Do nothing: ``manage.py checkout_work`` finds due work."""
 
 

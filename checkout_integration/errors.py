@@ -78,7 +78,7 @@ from checkout_integration.flows.accounting import TooManyRows
 from checkout_integration.flows.operations import NotApplicable
 from checkout_integration.flows.outbox import UnknownReceiver
 from checkout_integration.flows.sync import LaneTaken, UnknownLane
-from checkout_integration.protocol.creation import CreationError
+from checkout_integration.protocol.creation_values import CreationError
 
 __all__ = [
     "BadCredentials",

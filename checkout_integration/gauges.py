@@ -30,12 +30,9 @@ class Figure(NamedTuple):
 FIGURES: Final = {
     "checkout.queue.length": [
         Figure("apply", "stored", {"step": "apply"}),
-        Figure("fan_out", "new", {"step": "fan_out"}),
         Figure("run", "due", {"step": "run"}),
     ],
-    "checkout.queue.age": [
-        Figure(step, "oldest_seconds", {"step": step}) for step in ("apply", "fan_out", "run")
-    ],
+    "checkout.queue.age": [Figure(step, "oldest_seconds", {"step": step}) for step in ("apply", "run")],
     "checkout.receivers": [
         Figure("receivers_failing", "failing", {"state": "failing"}),
         Figure("receivers_given_up", "failed", {"state": "given_up"}),
@@ -67,9 +64,9 @@ def register() -> None:
 
 
 def severities() -> Iterator[Reading]:
-    """Yield how bad each finding is: 0 ok, 1 warning, 2 failing."""
+    """Yield how bad each finding is: 0 ok, 1 warning, 2 failing, -1 not known yet."""
     for finding in current().findings:
-        yield finding.severity.rank, {"finding": finding.name, "project": finding.project}
+        yield finding.severity.level, {"finding": finding.name, "project": finding.project}
 
 
 def figures(gauge: str) -> Iterator[Reading]:

@@ -38,4 +38,4 @@ class CheckoutHealth(HealthCheck):
         worst = Severity(self.fail_on).rank
         found = [each for each in health(self.project).findings if each.severity.rank >= worst]
         if found:
-            raise ServiceUnavailable(" ".join(f"{each.name}: {each.text}" for each in found))
+            raise ServiceUnavailable(" ".join(f"{each.name}: {each.sentence}" for each in found))

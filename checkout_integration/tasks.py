@@ -8,14 +8,13 @@ import time
 from typing import Any
 
 from celery import current_app, group, shared_task
-from celery.signals import worker_init
+from celery.signals import task_prerun, worker_init
 from kombu.pools import producers
 
 from checkout_integration import dispatch, flows
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.inbox import ApplySummary, NotificationRow
+from checkout_integration.flows.database import close_stranded
 from checkout_integration.flows.outbox import Worker
-from checkout_integration.models import SyncRun, SyncWindow
+from checkout_integration.models import Notification, SyncRun, SyncWindow
 
 logger = logging.getLogger("checkout_integration.tasks")
 
@@ -39,8 +38,11 @@ class ThisProcess:
     name = ""
     celery_worker: Any = None
     resting_until = 0.0
-    published_for: NotificationRow | None = None
+    published_for: Notification | None = None
     suppressed_until = 0.0
+
+
+task_prerun.connect(close_stranded, dispatch_uid="checkout_integration.close_stranded")
 
 
 @worker_init.connect
@@ -99,7 +101,7 @@ def sync_transactions(project: str = "default", lane: str = "recent") -> None:
 @shared_task(name="checkout_integration.sync_window", ignore_result=True)
 def sync_window(run_pk: int, window_pk: int) -> None:
     """Read one window of a pass; whoever reads the last one ends the pass."""
-    run = SyncRun.objects.using(state_database()).filter(pk=run_pk, finished_at=None).first()
+    run = SyncRun.primary.filter(pk=run_pk, finished_at=None).first()
     if run is None:
         return
     # A service that does not respond now will hardly respond to this window.
@@ -116,7 +118,7 @@ def sync_window(run_pk: int, window_pk: int) -> None:
     dispatch.dispatch_due()
 
 
-def publish(applied: ApplySummary = dispatch.NOTHING, notification: NotificationRow | None = None) -> None:
+def publish(notification: Notification | None = None) -> None:
     """Publish a task for due work, without waiting for an unreachable broker: the drain finds the rows anyway.
 
     After a failure this process publishes nothing for half a minute or more. It also publishes nothing while the
@@ -131,8 +133,9 @@ def publish(applied: ApplySummary = dispatch.NOTHING, notification: Notification
         return
     try:
         _publish()
-    except Exception:
+    except Exception as error:
         ThisProcess.resting_until = time.monotonic() + random.uniform(*REST_SECONDS)  # noqa: S311  # no secret
+        error.place = current_app.connection_for_write().as_uri()  # type: ignore[attr-defined]  # without the password
         raise
     ThisProcess.published_for, ThisProcess.suppressed_until = notification, now + PUBLISH_SUPPRESSED_SECONDS
 

@@ -68,9 +68,9 @@ COUNTERS: Final[Mapping[str, tuple[str, str]]] = {
 GAUGES: Final[Mapping[str, tuple[str, str]]] = {
     "checkout.health": (
         "",
-        "What health says of each finding: 0 ok, 1 warning, 2 failing. Health has their names.",
+        "What health says of each finding: 0 ok, 1 warning, 2 failing, -1 not known yet. Health has their names.",
     ),
-    "checkout.queue.length": ("{row}", "Work that is due, by step (apply, fan_out, run)."),
+    "checkout.queue.length": ("{row}", "Work that is due, by step (apply, run)."),
     "checkout.queue.age": ("s", "For how long the oldest work has been due, by step."),
     "checkout.receivers": ("{run}", "Receiver runs, by state (failing, given_up, running, overdue)."),
     "checkout.notifications.silence": ("s", "Time since the last notification."),

@@ -13,4 +13,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
 app = Celery("example_project")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.conf.beat_schedule = beat_schedule()
+app.conf.beat_schedule = {**app.conf.beat_schedule, **beat_schedule()}

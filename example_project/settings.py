@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from checkout_integration.display import merge_csp
-
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(os.environ.get("EXAMPLE_FOLDER", HERE.parent / ".example"))
 SHOP = os.environ.get("EXAMPLE_SHOP", "http://127.0.0.1:8000")
@@ -93,19 +91,16 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(FOLDER / "beat")
 FORM, SCRIPT = f"{SERVICE}/form", f"{SERVICE}/client.js"
 
 # Nothing but our own, and what showing the form needs.
-CONTENT_POLICY = merge_csp(
-    {
-        "default-src": ["'self'"],
-        "script-src": ["'self'"],
-        "object-src": ["'none'"],
-        "base-uri": ["'none'"],
-        "form-action": ["'self'"],
-        "frame-ancestors": ["'self'"],
-    },
-    order_form_url=FORM,
-    client_script_url=SCRIPT,
-    checkout_url=SERVICE,
-)
+CONTENT_POLICY = {
+    "default-src": ["'self'"],
+    "script-src": ["'self'", SERVICE],
+    "frame-src": ["'self'", SERVICE],
+    "connect-src": ["'self'", SERVICE],
+    "form-action": ["'self'", SERVICE],
+    "object-src": ["'none'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'self'"],
+}
 
 CHECKOUT_INTEGRATION = {
     "PROJECTS": {

@@ -53,11 +53,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [item for item in items if not item.get_closest_marker("database")]
         items[:] = [item for item in items if item.get_closest_marker("database")]
         config.hook.pytest_deselected(items=others)
-    if scale.QUICK:
-        chosen = scale.sample_of([item for item in items if _is_dear(item)])
-        others = [item for item in items if _is_dear(item) and item not in chosen]
-        items[:] = [item for item in items if item in chosen or not _is_dear(item)]
-        config.hook.pytest_deselected(items=others)
+    if spared := scale.left_out(items, [item for item in items if _is_dear(item)]):
+        config.hook.pytest_deselected(items=[item for item in items if item in spared])
+        items[:] = [item for item in items if item not in spared]
 
 
 def pytest_collection_finish() -> None:
@@ -66,7 +64,7 @@ def pytest_collection_finish() -> None:
 
 
 def _is_dear(item: pytest.Item) -> bool:
-    """Return whether a case of the everyday run needs a database or a sandbox; tables of pure rules cost little."""
+    """Return whether a case needs a database or a sandbox; tables of pure rules cost little."""
     fixtures = set(getattr(item, "fixturenames", ()))
     return not item.get_closest_marker("slow") and (uses_database(item) or bool(SANDBOX_FIXTURES & fixtures))
 
@@ -95,6 +93,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test that needs a browser where there is none and services are required: before its fixtures are looked for."""
     if item.get_closest_marker("browser") and services.required() and (reason := browser.missing()):
         pytest.fail(f"{reason} ({services.REQUIRED})", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _time_travels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process's clock count for the database's: tests travel in it."""
+    if uses_database(request.node):
+        from checkout_integration.flows.database import DatabaseClock
+
+        monkeypatch.setattr(DatabaseClock, "follows_host", True)
 
 
 @pytest.fixture(scope="session")
@@ -129,6 +136,18 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> Iterat
         # Playwright keeps an event loop in the test's thread, where Django would refuse each query as unsafe.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         yield {**browser_type_launch_args, "executable_path": services.chromium(), "args": arguments}
+
+
+@pytest.fixture(autouse=True)
+def no_recording_of_receivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test begin as a process of whose receivers no other process has any; it records none.
+
+    `tests.support.flows.releases` has what tests of several releases need.
+    """
+    from checkout_integration.flows.outbox import receivers
+
+    monkeypatch.setattr(receivers, "this_process", receivers.ThisProcess(runs_receivers=True))
+    monkeypatch.setattr(receivers, "record_now", lambda: None)
 
 
 @pytest.fixture

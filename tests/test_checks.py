@@ -9,19 +9,25 @@ from functools import partial
 from typing import Any
 
 import pytest
+from celery import Celery
 from django.apps import apps
 from django.core.checks import CheckMessage, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
-from django.db import connection
+from django.db import connection, connections
 from django.utils import timezone, translation
 
 from checkout_integration.hooks import Hooks
-from checkout_integration.models import Installation, Notification, SyncRun
+from checkout_integration.models import Installation, Notification, Receiver, SyncRun
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
+from tests.flows.conftest import listen
+from tests.support.flows.shop import Listening
 from tests.support.wrong_settings import CANARY, GOOD, OWN, WRONG
+from tests.test_tasks import as_current
+
+__all__ = ["listen"]
 
 
 class ShopHooks(Hooks):
@@ -44,17 +50,24 @@ def _granting() -> Iterator[None]:
     checkout_paid.disconnect(grant)
 
 
+PREPARED = {"server_side_binding": True, "prepare_threshold": 5}
+
+
 @pytest.fixture
-def check(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[CheckMessage]]:
+def check(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[CheckMessage]]]:
     """Runs all checks of Django with this setting, and gives the messages of this app."""
     monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 60)
+    if connection.vendor == "postgresql":  # the connection stays the one that is open
+        monkeypatch.setitem(connection.settings_dict, "OPTIONS", PREPARED)
+    app = Celery("shop", broker="redis://broker.invalid", set_as_current=False)
 
     def run(raw: object = GOOD, *, deploy: bool = False, databases: Any = None) -> list[CheckMessage]:
         settings.CHECKOUT_INTEGRATION = raw
         messages = run_checks(include_deployment_checks=deploy, databases=databases)
         return [each for each in messages if (each.id or "").startswith("checkout_integration.")]
 
-    return run
+    with as_current(app):
+        yield run
 
 
 Check = Callable[..., list[CheckMessage]]
@@ -266,6 +279,11 @@ def test_mariadb_needs_read_committed(
         ),
         ({"ACCEPT_TEST_PAYMENTS": True}, "W003", "ACCEPT_TEST_PAYMENTS"),
         ({"ALLOW_HTTP_LOOPBACK": True}, "W004", "ALLOW_HTTP_LOOPBACK"),
+        (
+            {"PROJECTS": {"default": {**OWN, "SECRET_KEY": lambda: f"{CANARY}\r\n"}}},
+            "W017",
+            "",
+        ),
         ({"RUNNER": "request"}, "W005", "RUNNER"),
     ],
 )
@@ -281,6 +299,88 @@ def test_what_is_meant_for_development_is_named_before_deployment(
     assert "canary" not in str(message)
 
 
+def test_hosts_of_development_are_named_before_deployment(check: Check, settings: Any) -> None:
+    """Where they have an effect: with DEBUG, or a key of the sandbox."""
+    raw = {**GOOD, "ALLOW_HTTP_HOSTS": ["sandbox"]}
+    assert check(raw, deploy=True) == []
+    settings.DEBUG = True
+    assert [message.id for message in check(raw, deploy=True)] == ["checkout_integration.W004"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"PREPEND_WWW": True}, ["PREPEND_WWW"]),
+        ({"SECURE_SSL_REDIRECT": True}, ["SECURE_SSL_REDIRECT"]),
+        ({"SECURE_SSL_REDIRECT": True, "SECURE_REDIRECT_EXEMPT": ["^health/"]}, ["SECURE_SSL_REDIRECT"]),
+        ({"SECURE_SSL_REDIRECT": True, "PREPEND_WWW": True}, ["PREPEND_WWW", "SECURE_SSL_REDIRECT"]),
+        ({"SECURE_SSL_REDIRECT": True, "SECURE_PROXY_SSL_HEADER": ("HTTP_X_SSL", "on")}, []),
+        ({"SECURE_SSL_REDIRECT": True, "SECURE_REDIRECT_EXEMPT": ["webhook/$"]}, []),
+        ({"SECURE_SSL_REDIRECT": True, "PREPEND_WWW": True, "MIDDLEWARE": []}, []),
+    ],
+)
+def test_redirects_in_front_of_the_webhook_are_named_before_deployment(
+    check: Check, settings: Any, changes: dict[str, Any], names: list[str]
+) -> None:
+    """The service follows none, and the view never sees the request: nothing else would ever say so."""
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    found = [each for each in check(deploy=True) if each.id == "checkout_integration.W019"]
+    assert [each.msg.partition(" ")[0] for each in found] == names
+    assert [each for each in check() if each.id == "checkout_integration.W019"] == []
+
+
+class AppAlone:
+    """A router that gives this app a database of its own."""
+
+    def db_for_write(self, model: Any, **hints: Any) -> str | None:
+        """Return the database of a model."""
+        return "payments" if model._meta.app_label == "checkout_integration" else None
+
+    db_for_read = db_for_write
+
+
+def test_another_database_than_that_of_the_accounts_is_an_error(
+    check: Check, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables could be made there; the first sale to an account would fail. Both targets of foreign keys are named."""
+    monkeypatch.setitem(connections.databases, "payments", connection.settings_dict)
+    try:
+        settings.DATABASE_ROUTERS = [AppAlone()]
+        found = check()
+    finally:
+        del connections["payments"]
+    assert {each.id for each in found if each.is_serious()} == {"checkout_integration.E016"}
+    assert [each.msg.partition("and ")[2].split()[0] for each in found if each.is_serious()] == [
+        "auth.User",
+        "contenttypes.ContentType",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (None, "no Celery app of the shop is loaded"),
+        (
+            Celery("shop", set_as_current=False),
+            "'shop' has no broker_url: tasks would go to amqp://guest:**@localhost",
+        ),
+        (Celery("shop", broker="redis://broker.invalid", set_as_current=False), ""),
+        (Celery("shop", task_always_eager=True, set_as_current=False), ""),
+    ],
+)
+def test_celery_needs_an_app_of_the_shop_and_a_broker(
+    check: Check, monkeypatch: pytest.MonkeyPatch, app: Celery | None, said: str
+) -> None:
+    """Else tasks go to a queue on this machine that nobody reads, or nowhere."""
+    monkeypatch.delenv("CELERY_BROKER_URL", raising=False)
+    with as_current(app or Celery("default", set_as_current=False)):
+        messages = check({**GOOD, "RUNNER": "celery"})
+        assert check() == []
+    assert {each.id for each in messages} <= {"checkout_integration.W018"}
+    assert [said in each.msg for each in messages] == ([True] if said else [])
+
+
 @pytest.mark.postgres
 @pytest.mark.mariadb
 def test_a_connection_for_each_request_is_named_before_deployment(
@@ -291,6 +391,27 @@ def test_a_connection_for_each_request_is_named_before_deployment(
     (message,) = check(deploy=True)
     assert (message.id, check()) == ("checkout_integration.W009", [])
     assert "CONN_MAX_AGE" in message.msg and "CONN_MAX_AGE" in (message.hint or "")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        ({}, ["checkout_integration.I001"]),
+        ({"CONN_MAX_AGE": 0}, ["checkout_integration.W009"]),
+        ({"DISABLE_SERVER_SIDE_CURSORS": True}, []),
+        ({"OPTIONS": {"server_side_binding": True}}, ["checkout_integration.I001"]),
+        ({"OPTIONS": PREPARED}, []),
+    ],
+)
+def test_statements_that_are_planned_anew_are_an_information(
+    check: Check, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], ids: list[str]
+) -> None:
+    """Where connections stay open, and no pooler hands them from one process to another."""
+    for name, value in {"CONN_MAX_AGE": 60, "OPTIONS": {}, **options}.items():
+        monkeypatch.setitem(connection.settings_dict, name, value)
+    assert [message.id for message in check(deploy=True)] == ids
+    assert check() == []
 
 
 @pytest.mark.parametrize("runner", ["request", "celery", "worker"])
@@ -344,3 +465,37 @@ def test_a_callable_token_is_called_before_deployment(check: Check, source: Call
     assert message.id == "checkout_integration.E015"
     assert "HEALTH_TOKEN" in message.msg and "HEALTH_TOKEN" in (message.hint or "")
     assert "canary" not in str(message)
+
+
+def _remember(*names: str, **columns: Any) -> None:
+    now = timezone.now()
+    for name in names:
+        Receiver.objects.create(
+            signal="checkout_paid", name=name, names=[name], first_seen=now, last_seen=now, **columns
+        )
+
+
+def _of_remembered() -> list[str]:
+    ids = ("checkout_integration.W020", "checkout_integration.E020")
+    return [f"{each.id[-4:]} {each.msg}" for each in run_checks(databases=["default"]) if each.id in ids]
+
+
+@pytest.mark.django_db
+def test_a_receiver_that_vanished_beside_a_new_one(listen: Listening) -> None:
+    """Renamed without a word, it would run beside the new one. Declared, retired, added alone or removed alone is well."""
+    _remember("shop.old", "tests.test_checks.grant")
+    old = Receiver.objects.filter(name="shop.old")
+    assert _of_remembered() == [], "removed alone"
+    listen.connect(checkout_paid, lambda **arguments: None, "shop.new")
+    (warning,) = _of_remembered()
+    assert warning.startswith(
+        "W020 Receivers of checkout_paid are not connected any more: shop.old. Others are new: shop.new."
+    )
+    old.update(retired_at=timezone.now())
+    assert _of_remembered() == []
+    old.update(retired_at=None, names=["shop.new", "shop.old"])
+    assert _of_remembered() == [], "declared"
+    listen.connect(checkout_paid, lambda **arguments: None, "shop.old")
+    assert [each[:4] for each in _of_remembered()] == ["E020"], "both are connected, and are one"
+    old.update(names=["shop.old"])
+    assert _of_remembered() == [], "added alone"

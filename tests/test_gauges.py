@@ -35,7 +35,7 @@ def test_each_finding_has_its_severity() -> None:
     """As health says it."""
     rows.make_incident(None)
     measured = Measured()
-    values = {finding.name: finding.severity.rank for finding in health().findings}
+    values = {finding.name: finding.severity.level for finding in health().findings}
     assert {name: measured.value("checkout_health", finding=name) for name in values} == values
     assert values["incidents"] == measured.value("checkout_incidents_open") == 1
 

@@ -53,39 +53,42 @@ HERE = "tests.test_signals"
 
 
 @pytest.fixture
-def signal() -> DurableSignal[Any, Any]:
+def signal() -> DurableSignal[Any]:
     """A signal of the test's own."""
-    return DurableSignal[Any, Any]("checkout_paid")
+    return DurableSignal[Any]("checkout_paid")
 
 
-def test_a_connected_receiver_is_known_by_its_name(signal: DurableSignal[Any, Any]) -> None:
+def test_a_connected_receiver_is_known_by_its_name(signal: DurableSignal[Any]) -> None:
     """Another process finds it again by module and name."""
     signal.connect(grant)
     assert signal.connected() == {f"{HERE}.grant": grant}
     assert signal.has_listeners()
 
 
-def test_djangos_decorator_connects(signal: DurableSignal[Any, Any]) -> None:
+def test_djangos_decorator_connects(signal: DurableSignal[Any]) -> None:
     """As its documentation shows, with its arguments."""
     assert receiver(signal, sender=Sender, dispatch_uid="grant", weak=False)(grant) is grant
     assert signal.connected(Sender) == {"grant": grant}
 
 
-def test_djangos_decorator_connects_to_several_signals(signal: DurableSignal[Any, Any]) -> None:
+def test_djangos_decorator_connects_to_several_signals(signal: DurableSignal[Any]) -> None:
     """A list of signals is decorated at once."""
-    second = DurableSignal[Any, Any]("payment_success")
+    second = DurableSignal[Any]("payment_success")
     receiver([signal, second])(grant)
     assert signal.connected() == second.connected() == {f"{HERE}.grant": grant}
 
 
 @pytest.mark.parametrize("method", ["connect", "disconnect"])
 def test_the_arguments_are_those_of_django(method: str) -> None:
-    """The same names, order and defaults as in the Django at hand."""
+    """The same names, order and defaults as in the Django at hand; what we add is given by its name."""
     ours, theirs = (inspect.signature(getattr(each, method)).parameters for each in (DurableSignal, Signal))
-    assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
+    added = {name: p.kind for name, p in ours.items() if name not in theirs}
+    shared = [(p.name, p.default) for p in ours.values() if p.name not in added]
+    assert shared == [(p.name, p.default) for p in theirs.values()]
+    assert added == ({"formerly": inspect.Parameter.KEYWORD_ONLY} if method == "connect" else {})
 
 
-def test_a_receiver_is_connected_once(signal: DurableSignal[Any, Any]) -> None:
+def test_a_receiver_is_connected_once(signal: DurableSignal[Any]) -> None:
     """A module that is imported twice does not grant twice."""
     signal.connect(grant)
     signal.connect(grant)
@@ -93,7 +96,7 @@ def test_a_receiver_is_connected_once(signal: DurableSignal[Any, Any]) -> None:
     assert signal.problems == {}
 
 
-def test_disconnect(signal: DurableSignal[Any, Any]) -> None:
+def test_disconnect(signal: DurableSignal[Any]) -> None:
     """True when it was connected."""
     signal.connect(grant)
     assert signal.disconnect(grant) is True
@@ -101,7 +104,7 @@ def test_disconnect(signal: DurableSignal[Any, Any]) -> None:
     assert not signal.has_listeners()
 
 
-def test_disconnect_by_uid(signal: DurableSignal[Any, Any]) -> None:
+def test_disconnect_by_uid(signal: DurableSignal[Any]) -> None:
     """With or without the receiver; without the uid it is another name."""
     signal.connect(grant, dispatch_uid="one")
     assert signal.disconnect(grant) is False
@@ -110,26 +113,26 @@ def test_disconnect_by_uid(signal: DurableSignal[Any, Any]) -> None:
     assert signal.disconnect(grant, dispatch_uid="one") is True
 
 
-def test_disconnect_asks_for_the_sender(signal: DurableSignal[Any, Any]) -> None:
+def test_disconnect_asks_for_the_sender(signal: DurableSignal[Any]) -> None:
     """As in Django: a receiver of one sender is disconnected with that sender."""
     signal.connect(grant, sender=Sender)
     assert signal.disconnect(grant) is False
     assert signal.disconnect(grant, sender=Sender) is True
 
 
-def test_disconnecting_nothing_is_no_error(signal: DurableSignal[Any, Any]) -> None:
+def test_disconnecting_nothing_is_no_error(signal: DurableSignal[Any]) -> None:
     """As in Django."""
     assert signal.disconnect() is False
     assert signal.disconnect(dispatch_uid="unheard of") is False
 
 
-def test_a_uid_is_the_name(signal: DurableSignal[Any, Any]) -> None:
+def test_a_uid_is_the_name(signal: DurableSignal[Any]) -> None:
     """The stored name of its runs survives a move of the code."""
     signal.connect(grant, dispatch_uid="grant-goods")
     assert signal.connected() == {"grant-goods": grant}
 
 
-def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal[Any, Any]) -> None:
+def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal[Any]) -> None:
     """As in Django."""
     signal.connect(grant, dispatch_uid="one")
     signal.connect(grant_later, dispatch_uid="one")
@@ -137,7 +140,7 @@ def test_the_first_receiver_of_a_uid_stays(signal: DurableSignal[Any, Any]) -> N
     assert signal.problems == {}
 
 
-def test_a_uid_that_is_no_text_is_no_name(signal: DurableSignal[Any, Any]) -> None:
+def test_a_uid_that_is_no_text_is_no_name(signal: DurableSignal[Any]) -> None:
     """Another process could not recognise a number or an object."""
     signal.connect(grant, dispatch_uid=5)
     assert signal.connected() == {f"{HERE}.grant": grant}
@@ -152,7 +155,7 @@ def nested(result: str = "granted") -> Callable[..., str]:
     return inner
 
 
-def test_receivers_are_referenced_weakly(signal: DurableSignal[Any, Any]) -> None:
+def test_receivers_are_referenced_weakly(signal: DurableSignal[Any]) -> None:
     """As in Django: a receiver without other references is gone."""
     receiver = nested()
     signal.connect(receiver, dispatch_uid="weak")
@@ -163,7 +166,7 @@ def test_receivers_are_referenced_weakly(signal: DurableSignal[Any, Any]) -> Non
     assert signal.disconnect(dispatch_uid="weak") is False
 
 
-def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal[Any, Any]) -> None:
+def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal[Any]) -> None:
     """A new receiver can take the uid of a receiver that is gone."""
     signal.connect(nested(), dispatch_uid="one")
     gc.collect()
@@ -171,14 +174,14 @@ def test_a_name_that_is_free_again_can_be_taken(signal: DurableSignal[Any, Any])
     assert signal.connected() == {"one": grant}
 
 
-def test_weak_may_be_turned_off(signal: DurableSignal[Any, Any]) -> None:
+def test_weak_may_be_turned_off(signal: DurableSignal[Any]) -> None:
     """As in Django: the signal itself references the receiver."""
     signal.connect(nested("strong"), weak=False, dispatch_uid="one")
     gc.collect()
     assert signal.connected()["one"]() == "strong"
 
 
-def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal[Any, Any]) -> None:
+def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal[Any]) -> None:
     """Although the bound method itself is made anew at each look."""
     shop = Shop()
     signal.connect(shop.grant)
@@ -189,7 +192,7 @@ def test_a_bound_method_lives_as_long_as_its_object(signal: DurableSignal[Any, A
     assert signal.connected() == {}
 
 
-def test_receivers_are_chosen_by_sender(signal: DurableSignal[Any, Any]) -> None:
+def test_receivers_are_chosen_by_sender(signal: DurableSignal[Any]) -> None:
     """No sender means every sender."""
     signal.connect(grant, dispatch_uid="all")
     signal.connect(grant, sender=Sender, dispatch_uid="one")
@@ -199,7 +202,7 @@ def test_receivers_are_chosen_by_sender(signal: DurableSignal[Any, Any]) -> None
     assert set(signal.connected()) == {"all"}
 
 
-def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal[Any, Any]) -> None:
+def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal[Any]) -> None:
     """The system check uses this for the sending model."""
     signal.connect(grant, sender=Other)
     assert signal.has_listeners(Other)
@@ -208,14 +211,14 @@ def test_a_sender_without_receivers_has_no_listeners(signal: DurableSignal[Any, 
 
 
 @pytest.mark.parametrize("method", ["send", "send_robust", "asend", "asend_robust"])
-def test_nobody_else_sends(signal: DurableSignal[Any, Any], method: str) -> None:
+def test_nobody_else_sends(signal: DurableSignal[Any], method: str) -> None:
     """A signal sent by hand would grant unpaid goods, and would not be stored."""
     signal.connect(grant)
     with pytest.raises(TypeError, match="checkout_paid is announced by checkout_integration itself"):
         getattr(signal, method)(sender=Sender, order=None)
 
 
-def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal[Any, Any]) -> None:
+def test_an_async_receiver_is_recognized_as_one(signal: DurableSignal[Any]) -> None:
     """The runner inspects the receiver itself."""
     signal.connect(grant_later)
     signal.connect(grant)
@@ -261,7 +264,7 @@ LATER: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("nameless", "why"), LATER)
 def test_a_receiver_without_a_lasting_name_is_not_connected(
-    signal: DurableSignal[Any, Any], nameless: Any, why: str
+    signal: DurableSignal[Any], nameless: Any, why: str
 ) -> None:
     """Another process could not find it; the system check refuses it."""
     signal.connect(nameless)
@@ -271,7 +274,7 @@ def test_a_receiver_without_a_lasting_name_is_not_connected(
 
 
 @pytest.mark.parametrize("nameless", [each for each, _ in LATER])
-def test_a_uid_gives_a_lasting_name(signal: DurableSignal[Any, Any], nameless: Any) -> None:
+def test_a_uid_gives_a_lasting_name(signal: DurableSignal[Any], nameless: Any) -> None:
     """The text is the shop's promise."""
     signal.connect(nameless, dispatch_uid="mine")
     assert signal.connected() == {"mine": nameless}
@@ -283,7 +286,7 @@ def test_a_uid_gives_a_lasting_name(signal: DurableSignal[Any, Any], nameless: A
     ("useless", "why"), [(without_kwargs, "it does not accept **kwargs"), ("text", "it cannot be called")]
 )
 def test_what_could_not_be_called_is_not_connected(
-    signal: DurableSignal[Any, Any], useless: Any, why: str, uid: str | None
+    signal: DurableSignal[Any], useless: Any, why: str, uid: str | None
 ) -> None:
     """It would fail ten times, and be failed."""
     signal.connect(useless, dispatch_uid=uid)
@@ -291,14 +294,14 @@ def test_what_could_not_be_called_is_not_connected(
     assert list(signal.problems.values()) == [why]
 
 
-def test_a_name_that_does_not_fit_the_column_is_a_problem(signal: DurableSignal[Any, Any]) -> None:
+def test_a_name_that_does_not_fit_the_column_is_a_problem(signal: DurableSignal[Any]) -> None:
     """It would stop the runs of other receivers too."""
     signal.connect(grant, dispatch_uid="x" * 256)
     assert signal.connected() == {}
     assert list(signal.problems.values()) == ["its name is longer than 255 characters"]
 
 
-def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal[Any, Any]) -> None:
+def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal[Any]) -> None:
     """Their runs could not be distinguished; the first stays connected."""
     signal.connect(grant)
     signal.connect(wrapped)
@@ -306,7 +309,7 @@ def test_two_receivers_of_one_name_are_a_problem(signal: DurableSignal[Any, Any]
     assert signal.problems == {f"{HERE}.grant": "another receiver has the same name"}
 
 
-def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal[Any, Any]) -> None:
+def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal[Any]) -> None:
     """Methods of two instances, for example."""
     first, second = Shop(), Shop()
     signal.connect(first.grant, dispatch_uid="first")
@@ -314,7 +317,7 @@ def test_two_receivers_of_one_name_may_have_a_uid(signal: DurableSignal[Any, Any
     assert signal.connected() == {"first": first.grant, "second": second.grant}
 
 
-def test_disconnecting_takes_the_problem_away(signal: DurableSignal[Any, Any]) -> None:
+def test_disconnecting_takes_the_problem_away(signal: DurableSignal[Any]) -> None:
     """A test that connected a lambda leaves nothing behind."""
     nameless = LATER[0][0]
     signal.connect(nameless)
@@ -332,7 +335,7 @@ def test_every_signal_is_found_by_its_name() -> None:
     assert {name: SIGNALS[name].name for name in documented()} == {name: name for name in SIGNALS}
 
 
-def test_one_receiver_for_two_senders(signal: DurableSignal[Any, Any]) -> None:
+def test_one_receiver_for_two_senders(signal: DurableSignal[Any]) -> None:
     """Each sender counts, as in Django; disconnected for one, it stays connected for the other."""
     signal.connect(grant, sender=Other)
     signal.connect(grant, sender=Sender)

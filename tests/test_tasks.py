@@ -24,7 +24,7 @@ from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.conftest import _not_installed, listen
-from tests.support.documents import ROOT
+from tests.support.documents import ROOT, block
 from tests.support.flows.shop import Listening
 
 __all__ = ["_not_installed", "listen"]
@@ -121,6 +121,17 @@ def test_schedule_names_every_project(settings: Any) -> None:
     drain = schedule["checkout_integration.run_due"]["schedule"]
     assert isinstance(drain, float) and drain <= 60
     assert all(isinstance(entry["schedule"], float) for entry in schedule.values())
+
+
+def test_the_entries_of_the_shop_stay(settings: Any) -> None:
+    """With the lines of the page: what `CELERY_BEAT_SCHEDULE` or an earlier line says is not replaced."""
+    settings.CELERY_BEAT_SCHEDULE = {"nightly-invoices": {"task": "shop.tasks.invoices", "schedule": 86400}}
+    blocks = block("README.md", "# mysite/celery.py"), block("docs/reference/commands.md", "# mysite/beat.py")
+    for source in blocks:
+        module: dict[str, Any] = {}
+        exec(source, module)
+        entries = set(module["app"].conf.beat_schedule)
+        assert {"nightly-invoices", "checkout_integration.run_due"} <= entries
 
 
 def test_the_schedule_is_made_before_models_can_be_imported() -> None:

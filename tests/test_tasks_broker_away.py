@@ -69,14 +69,15 @@ def test_black_hole_costs_half_a_second_once(scheme: str, caplog: pytest.LogCapt
 @pytest.mark.django_db
 @pytest.mark.usefixtures("_by_celery")
 def test_rest_is_over_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
-    """Then it is tried again; each process rests for a while of its own."""
-    with broker_at("redis://127.0.0.1:9//"):
+    """Then it is tried again; each process rests for a while of its own. The log has the address without its password."""
+    with broker_at("redis://:canary-word@127.0.0.1:9//"):
         rests = []
         for _ in range(3):
             dispatch.dispatch_due()
             rests.append(tasks.ThisProcess.resting_until - time.monotonic())
             tasks.ThisProcess.resting_until = time.monotonic()
     assert caplog.text.count("could not be handed over") == 3
+    assert caplog.text.count("at redis://:**@127.0.0.1:9//)") == 3 and "canary-word" not in caplog.text
     assert all(0 < rest <= max(tasks.REST_SECONDS) for rest in rests)
     assert (
         max(rests) - min(rests) > 0.01

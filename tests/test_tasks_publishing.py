@@ -13,7 +13,7 @@ from celery import Celery
 from redis import Redis, RedisError
 
 from checkout_integration import dispatch, flows, tasks
-from checkout_integration.models import OutboxMessage
+from checkout_integration.models import Notification
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.conftest import _not_installed
@@ -45,7 +45,7 @@ def test_not_again_until_it_has_begun(checkout_deliver: Deliver, task_count: Cal
         checkout_deliver(order=OrderDocumentFactory())
     assert task_count() == 1
     flows.run_due()
-    assert not OutboxMessage.objects.filter(state="new").exists()
+    assert not Notification.objects.filter(state="stored").exists()
     checkout_deliver(order=OrderDocumentFactory())
     assert task_count() == 2
 

@@ -71,8 +71,9 @@ def worker(shop: Celery, log: Path) -> Iterator[int]:
 
 
 def await_names(count: int) -> set[str]:
-    """Return what the receiver wrote, when it has written so much; what it has after a minute else."""
-    for _ in range(600):
+    """Return what the receiver wrote, when it has written so much; what it has after five minutes else."""
+    # A worker imports Django and Celery before its first task: on a busy machine that takes longer than all the rest.
+    for _ in range(3_000):
         names = set(Group.objects.values_list("name", flat=True))
         if len(names) >= count:
             return names

@@ -104,7 +104,7 @@ def test_each_attempt_of_a_receiver_is_counted(measured: Measured, listen: Liste
         ("failed", "default", "checkout_paid"): 1,
         ("given_up", "default", "checkout_paid"): 1,
     }
-    assert outbox.RunSummary() == outbox.run_due()
+    assert outbox.DueSummary() == outbox.run_due()
 
 
 def test_the_receivers_time_is_that_of_the_shops_code(measured: Measured, listen: Listening) -> None:

@@ -8,20 +8,17 @@ Importing this package registers the screens with ``django.contrib.admin.site``;
 * ``reports``: pages about many rows: health, money, reconciliation.
 """
 
-from checkout_integration.admin.order import OrderAdmin
-from checkout_integration.admin.reports import HealthAdmin, MoneyAdmin, ReconciliationAdmin
-from checkout_integration.admin.screens import (
-    CheckoutAdmin,
-    CustomerAdmin,
-    IncidentAdmin,
-    NotificationAdmin,
-    OutboxMessageAdmin,
-    PrivacyActAdmin,
-    ReceiverRunAdmin,
-    RefundAdmin,
-    SyncRunAdmin,
-    ValidationDecisionAdmin,
-)
+from checkout_integration.admin.order.list import OrderAdmin
+from checkout_integration.admin.reports.health import HealthAdmin
+from checkout_integration.admin.reports.money import MoneyAdmin
+from checkout_integration.admin.reports.reconciliation import ReconciliationAdmin, SyncRunAdmin
+from checkout_integration.admin.screens.checkouts import CheckoutAdmin
+from checkout_integration.admin.screens.customers import CustomerAdmin, PrivacyActAdmin
+from checkout_integration.admin.screens.incidents import IncidentAdmin
+from checkout_integration.admin.screens.notifications import NotificationAdmin
+from checkout_integration.admin.screens.receiver_runs import OutboxMessageAdmin, ReceiverRunAdmin
+from checkout_integration.admin.screens.refunds import RefundAdmin
+from checkout_integration.admin.screens.validation_decisions import ValidationDecisionAdmin
 
 __all__ = [
     "CheckoutAdmin",

@@ -17,7 +17,7 @@ from rest_framework.serializers import as_serializer_error
 from rest_framework.views import exception_handler
 
 from checkout_integration.flows import CheckoutError
-from checkout_integration.protocol.creation import CreationError
+from checkout_integration.protocol.creation_values import CreationError
 
 
 class ServiceFailed(APIException):

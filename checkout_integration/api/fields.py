@@ -10,29 +10,35 @@ from checkout_integration import display
 from checkout_integration.conf import app_settings
 from checkout_integration.models import Checkout, OrderItem
 from checkout_integration.protocol.form import safe_address
+from checkout_integration.protocol.values import is_stated
 
 
-class AmountField(serializers.CharField):
+class NullableTextField(serializers.CharField):
+    """A text that clients read, null where there is none."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(read_only=True, allow_null=True, **kwargs)
+
+
+class AmountField(NullableTextField):
     """An amount as text with the decimal places of its currency; null when unknown. Most clients read a number as a float."""
 
     def __init__(self, currency: str = "", **kwargs: Any) -> None:
         """Set the name of the currency's attribute, "" for an amount without one."""
         self.currency = currency
-        super().__init__(read_only=True, allow_null=True, **kwargs)
+        super().__init__(**kwargs)
 
     def get_attribute(self, instance: Any) -> str | None:
         """Return the text, or None."""
         amount: Any = super().get_attribute(instance)
-        if amount is None:
+        currency = (getattr(instance, self.currency) or "") if self.currency else ""
+        if amount is None or (self.currency and not is_stated(amount, currency)):
             return None
-        return display.amount_text(amount, (getattr(instance, self.currency) or "") if self.currency else "")
+        return display.amount_text(amount, currency)
 
 
-class AddressField(serializers.CharField):
+class AddressField(NullableTextField):
     """An address that a page may link, null for any other."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, allow_null=True, **kwargs)
 
     def get_attribute(self, instance: Any) -> str | None:
         """Return the address, or None."""
@@ -56,22 +62,16 @@ class AddressesField(serializers.ListField):
         return [address for address in map(_linkable, data) if address]
 
 
-class FormAddressField(serializers.CharField):
+class FormAddressField(NullableTextField):
     """The hosted form of a checkout that is not paid yet, else null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, allow_null=True, **kwargs)
 
     def get_attribute(self, instance: Checkout) -> str | None:
         """Return the address, or None."""
         return display.form_link(instance) or None
 
 
-class ActivationCodeField(serializers.CharField):
+class ActivationCodeField(NullableTextField):
     """The code of a game key; null unless its order has a payment that is neither in review nor reversed."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, allow_null=True, **kwargs)
 
     def get_attribute(self, instance: OrderItem) -> str | None:
         """Return the code, or None."""
@@ -80,6 +80,8 @@ class ActivationCodeField(serializers.CharField):
 
 
 def _linkable(address: object) -> str:
-    """Return whether a page may link the address: HTTP to this machine only in a shop that has a sandbox there."""
-    loopback = any(project.allow_http_loopback for project in app_settings().projects.values())
-    return safe_address(address, loopback=loopback) if isinstance(address, str) else ""
+    """Return whether a page may link the address: plain HTTP only in a shop that has a sandbox there."""
+    projects = app_settings().projects.values()
+    loopback = any(project.allow_http_loopback for project in projects)
+    hosts = {host for project in projects for host in project.allow_http_hosts}
+    return safe_address(address, loopback=loopback, hosts=hosts) if isinstance(address, str) else ""

@@ -15,15 +15,16 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import requests
-from requests.auth import HTTPBasicAuth
 
 from checkout_integration import telemetry
 from checkout_integration.client.config import ClientConfig
-from checkout_integration.client.errors import ResponseUnreadable, TooManyRequests, error_of
+from checkout_integration.client.errors import ResponseUnreadable, TooManyRequests
+from checkout_integration.client.headers import request_with_headers
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
 from checkout_integration.client.retry import Pace
 from checkout_integration.client.rotation import Keys, refuses_key
-from checkout_integration.client.transport import RawResponse, SignatureAuth, Transport
+from checkout_integration.client.statuses import error_of, is_success
+from checkout_integration.client.transport import RawResponse, Transport
 from checkout_integration.protocol.address import is_secure
 from checkout_integration.protocol.creation import (
     OrderRequest,
@@ -53,7 +54,6 @@ from checkout_integration.protocol.responses import (
 from checkout_integration.protocol.strict_json import MAX_VALUES, JsonValue, StrictJsonError, dumps, loads
 from checkout_integration.protocol.values import Document, Secret
 from checkout_integration.protocol.vocabulary import (
-    API_SIGNATURE_HEADER,
     CURSOR_LIMIT_MAX,
     TRANSACTIONS_LIMIT_DEFAULT,
 )
@@ -202,7 +202,7 @@ class Client:
 
     def _create(self, endpoint: Endpoint, document: Document, parse: Callable[[JsonValue], T]) -> T:
         def request(key: Secret) -> requests.Request:
-            prepared = self._request(endpoint, key)
+            prepared = request_with_headers(self._config, endpoint, key)
             prepared.data = dumps(document).encode()
             prepared.headers["Content-Type"] = "application/json"  # SVC-08
             return prepared
@@ -211,7 +211,7 @@ class Client:
 
     def _get(self, endpoint: Endpoint, pairs: Sequence[tuple[str, str]]) -> RawResponse:
         def request(key: Secret) -> requests.Request:
-            prepared = self._request(endpoint, key)
+            prepared = request_with_headers(self._config, endpoint, key)
             prepared.params = list(pairs)
             return prepared
 
@@ -225,7 +225,7 @@ class Client:
         known = endpoint.path if endpoint in {TOKENS, ORDER, TRANSACTIONS} else "other"
         with telemetry.timed(telemetry.CALL, endpoint=known) as measured:
             answer = self._exchange_with_keys(endpoint, request, limit)
-            measured["outcome"] = "succeeded" if answer.status // 100 == 2 else "refused"
+            measured["outcome"] = "succeeded" if is_success(answer.status) else "refused"
             telemetry.describe(
                 {"http.request.method": endpoint.method, "http.response.status_code": answer.status}
             )
@@ -243,7 +243,7 @@ class Client:
                 break
             seconds = end - monotonic()
             answer = self._transport.exchange(endpoint, request(key), limit=limit, seconds=seconds)
-            if not refuses_key(endpoint, answer):
+            if not refuses_key(endpoint, answer, self._config.credential_codes):
                 if refusal is not None:
                     self._keys.accept(endpoint, number)
                 return answer
@@ -251,27 +251,12 @@ class Client:
         assert refusal is not None  # there is at least one key
         return refusal
 
-    def _request(self, endpoint: Endpoint, key: Secret) -> requests.Request:
-        config = self._config
-        headers = {
-            "Accept": "application/json",
-            "Accept-Encoding": "gzip",  # SVC-07
-            "User-Agent": "checkout-integration",
-            config.version_header: config.api_version,  # VER-02
-        }
-        auth = (
-            SignatureAuth(API_SIGNATURE_HEADER, key.reveal)  # AUT-02
-            if endpoint.auth == "signature"
-            else HTTPBasicAuth(config.project_id.encode(), key.reveal().encode())  # AUT-03
-        )
-        address = getattr(config, endpoint.base) + endpoint.path
-        return requests.Request(endpoint.method, address, headers=headers, auth=auth)
-
     def _read(
         self, endpoint: Endpoint, answer: RawResponse, parse: Callable[[bytes, int], T], *, rows: int = 0
     ) -> T:
-        if answer.status // 100 != 2:  # SVC-06; each of 200, 201 and 202 is success (HTT-02 to HTT-04)
-            raise error_of(endpoint, answer.status, self._masked(parse_error(answer.body)))
+        if not is_success(answer.status):
+            error = self._masked(parse_error(answer.body))
+            raise error_of(endpoint, answer.status, error, self._config.credential_codes)
         try:
             most_values = max(MAX_VALUES, rows * ROW_VALUES_MAX)
             result = parse(answer.body, most_values)
@@ -287,7 +272,7 @@ class Client:
     def _require_secure_form(self, result: Any) -> None:
         # SVC-05: customers are sent to this address.
         address = getattr(result, "payment_form_url", None)
-        if address and not is_secure(address, loopback=self._config.allow_http_loopback):
+        if address and not is_secure(address, **self._config.plain_http):
             raise MalformedResponse("the payment_form_url of the answer is not HTTPS")
 
     def _masked(self, error: ErrorObject) -> ErrorObject:
@@ -314,12 +299,12 @@ def _moment_of_header(value: str | None) -> datetime | None:
 
 def _document(parse: Callable[[JsonValue], T]) -> Callable[[bytes, int], T]:
     """Return a function that reads a response body: it loads the JSON and calls ``parse``."""
-    return lambda body, most_values: parse(loads(body, most_values=most_values, leave_out_numbers=True))
+    return lambda body, most_values: parse(loads(body, most_values=most_values, tolerant=True))
 
 
 def _next_cursor(path: str, page: CursorPage, previous: str | None) -> str:
     last = page.data[-1].get("id") if page.data else None
-    if not isinstance(last, str) or last == previous:
+    if not isinstance(last, str) or not last or last == previous:
         raise ResponseUnreadable(
             f"{path}: has_more is true but the page has no cursor",
             retry_is_safe=True,

@@ -10,12 +10,11 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Timeout
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.response import HTTPResponse
 
 _SHORTEST_WAIT = 0.001  # zero would make a socket non-blocking
 _current = threading.local()
@@ -93,7 +92,10 @@ class DeadlineTimeout(Timeout):
 def watching_pool() -> PoolManager:
     """Return a pool class whose connections report to their thread's deadline when they begin to wait for a response."""
     pool = PoolManager()
-    pool.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+    pool.pool_classes_by_scheme = {
+        "http": _watching(HTTPConnectionPool),
+        "https": _watching(HTTPSConnectionPool),
+    }
     return pool
 
 
@@ -104,25 +106,27 @@ def is_calling() -> bool:
 
 def _watch(connection: Any) -> None:
     deadline: Deadline | None = getattr(_current, "deadline", None)
-    if deadline is not None and connection.sock is not None:
+    # A recorder's connection has no socket, or something that only looks like one.
+    if deadline is not None and isinstance(connection.sock, socket.socket):
         deadline.watch(connection.sock)
 
 
-class _HttpConnection(HTTPConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3 has it
-        _watch(self)
-        return super().getresponse()
+@lru_cache(maxsize=16)
+def _watched(base: type[Any]) -> type[Any]:
+    """Return the class of connections that report to their thread's deadline."""
+
+    class Watched(base):  # type: ignore[misc]  # a class of urllib3, or what vcrpy puts in its place
+        def getresponse(self, *args: Any, **options: Any) -> Any:
+            _watch(self)
+            return super().getresponse(*args, **options)
+
+    return Watched
 
 
-class _HttpsConnection(HTTPSConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3 has it
-        _watch(self)
-        return super().getresponse()
+def _watching(pool: type[Any]) -> type[Any]:
+    """Return a class of pools whose new connections are of the class that this one has now: recorders replace it there."""
 
+    class Watching(pool):  # type: ignore[misc]
+        ConnectionCls = property(lambda self: _watched(pool.ConnectionCls))
 
-class _HttpPool(HTTPConnectionPool):
-    ConnectionCls = _HttpConnection
-
-
-class _HttpsPool(HTTPSConnectionPool):
-    ConnectionCls = _HttpsConnection
+    return Watching

@@ -7,34 +7,7 @@ are raised without the HTTP library's own errors as a cause, since those contain
 from __future__ import annotations
 
 from checkout_integration.protocol.endpoints import Endpoint
-from checkout_integration.protocol.errors import CREDENTIAL_CODES, PROJECT_CODES, ErrorObject
-
-__all__ = [
-    "BadCredentials",
-    "BadGateway",
-    "BadRequest",
-    "CheckoutError",
-    "Conflict",
-    "DeadlineExceeded",
-    "ErrorResponse",
-    "Forbidden",
-    "FormatNotSupported",
-    "GatewayTimeout",
-    "InsecureAddress",
-    "InternalError",
-    "ListFailed",
-    "ListingUnstable",
-    "LiveModeInactive",
-    "NotFound",
-    "RedirectRefused",
-    "ResponseUnreadable",
-    "ServiceFailed",
-    "ServiceUnavailable",
-    "ServiceUnreachable",
-    "TooManyRequests",
-    "UnknownProject",
-    "Unprocessable",
-]
+from checkout_integration.protocol.errors import ErrorObject
 
 
 class CheckoutError(Exception):
@@ -177,7 +150,7 @@ class InternalError(ServiceFailed):
 
 
 class ListFailed(InternalError):
-    """500 of a list: deployed services also send it for an unknown project."""
+    """500 of a list: deployed services also send it for an unknown project, instead of a 401 (AUT-05)."""
 
     advice = "correct the project identifier if it is wrong, else wait for the service to recover"
 
@@ -192,41 +165,3 @@ class ServiceUnavailable(ServiceFailed):
 
 class GatewayTimeout(ServiceFailed):
     """504."""
-
-
-# Any operation may respond with any of these; a status means the same where it is not documented (HTT-15).
-_BY_STATUS: dict[int, type[ErrorResponse]] = {
-    400: BadRequest,
-    401: BadCredentials,
-    402: LiveModeInactive,
-    403: Forbidden,
-    404: NotFound,
-    406: FormatNotSupported,
-    409: Conflict,
-    422: Unprocessable,
-    429: TooManyRequests,
-    500: InternalError,
-    502: BadGateway,
-    503: ServiceUnavailable,
-    504: GatewayTimeout,
-}
-_BY_CENTURY: dict[int, type[ErrorResponse]] = {3: RedirectRefused, 5: ServiceFailed}
-
-
-def error_of(endpoint: Endpoint, status: int, error: ErrorObject) -> ErrorResponse:
-    """Return the exception for a response that is not a success."""
-    kind = _kind(endpoint, status, error.code)
-    # A 4xx says that nothing was done. After anything else an order may exist.
-    unknown = not endpoint.repeatable and status // 100 != 4
-    again = status == 429 or (status // 100 == 5 and endpoint.repeatable)
-    return kind(endpoint, status, error, retry_is_safe=again, outcome_unknown=unknown)
-
-
-def _kind(endpoint: Endpoint, status: int, code: str) -> type[ErrorResponse]:
-    if status // 100 == 4 and code in PROJECT_CODES:
-        return UnknownProject
-    if status == 400 and code in CREDENTIAL_CODES:
-        return BadCredentials
-    if status == 500 and endpoint.auth == "basic":
-        return ListFailed
-    return _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ErrorResponse)

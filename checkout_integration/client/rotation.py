@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from checkout_integration.client.errors import BadCredentials, UnknownProject, error_of
+from checkout_integration.client.errors import BadCredentials, UnknownProject
+from checkout_integration.client.statuses import error_of
 from checkout_integration.client.transport import RawResponse
 from checkout_integration.protocol.endpoints import Endpoint
 from checkout_integration.protocol.errors import parse_error
@@ -42,10 +43,10 @@ class Keys:
             logger.warning("%s: the service accepts SECRET_KEY again.", call)
 
 
-def refuses_key(endpoint: Endpoint, answer: RawResponse) -> bool:
+def refuses_key(endpoint: Endpoint, answer: RawResponse, credential_codes: Container[str]) -> bool:
     """Return whether the service refused the key and did nothing else (AUT-05), so that another key may be tried."""
     if answer.status not in {400, 401}:
         return False
-    error = error_of(endpoint, answer.status, parse_error(answer.body))
+    error = error_of(endpoint, answer.status, parse_error(answer.body), credential_codes)
     # Another key of ours does not make the project known.
     return isinstance(error, BadCredentials) and not isinstance(error, UnknownProject)

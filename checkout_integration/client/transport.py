@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
-from requests.auth import AuthBase
 from urllib3 import BaseHTTPResponse, PoolManager, ProxyManager
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 
@@ -26,6 +25,7 @@ from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.endpoints import Endpoint
 
 _CHUNK_BYTES: Final = 64 * 1024
+_PARTS: Final = ("method", "url", "params", "data", "headers", "auth")
 # Not every SSLError: some come while the response is read.
 _NEVER_SENT: Final = (NewConnectionError, ConnectTimeoutError, ssl.SSLCertVerificationError)
 
@@ -42,8 +42,9 @@ class RawResponse:
 class Transport:
     """Sends prepared requests over shared connections. Safe to use from several threads.
 
-    It drives the adapter of requests without `Session.send`: so there are no redirects (they would carry
-    ``X-API-SIGNATURE`` to another host), no .netrc, no proxies from the environment, and no cookies.
+    Each call has a `requests.Session` of its own: what stops or records calls in a shop's tests patches sessions. There are
+    no redirects (they would carry ``X-API-SIGNATURE`` to another host), no .netrc, no proxies from the environment, and no
+    cookies.
 
     Args:
         session: a session of the shop's. Its ``proxies``, ``verify``, ``cert`` and ``headers`` apply. An adapter that it has
@@ -80,26 +81,23 @@ class Transport:
         """
         with Deadline(seconds) as deadline:
             try:
-                return self._send(endpoint, request.prepare(), deadline, limit)
+                return self._send(endpoint, request, deadline, limit)
             except (requests.RequestException, HTTPError, OSError, BodyRefused) as error:
                 failure = _failure(endpoint, error, deadline)
         # Raised outside of `except`: the library's error would bring the request along, secret included.
         raise failure
 
     def _send(
-        self, endpoint: Endpoint, request: requests.PreparedRequest, deadline: Deadline, limit: int
+        self, endpoint: Endpoint, request: requests.Request, deadline: Deadline, limit: int
     ) -> RawResponse:
-        retry = JitteredRetry.within(deadline, repeatable=endpoint.repeatable, slow_down=self._slow_down)
-        adapter: BaseAdapter = _Adapter(self._pool, self._proxied, retry)
-        options: dict[str, Any] = {"verify": True}
-        if (session := self._session) is not None:
-            for name, value in session.headers.items():
-                request.headers.setdefault(name, str(value))
-            options = {"verify": session.verify, "cert": session.cert, "proxies": session.proxies}
-            mounted = session.get_adapter(str(request.url))
-            adapter = adapter if type(mounted) is HTTPAdapter else mounted
-        response = adapter.send(request, stream=True, timeout=DeadlineTimeout(deadline), **options)  # type: ignore[arg-type]
+        session = self._session_for(request.url, endpoint, deadline)
+        parts = {name: getattr(request, name) for name in _PARTS}
+        time_limit: Any = DeadlineTimeout(deadline)  # requests takes urllib3's, too
+        response = session.request(**parts, timeout=time_limit, allow_redirects=False, stream=True)
         try:
+            response.raw.decode_content = (
+                False  # not every recorder leaves that to the reader, as requests does
+            )
             encoding = response.headers.get("Content-Encoding", "")
             body = read_body(_chunks(response.raw, deadline), encoding, limit)
         except BaseException:
@@ -108,18 +106,31 @@ class Transport:
         response.close()
         return RawResponse(status=response.status_code, headers=response.headers, body=body)
 
+    def _session_for(self, address: str, endpoint: Endpoint, deadline: Deadline) -> requests.Session:
+        """Return the session of one call. Closing it would close the connections that all calls share."""
+        retry = JitteredRetry.within(deadline, repeatable=endpoint.repeatable, slow_down=self._slow_down)
+        adapter: BaseAdapter = _Adapter(self._pool, self._proxied, retry)
+        session = _Session()
+        if (given := self._session) is not None:
+            session.headers.update(given.headers)
+            session.verify, session.cert, session.proxies = given.verify, given.cert, given.proxies
+            mounted = given.get_adapter(address)
+            adapter = adapter if type(mounted) is HTTPAdapter else mounted
+        session.mount("", adapter)
+        return session
 
-class SignatureAuth(AuthBase):
-    """Sets a header to the secret key. An object, so that no variable on the way has the text."""
 
-    def __init__(self, header: str, reveal: Callable[[], str]) -> None:
-        self._header = header
-        self._reveal = reveal
+class _Session(requests.Session):
+    """Takes nothing from the environment, adds no headers, and reads no redirect, not even to say where it would lead."""
 
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Sign the request."""
-        request.headers[self._header] = self._reveal()
-        return request
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.headers.clear()
+        self.adapters.clear()
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return nothing: requests would read the whole body of a redirect, without a limit."""
 
 
 class _Adapter(HTTPAdapter):
@@ -142,7 +153,7 @@ class _Adapter(HTTPAdapter):
 
 def _chunks(raw: BaseHTTPResponse, deadline: Deadline) -> Iterator[bytes]:
     # read1 returns the bytes received so far; read would wait until the whole amount has dripped in.
-    while chunk := raw.read1(_CHUNK_BYTES, decode_content=False):
+    while chunk := raw.read1(_CHUNK_BYTES):
         yield chunk
         _refuse_late(deadline)
     _refuse_late(deadline)  # a cut connection looks like the end of a response without a length

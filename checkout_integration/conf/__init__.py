@@ -15,13 +15,14 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 
-from checkout_integration.conf.content_policy import sent_policies
 from checkout_integration.conf.problems import (
     APP_NAMES,
     SETTING,
     SHORTEST_SECRET,
     Problem,
     health_token_problems,
+    http_hosts,
+    no_projects,
     problems,
     secret_problems,
 )
@@ -39,7 +40,6 @@ __all__ = [
     "problems",
     "project_aliases",
     "secret_problems",
-    "sent_policies",
 ]
 
 
@@ -59,10 +59,9 @@ def project_aliases() -> list[str]:
     Raises ``ImproperlyConfigured`` when there are none. `app_settings` reports all other problems, since it imports the
     shop's hooks.
     """
-    raw = getattr(django_settings, SETTING, None)
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("PROJECTS"), Mapping) or not raw["PROJECTS"]:
-        raise ImproperlyConfigured(f"{SETTING} has no PROJECTS.")
-    return list(raw["PROJECTS"])
+    if why := no_projects(getattr(django_settings, SETTING, None)):
+        raise ImproperlyConfigured(why)
+    return list(getattr(django_settings, SETTING)["PROJECTS"])
 
 
 def _first_problem() -> Problem | None:
@@ -80,6 +79,7 @@ def _project(alias: str, values: Mapping[str, Any]) -> Project:
     named: dict[str, Any] = {
         name.lower(): tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
+    named["allow_http_hosts"] = http_hosts(values)
     named["list_url"] = named.get("list_url") or named["base_url"]
     return Project(alias=alias, **named)
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from django.conf import settings
 from django.utils.module_loading import import_string
 
 from checkout_integration.conf.project import AppSettings, Project
 from checkout_integration.conf.rules import RULES
 from checkout_integration.protocol.address import https_problem
+from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 
 SETTING = "CHECKOUT_INTEGRATION"
 SHORTEST_SECRET = 16
@@ -27,12 +29,7 @@ class Problem:
     hint: str
 
 
-APP_NAMES = frozenset(
-    {
-        *("PROJECTS", "RUNNER", "REQUEST_BUDGET", "RECEIVER_DEADLINE", "LOG_EXCEPTION_MESSAGES"),
-        *("HEALTH_TOKEN", "RETENTION"),
-    }
-)
+APP_NAMES = frozenset(each.name.upper() for each in fields(AppSettings))
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}
 OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
 """Names that only a project can set. All other names of a project can also be set next to PROJECTS, for all projects."""
@@ -48,13 +45,14 @@ ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
 
 def problems(raw: object) -> Iterator[Problem]:
     """Yield all problems of the setting as written, each with the name of the setting and its correction."""
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("PROJECTS"), Mapping) or not raw["PROJECTS"]:
+    if why := no_projects(raw):
         yield Problem(
             id="checkout_integration.E001",
-            message=f"{SETTING} has no PROJECTS.",
+            message=why,
             hint=f'Set {SETTING} = {{"PROJECTS": {{"default": {{"PROJECT_ID": …, "SECRET_KEY": …}}}}, …}}.',
         )
         return
+    assert isinstance(raw, Mapping)
     shared = {name: value for name, value in raw.items() if name != "PROJECTS"}
     yield from _unknown(shared, APP_NAMES | (PROJECT_NAMES - OWN_NAMES), SETTING)
     yield from _rule_problems(shared, SETTING)
@@ -78,6 +76,14 @@ def problems(raw: object) -> Iterator[Problem]:
         yield from _rule_problems(own, place)
         yield from _project_problems(shared | dict(own), place)
     yield from _shared_secrets(raw["PROJECTS"])
+
+
+def no_projects(raw: object) -> str:
+    """Return why the setting has no projects that could be read; "" if it has some."""
+    projects = raw.get("PROJECTS") if isinstance(raw, Mapping) else None
+    if projects and not isinstance(projects, Mapping):
+        return f"PROJECTS of {SETTING} is a {type(projects).__name__} and no mapping. It is read once, when a process starts."
+    return "" if projects else f"{SETTING} has no PROJECTS."
 
 
 def _project_problems(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
@@ -247,17 +253,19 @@ def _texts(own: object) -> set[str]:
 
 def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
     loopback_allowed = values.get("ALLOW_HTTP_LOOPBACK", False)
+    hosts = http_hosts(values)
     for name in URLS:
         optional = name not in REQUIRED_URLS
         if name not in values or (optional and values[name] == ""):
             continue
         address = values[name]
-        if why := https_problem(address, loopback=loopback_allowed is True):
+        if why := https_problem(address, loopback=loopback_allowed is True, hosts=hosts):
             yield Problem(
                 id="checkout_integration.E007",
                 message=f"{name} of {place} cannot be used: {why}.",
                 hint=f"Set {name} to an https:// address{', or to an empty text' if optional else ''}. "
-                "(http:// is for a sandbox on this machine only, with ALLOW_HTTP_LOOPBACK = True.)",
+                "(http:// is for a sandbox only: on this machine with ALLOW_HTTP_LOOPBACK = True, on a host that "
+                f"ALLOW_HTTP_HOSTS names, while DEBUG is on or SECRET_KEY begins with {SANDBOX_SECRET_PREFIX}.)",
             )
         elif name in EXTENDED_URLS and not {"?", "#"}.isdisjoint(str(address)):
             yield Problem(
@@ -265,6 +273,14 @@ def _addresses(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
                 message=f"{name} of {place} has a query or a fragment.",
                 hint=f"Set {name} to the address without ? and #: a path is appended to it.",
             )
+
+
+def http_hosts(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the hosts of ALLOW_HTTP_HOSTS; none where a real key could be sent to them in plain text."""
+    key, hosts = values.get("SECRET_KEY"), values.get("ALLOW_HTTP_HOSTS", ())
+    is_sandboxed = isinstance(key, str) and key.startswith(SANDBOX_SECRET_PREFIX)
+    is_allowed = RULES["ALLOW_HTTP_HOSTS"].is_valid(hosts) and (is_sandboxed or settings.DEBUG)
+    return tuple(hosts) if is_allowed else ()
 
 
 def _hooks(values: Mapping[str, Any], place: str) -> Iterator[Problem]:

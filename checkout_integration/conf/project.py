@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
 
+from checkout_integration.protocol.errors import CREDENTIAL_CODES
 from checkout_integration.protocol.values import Secret
 from checkout_integration.protocol.vocabulary import API_VERSION, VERSION_HEADER
 
 SecretSource: TypeAlias = str | Callable[[], str]
+_LINE_END = ("\r", "\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class Project:
     unbound_orders: str = "review"
     accept_test_payments: bool = False
     signature_encodings: tuple[str, ...] = ("hex",)
+    credential_codes: tuple[str, ...] = tuple(sorted(CREDENTIAL_CODES))
     validate_refuse_status: int = 403
     validate_budget: float = 3.0
     validate_when_late: str = "refuse"
@@ -43,15 +46,17 @@ class Project:
     list_end_parameter: str = "project_date_to"
     list_array_style: str = "brackets"
     list_page_size: int = 100
+    list_invoice_id: str = "reference"
     list_margin: int = 900
     historic_margin: int = 86400
     reference_key: str = "checkout_reference"
     return_url: str = ""
     return_continue_url: str = "/"
-    dynamic_urls: bool = False
+    dynamic_urls: bool | str = False
     double_click_seconds: int = 10
     allow_http_loopback: bool = False
-    timeout: float = 30.0
+    allow_http_hosts: tuple[str, ...] = ()
+    timeout: float = 10.0
     http_session: str = ""
 
     @property
@@ -59,6 +64,17 @@ class Project:
         """Accepted secrets, the current one first. Callables are called each time, so that a rotation needs no restart."""
         # No plain text in a variable: an error page would show it when a later source fails.
         return tuple(map(_current, (self.secret_key, *self.previous_secret_keys)))
+
+    @property
+    def secrets_with_line_end(self) -> bool:
+        """Whether a callable returns a secret with a line end, which `secrets` leaves out."""
+        sources = (self.secret_key, *self.previous_secret_keys)
+        return any(callable(source) and source().endswith(_LINE_END) for source in sources)
+
+    @property
+    def page_timeout(self) -> float:
+        """Seconds that a page of the list may take in a pass of the sync, for which no customer waits."""
+        return 3 * self.timeout
 
     @property
     def retry_delta(self) -> timedelta:
@@ -82,7 +98,12 @@ class Project:
 
 
 def _current(source: SecretSource) -> Secret:
-    return Secret(source() if callable(source) else source)
+    # A mounted file ends with a line end, and no secret does: no header could carry it.
+    return _stripped(Secret(source())) if callable(source) else Secret(source)
+
+
+def _stripped(secret: Secret) -> Secret:
+    return Secret(secret.reveal().rstrip("".join(_LINE_END)))
 
 
 class UnknownAlias(KeyError):
@@ -104,7 +125,9 @@ class AppSettings:
     """All settings: projects by alias, who applies notifications and runs receivers, and what of their failures is logged.
 
     ``request_budget``: seconds that a web process spends on others' work after a response, where it works at all.
+    ``goods``: "pull" if the shop grants without receivers.
     ``receiver_deadline``: seconds after which a running receiver is overdue.
+    ``receiver_limit``: seconds to which the database's shorter limits on a receiver's transaction are raised.
     ``health_token``: by which a monitor may read the health.
     ``retention``: days after which rows of a kind are pruned; kinds without days stay.
     """
@@ -113,6 +136,8 @@ class AppSettings:
     runner: str = "request"
     request_budget: float = 0.2
     receiver_deadline: float = 300.0
+    receiver_limit: float = 3600.0
+    goods: str = "receivers"
     log_exception_messages: bool = False
     health_token: SecretSource = field(default="", repr=False)
     retention: Mapping[str, int] = field(default_factory=dict)

@@ -12,6 +12,8 @@ from checkout_integration.protocol.signature import Encoding
 
 HOUR: Final = 3600
 WEEK: Final = 7 * 24 * HOUR
+TOKENS_ONLY: Final = "tokens"
+"""DYNAMIC_URLS: the service takes return addresses in tokens (EP1-13), and not in orders (EP2-09, EP2-10)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,10 @@ def _are_encodings(value: object) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(each in tuple(Encoding) for each in value)
 
 
+def _are_codes(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(each, str) and each for each in value)
+
+
 def _is_time_limit(value: object, most: float = HOUR) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= most
 
@@ -56,6 +62,15 @@ def _is_deadline(value: object) -> bool:
 
 def _is_request_budget(value: object) -> bool:
     return value is not True and value is not False and (value == 0 or _is_budget(value))
+
+
+_HOST: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
+
+
+def _are_hosts(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(each, str) and _HOST.fullmatch(each) for each in value
+    )
 
 
 PRUNABLE: Final = ("notification_bodies", "validation_decisions", "outbox_messages", "sync_runs")
@@ -92,11 +107,13 @@ RULES: Final[Mapping[str, Rule]] = {
     "RECEIVER_DEADLINE": Rule(
         is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"
     ),
+    "RECEIVER_LIMIT": Rule(is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"),
     "RETENTION": Rule(
         is_valid=_is_retention,
         hint=f"a dict of whole days from {FEWEST_DAYS} to {MOST_DAYS}, with one or more of: "
         f"{', '.join(map(repr, PRUNABLE))}",
     ),
+    "GOODS": _one_of("receivers", "pull"),
     "RUNNER": _one_of("request", "celery", "worker"),
     "REQUEST_BUDGET": Rule(is_valid=_is_request_budget, hint="a number of seconds from 0 to 60"),
     "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
@@ -106,6 +123,8 @@ RULES: Final[Mapping[str, Rule]] = {
         is_valid=_are_encodings,
         hint=f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}",
     ),
+    "CREDENTIAL_CODES": Rule(is_valid=_are_codes, hint='a list of codes, such as ["fm000048"]'),
+    "LIST_INVOICE_ID": _one_of("reference", ""),
     "VALIDATE_REFUSE_STATUS": _whole(400, 499, "a whole number from 400 to 499"),
     "VALIDATE_BUDGET": Rule(is_valid=_is_budget, hint="a number of seconds, more than 0 and at most 60"),
     "VALIDATE_WHEN_LATE": _one_of("refuse", "approve"),
@@ -116,8 +135,14 @@ RULES: Final[Mapping[str, Rule]] = {
     "DOUBLE_CLICK_SECONDS": _SECONDS,
     "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
-    "DYNAMIC_URLS": _ON_OR_OFF,
+    "DYNAMIC_URLS": Rule(
+        is_valid=lambda value: isinstance(value, bool) or value == TOKENS_ONLY,
+        hint=f'True, False or "{TOKENS_ONLY}"',
+    ),
     "ALLOW_HTTP_LOOPBACK": _ON_OR_OFF,
+    "ALLOW_HTTP_HOSTS": Rule(
+        is_valid=_are_hosts, hint='a list of names of hosts in small letters, such as ["sandbox"]'
+    ),
     "LIST_END_PARAMETER": _PARAMETER,
     "CLIENT_CLASS": _text(r"[A-Za-z_$][\w$.]*", "the name of a JavaScript class"),
     "VERSION_HEADER": _text(r"[!#$%&'*+.^`|~\w-]+", "the name of a header"),

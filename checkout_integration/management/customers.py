@@ -7,9 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
-from checkout_integration.conf import app_settings
-from checkout_integration.management.options import filled
-from checkout_integration.management.staff import staff_named
+from checkout_integration.management.database_command import require_project
+from checkout_integration.management.options import filled, staff_named
 from checkout_integration.models import CheckoutUser, PrivacyAct
 
 NO_DATA = "There is no data of such a customer."
@@ -37,8 +36,7 @@ def add_request_options(parser: CommandParser) -> None:
 def find_customer(options: dict[str, Any]) -> list[flows.privacy.Person]:
     """Return the customer in each project. Raises ``CommandError`` for an unknown project, or where nothing is stored."""
     project = options["project"] or ""
-    if project and project not in app_settings().projects:
-        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    require_project(options["project"])
     customer = None
     if options["customer"] is not None:
         rows = CheckoutUser.objects.filter(pk=options["customer"])

@@ -1,4 +1,4 @@
-"""Parsers of option values. Each refuses a wrong value with one sentence, to which argparse adds the option's name."""
+"""Values of options. Each parser refuses a wrong one with one sentence, to which argparse adds the option's name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, TypeVar
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.management.base import CommandError
 
 Number = TypeVar("Number", int, float)
 KINDS: Final = {int: "a whole number", float: "a number"}
@@ -41,3 +45,14 @@ def moment(text: str) -> datetime:
             f"{text!r} is no date or time such as 2026-05-31 or 2026-05-31T12:00+02:00"
         ) from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def staff_named(name: str | None) -> AbstractBaseUser | None:
+    """Return the account with this login name; None without a name. Raises ``CommandError`` where there is none."""
+    if name is None:
+        return None
+    accounts = get_user_model()
+    staff = accounts._default_manager.filter(**{accounts.USERNAME_FIELD: name}).first()
+    if staff is None:
+        raise CommandError(f"There is no account {name!r}.", returncode=2)
+    return staff

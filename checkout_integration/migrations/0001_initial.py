@@ -19,6 +19,19 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='HostClock',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('host', checkout_integration.models.columns.IdentifierField(max_length=255, unique=True)),
+                ('seconds_ahead', models.FloatField(help_text='Negative for a clock that is behind.')),
+                ('measured_at', models.DateTimeField()),
+            ],
+            options={
+                'verbose_name': 'clock of a host',
+                'verbose_name_plural': 'clocks of hosts',
+            },
+        ),
+        migrations.CreateModel(
             name='Installation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -29,6 +42,21 @@ class Migration(migrations.Migration):
                 'verbose_name': 'installation',
                 'verbose_name_plural': 'health',
                 'permissions': [('view_health', 'Can see whether all is well')],
+            },
+        ),
+        migrations.CreateModel(
+            name='RefusedRequests',
+            fields=[
+                ('key', models.CharField(help_text='Hash of the project, the code and the hour.', max_length=32, primary_key=True, serialize=False)),
+                ('project', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text='Empty for all that the settings do not have.', max_length=64)),
+                ('code', models.CharField(help_text='The code of the response.', max_length=64)),
+                ('hour', models.DateTimeField(help_text='The beginning of the hour.')),
+                ('count', models.PositiveBigIntegerField(default=0)),
+                ('last_at', models.DateTimeField()),
+            ],
+            options={
+                'verbose_name': 'refused requests',
+                'verbose_name_plural': 'refused requests',
             },
         ),
         migrations.CreateModel(
@@ -53,7 +81,7 @@ class Migration(migrations.Migration):
                 ('project', checkout_integration.models.columns.IdentifierField(help_text='Alias of the project in the settings.', max_length=64)),
                 ('order_id', checkout_integration.models.columns.IdentifierField(help_text="The service's id.", max_length=255)),
                 ('status', models.CharField(choices=[('created', 'created'), ('processed', 'processed'), ('rejected', 'rejected'), ('canceled', 'canceled'), ('refunded', 'refunded'), ('chargeback', 'chargeback'), ('pending', 'pending')], default='created', max_length=16)),
-                ('verdict', models.CharField(choices=[('pending', 'pending'), ('verified', 'verified'), ('review', 'review'), ('accepted', 'accepted'), ('historic', 'historic')], default='pending', max_length=16)),
+                ('verdict', models.CharField(choices=[('pending', 'pending'), ('verified', 'verified'), ('review', 'review'), ('accepted', 'accepted'), ('historic', 'historic'), ('revoked', 'revoked')], default='pending', max_length=16)),
                 ('verdict_reason', models.CharField(blank=True, default='', max_length=64)),
                 ('live', models.BooleanField(blank=True, help_text='As the notification says; the list does not have it.', null=True)),
                 ('is_production', models.BooleanField(blank=True, null=True)),
@@ -80,9 +108,10 @@ class Migration(migrations.Migration):
                 ('net_revenue_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
                 ('refund_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
                 ('refund_currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
+                ('partly_refunded', models.BooleanField(default=False, help_text='Whether less was refunded than was charged.')),
                 ('virtual_currency_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
                 ('method_type', models.CharField(blank=True, default='', max_length=64)),
-                ('document', checkout_integration.models.columns.CompressedDocumentField(blank=True, default=dict, help_text='The latest known document without its personal part.')),
+                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder, help_text='The latest known document without its personal part.')),
                 ('facts', models.JSONField(default=dict, editable=False)),
                 ('stamps', models.JSONField(default=dict, editable=False)),
                 ('conflicts', models.JSONField(default=list, editable=False)),
@@ -172,7 +201,7 @@ class Migration(migrations.Migration):
                 ('tries', models.PositiveIntegerField(default=0, help_text='How often applying it has failed.')),
                 ('failure', models.TextField(blank=True, default='')),
                 ('secret_position', models.PositiveSmallIntegerField(default=0, help_text='Which secret of the project matched: 0 is the current one.')),
-                ('body', checkout_integration.models.columns.CompressedField(blank=True, null=True)),
+                ('body', models.BinaryField(blank=True, null=True)),
                 ('receipts', models.PositiveIntegerField(default=1, help_text='How often this body was received.')),
                 ('received_at', models.DateTimeField()),
                 ('last_received_at', models.DateTimeField()),
@@ -189,7 +218,7 @@ class Migration(migrations.Migration):
             name='PersonalData',
             fields=[
                 ('order', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='personal_data', serialize=False, to='checkout_integration.order')),
-                ('document', checkout_integration.models.columns.CompressedDocumentField(blank=True, default=dict)),
+                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('email', models.CharField(blank=True, default='', max_length=255)),
                 ('last4', models.CharField(blank=True, default='', max_length=4)),
                 ('erased_at', models.DateTimeField(blank=True, null=True)),
@@ -219,7 +248,8 @@ class Migration(migrations.Migration):
                 ('detail', models.TextField(blank=True, default='')),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('resolved_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('ended_itself', models.BooleanField(default=False, help_text='Its cause was over, so nobody had to resolve it.')),
+                ('resolved_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('notification', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='incidents', to='checkout_integration.notification')),
                 ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='incidents', to='checkout_integration.order')),
             ],
@@ -295,7 +325,7 @@ class Migration(migrations.Migration):
                 ('signal', models.CharField(max_length=32)),
                 ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
                 ('arguments', models.JSONField(default=dict, help_text='Plain arguments of the signal, without common ones; ids and words only.')),
-                ('state', models.CharField(choices=[('new', 'new'), ('fanned_out', 'handed to receivers'), ('no_receivers', 'no receivers')], default='new', max_length=16)),
+                ('state', models.CharField(choices=[('sent', 'handed to receivers'), ('no_receivers', 'no receivers')], default='sent', max_length=16)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('checkout', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox_messages', to='checkout_integration.checkout')),
                 ('grant', models.ForeignKey(blank=True, db_index=False, help_text='What checkout_paid opened, or checkout_reversed closed.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='outbox_messages', to='checkout_integration.grant')),
@@ -318,7 +348,7 @@ class Migration(migrations.Migration):
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('customer', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='privacy_acts', to='checkout_integration.checkoutuser')),
                 ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='privacy_acts', to='checkout_integration.order')),
-                ('staff', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('staff', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'verbose_name': 'privacy act',
@@ -326,13 +356,33 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Receiver',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('signal', models.CharField(max_length=32)),
+                ('name', checkout_integration.models.columns.IdentifierField(help_text='The name under which its runs are stored.', max_length=255)),
+                ('names', models.JSONField(default=list, help_text='All names that it has had: a renamed receiver stays one receiver.')),
+                ('undoes', models.JSONField(default=list, help_text='The receivers of checkout_paid whose goods it revokes.')),
+                ('first_seen', models.DateTimeField(help_text='When a process with it first worked.')),
+                ('last_seen', models.DateTimeField(help_text='When a process with it last worked.')),
+                ('last_ready', models.DateTimeField(blank=True, help_text='When a process with it that runs receivers last worked.', null=True)),
+                ('missing_since', models.DateTimeField(blank=True, help_text='Since when processes work, and none of them has it.', null=True)),
+                ('retired_at', models.DateTimeField(blank=True, help_text='Since when it gets no new runs.', null=True)),
+                ('changes', models.PositiveIntegerField(default=1, editable=False)),
+            ],
+            options={
+                'verbose_name': 'receiver',
+                'verbose_name_plural': 'receivers',
+            },
+        ),
+        migrations.CreateModel(
             name='ReceiverRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('receiver', checkout_integration.models.columns.IdentifierField(max_length=255)),
-                ('line', models.BigIntegerField(blank=True, editable=False, null=True)),
-                ('exclusive', models.BigIntegerField(blank=True, editable=False, null=True, unique=True)),
-                ('state', models.CharField(choices=[('due', 'due'), ('waiting', 'waiting'), ('running', 'running'), ('done', 'done'), ('superseded', 'superseded'), ('failed', 'failed')], default='due', max_length=16)),
+                ('line', models.CharField(blank=True, editable=False, max_length=32, null=True)),
+                ('exclusive', models.CharField(blank=True, editable=False, max_length=32, null=True)),
+                ('state', models.CharField(choices=[('due', 'due'), ('unknown', 'waiting for a process that knows this receiver'), ('waiting', 'waiting'), ('running', 'running'), ('done', 'done'), ('superseded', 'superseded'), ('failed', 'failed')], default='due', max_length=16)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('fence', models.CharField(blank=True, default='', editable=False, max_length=32)),
                 ('due_at', models.DateTimeField(help_text='When it may run; while it is running, when that began.')),
@@ -375,7 +425,7 @@ class Migration(migrations.Migration):
                 ('reason', models.TextField(blank=True, default='')),
                 ('code', models.CharField(blank=True, default='', max_length=255)),
                 ('receipt_number', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
-                ('document', checkout_integration.models.columns.CompressedDocumentField(blank=True, default=dict)),
+                ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('observed_at', models.DateTimeField(blank=True, null=True)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='refunds', to='checkout_integration.order')),
@@ -471,7 +521,7 @@ class Migration(migrations.Migration):
                 ('from_status', models.CharField(blank=True, default='', max_length=16)),
                 ('to_status', models.CharField(max_length=16)),
                 ('source', models.CharField(help_text='notification, list, creation or staff', max_length=16)),
-                ('act', models.CharField(blank=True, choices=[('accept', 'payment accepted'), ('bind', 'order bound to a checkout'), ('restore', 'payment restored'), ('mark_granted', 'marked as granted by hand'), ('note', 'note')], default='', max_length=16)),
+                ('act', models.CharField(blank=True, choices=[('accept', 'payment accepted'), ('bind', 'order bound to a checkout'), ('restore', 'payment restored'), ('revoke', 'goods revoked by hand'), ('mark_granted', 'marked as granted by hand'), ('note', 'note')], default='', max_length=16)),
                 ('reason', models.CharField(blank=True, default='', max_length=1000)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('notification', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='transitions', to='checkout_integration.notification')),
@@ -483,7 +533,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'transition',
                 'verbose_name_plural': 'transitions',
                 'ordering': ['order', 'pk'],
-                'permissions': [('restore_payment', 'Can restore a payment that was refunded or charged back'), ('mark_granted', 'Can mark the goods of an order as granted by hand'), ('add_note', 'Can write a note on an order')],
+                'permissions': [('restore_payment', 'Can restore a payment that was refunded or charged back'), ('revoke_payment', 'Can revoke the goods of a payment by hand'), ('mark_granted', 'Can mark the goods of an order as granted by hand'), ('add_note', 'Can write a note on an order')],
             },
         ),
         migrations.AddField(
@@ -495,7 +545,7 @@ class Migration(migrations.Migration):
             name='ValidationDecision',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('request_hash', models.CharField(editable=False, max_length=64, unique=True)),
+                ('request_hash', models.CharField(editable=False, max_length=64)),
                 ('project', checkout_integration.models.columns.IdentifierField(max_length=64)),
                 ('external_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
                 ('approved', models.BooleanField()),
@@ -580,11 +630,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='order',
-            index=models.Index(condition=models.Q(('verdict', 'review'), models.Q(('status__in', ('refunded', 'chargeback')), _negated=True)), fields=['recorded_at'], name='ci_order_review'),
+            index=models.Index(condition=models.Q(('verdict', 'review'), models.Q(models.Q(('status__in', ('refunded', 'chargeback')), _negated=True), ('partly_refunded', True), _connector='OR')), fields=['recorded_at'], name='ci_order_review'),
         ),
         migrations.AddIndex(
             model_name='order',
             index=models.Index(condition=models.Q(('status', 'chargeback')), fields=['refunded_at'], name='ci_order_chargeback'),
+        ),
+        migrations.AddIndex(
+            model_name='order',
+            index=models.Index(fields=['project', 'status', '-created_at'], name='ci_order_project'),
         ),
         migrations.AddIndex(
             model_name='order',
@@ -642,18 +696,6 @@ class Migration(migrations.Migration):
             model_name='checkout',
             index=models.Index(fields=['recorded_at'], name='ci_checkout_recorded'),
         ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['utm_source'], name='ci_checkout_source'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['utm_campaign'], name='ci_checkout_campaign'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['referrer_host'], name='ci_checkout_host'),
-        ),
         migrations.AddConstraint(
             model_name='checkout',
             constraint=models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),
@@ -670,6 +712,10 @@ class Migration(migrations.Migration):
             model_name='orderitem',
             constraint=models.UniqueConstraint(fields=('order', 'position'), name='ci_item_position'),
         ),
+        migrations.AddConstraint(
+            model_name='receiver',
+            constraint=models.UniqueConstraint(fields=('signal', 'name'), name='ci_receiver_identity'),
+        ),
         migrations.AddIndex(
             model_name='receiverrun',
             index=models.Index(fields=['state', 'due_at', 'id'], name='ci_receiver_run_due'),
@@ -685,6 +731,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='receiverrun',
             constraint=models.UniqueConstraint(fields=('message', 'receiver'), name='ci_receiver_run_identity'),
+        ),
+        migrations.AddConstraint(
+            model_name='receiverrun',
+            constraint=models.UniqueConstraint(fields=('exclusive',), name='ci_receiver_run_exclusive'),
         ),
         migrations.AddIndex(
             model_name='refund',
@@ -728,15 +778,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='outboxmessage',
-            index=models.Index(condition=models.Q(('state', 'new')), fields=['state', 'id'], name='ci_outbox_message_new'),
-        ),
-        migrations.AddIndex(
-            model_name='outboxmessage',
             index=models.Index(fields=['state'], name='ci_outbox_message_state'),
         ),
         migrations.AddIndex(
             model_name='outboxmessage',
-            index=models.Index(fields=['signal'], name='ci_outbox_message_signal'),
+            index=models.Index(fields=['signal', 'state'], name='ci_outbox_message_signal'),
         ),
         migrations.AddConstraint(
             model_name='outboxmessage',
@@ -756,10 +802,14 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='validationdecision',
-            index=models.Index(fields=['approved'], name='ci_validation_approved'),
+            index=models.Index(fields=['project', '-decided_at'], name='ci_validation_project'),
         ),
         migrations.AddIndex(
+            model_name='refusedrequests',
+            index=models.Index(fields=['hour'], name='ci_refused_hour'),
+        ),
+        migrations.AddConstraint(
             model_name='validationdecision',
-            index=models.Index(fields=['decided_by'], name='ci_validation_decided_by'),
+            constraint=models.UniqueConstraint(fields=('request_hash',), name='ci_validation_request'),
         ),
     ]

@@ -3,13 +3,15 @@
 from checkout_integration.models.checkout import Checkout, Grant
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.money import Money
-from checkout_integration.models.notification import Notification, ValidationDecision
+from checkout_integration.models.notification import Notification, RefusedRequests, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem
 from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
 from checkout_integration.models.personal_data import PersonalData
 from checkout_integration.models.privacy import PrivacyAct
+from checkout_integration.models.receiver import Receiver
 from checkout_integration.models.refund import Refund
 from checkout_integration.models.sync import (
+    HostClock,
     Installation,
     ListedRow,
     SyncCursor,
@@ -20,13 +22,14 @@ from checkout_integration.models.sync import (
 from checkout_integration.models.user import CheckoutUser
 
 User = CheckoutUser
-"""The specification's word for `CheckoutUser`."""
+"""The specification's word for `CheckoutUser`. Not in ``__all__``: an import of all names must not hide Django's User."""
 
 __all__ = [
     "Checkout",
     "CheckoutUser",
     "FailedAttempt",
     "Grant",
+    "HostClock",
     "Incident",
     "Installation",
     "ListedRow",
@@ -37,13 +40,14 @@ __all__ = [
     "OutboxMessage",
     "PersonalData",
     "PrivacyAct",
+    "Receiver",
     "ReceiverRun",
     "Refund",
+    "RefusedRequests",
     "SyncCursor",
     "SyncDifference",
     "SyncRun",
     "SyncWindow",
     "Transition",
-    "User",
     "ValidationDecision",
 ]

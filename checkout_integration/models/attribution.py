@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import IdentifierField
@@ -27,12 +26,3 @@ class Attributed(Row):
         """Where the customer came from, in one line; "" where nothing is known."""
         campaign = " / ".join(filter(None, (self.utm_source, self.utm_medium, self.utm_campaign)))
         return " · ".join(filter(None, (campaign, self.referrer_host)))
-
-
-FILTERED = ("utm_source", "utm_campaign", "referrer_host")
-"""Columns by which staff filter."""
-
-
-def attribution_indexes(table: str) -> list[models.Index]:
-    """Return the indexes of the columns by which staff filter; ``table`` begins their names."""
-    return [models.Index(fields=[column], name=f"{table}_{column.partition('_')[2]}") for column in FILTERED]

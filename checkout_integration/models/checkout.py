@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from django.conf import settings
 from django.contrib.contenttypes.fields import GenericForeignKey
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.attribution import Attributed, attribution_indexes
+from checkout_integration.models.attribution import Attributed
 from checkout_integration.models.columns import (
     BEGINNINGS,
+    Column,
     CurrencyField,
     DocumentField,
     IdentifierField,
     InstantField,
     ListField,
     MoneyField,
+    account_column,
 )
 from checkout_integration.models.row import NearQuerySet, Row
-from checkout_integration.policy.attribution import ATTRIBUTION
 from checkout_integration.policy.binding import CheckoutValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.db.models.fields.related_descriptors import RelatedManager
 
-    from checkout_integration.models.columns import Column
     from checkout_integration.models.order import Order
 
 
 def new_reference() -> str:
     """Return an unguessable reference: 128 random bits as 32 hex digits."""
     return secrets.token_hex(16)
-
-
-def erased_columns() -> dict[str, Any]:
-    """Return what is left in the columns about the customer, and in the form's, once the customer is erased."""
-    gone: dict[str, Any] = {"metadata": {}, "payment_form_url": "", "identity": "", "idempotency_key": None}
-    return {**gone, **dict.fromkeys(ATTRIBUTION, "")}
 
 
 class CheckoutQuerySet(NearQuerySet["Checkout"]):
@@ -106,7 +98,7 @@ class Checkout(Attributed):
     reference = IdentifierField(max_length=64, default=new_reference, editable=False)
     project = IdentifierField(max_length=64, help_text=_("Alias of the project in the settings."))
     type: Column[str] = models.CharField(max_length=32)
-    expected_amount = MoneyField()
+    expected_amount = MoneyField(currency="currency")
     currency = CurrencyField()
     products: Column[Sequence[str]] = ListField(default=list, blank=True)
     virtual_currency_amount = MoneyField()
@@ -119,14 +111,7 @@ class Checkout(Attributed):
     status: Column[str] = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
 
     # Without an index of its own: the one by which an account's paid checkouts are found begins with it.
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        db_index=False,
-        related_name="checkouts",
-    )
+    user = account_column("checkouts")
     identity: Column[str] = models.CharField(
         max_length=32,
         blank=True,
@@ -207,7 +192,6 @@ class Checkout(Attributed):
                 fields=["test", "recorded_at"], name="ci_checkout_test", condition=models.Q(test=True)
             ),
             models.Index(fields=["recorded_at"], name="ci_checkout_recorded"),
-            *attribution_indexes("ci_checkout"),
         ]
 
     def __str__(self) -> str:

@@ -1,29 +1,27 @@
-"""Column types: identifiers that compare case-exactly, money, instants, JSON documents with exact numbers, packed bytes."""
+"""Column types: identifiers that compare case-exactly, money, instants, JSON documents with exact numbers."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from django.conf import settings
 from django.db import models
 from django.utils.timezone import get_default_timezone, is_aware, make_aware
 
-from checkout_integration.models.compressed import packed, unpacked
 from checkout_integration.policy.amounts import (
     MONEY_DIGITS,
     MONEY_PLACES,
     RATE_DIGITS,
     RATE_PLACES,
     column_amount,
-    column_rate,
 )
 from checkout_integration.protocol.strict_json import DocumentDecoder, DocumentEncoder, dumps
+from checkout_integration.protocol.values import amount_text, is_stated, rounded
 
 T = TypeVar("T")
-SMALLEST_AMOUNT: Final = Decimal(1).scaleb(-MONEY_PLACES)
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -31,15 +29,12 @@ if TYPE_CHECKING:
     TextColumn = models.CharField[str, str]
     AmountColumn = models.DecimalField[Decimal | str | None, Decimal | None]
     TimeColumn = models.DateTimeField[datetime | None, datetime | None]
-    BytesColumn = models.BinaryField[bytes | None, bytes | None]
-    PackedColumn = models.BinaryField[Any, Any]
     Condition = models.Lookup[bool]
     Column: TypeAlias = models.Field[T, T]
     """A column as type checkers see it that have no plug-in for Django: what is read from it and written to it."""
 else:  # Django's fields cannot be subscripted at run time
     TextColumn, AmountColumn, TimeColumn = models.CharField, models.DecimalField, models.DateTimeField
-    BytesColumn = PackedColumn = models.BinaryField
-    Condition = models.Lookup
+    Condition, Column = models.Lookup, models.Field
 
 LONGEST_IDENTIFIER = 255
 BEGINNINGS = "varchar_pattern_ops"
@@ -67,9 +62,10 @@ class IdentifierField(TextColumn):
 
 
 class MoneyField(AmountColumn):
-    """An amount with a currency column of its own; null when unknown. Fixed point, never float."""
+    """An amount, and the name of the column with its currency; null when unknown. Fixed point, never float."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, currency: str = "", **kwargs: Any) -> None:
+        self.currency = currency
         kwargs.setdefault("max_digits", MONEY_DIGITS)
         kwargs.setdefault("decimal_places", MONEY_PLACES)
         kwargs.setdefault("null", True)
@@ -149,7 +145,10 @@ else:
 
 
 class DocumentField(models.JSONField):
-    """A JSON document whose numbers come back as `Decimal` with the digits that were stored."""
+    """A JSON document that SQL can query; read here, its numbers are `Decimal` with the digits that were stored.
+
+    SQLite and MariaDB store the text itself, PostgreSQL a ``jsonb``, whose numbers are exact, too.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("encoder", DocumentEncoder)
@@ -158,35 +157,12 @@ class DocumentField(models.JSONField):
         kwargs.setdefault("blank", True)
         super().__init__(*args, **kwargs)
 
-
-class CompressedDocumentField(PackedColumn):
-    """A JSON document as in a `DocumentField`, but compressed in the table: no query reads its members."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("default", dict)
-        kwargs.setdefault("blank", True)
-        super().__init__(*args, **kwargs)
-
-    def get_lookup(self, lookup_name: str) -> Any:
-        """Return ``isnull`` only: any other would compare packed bytes and find nothing, so Django raises ``FieldError``."""
-        return super().get_lookup(lookup_name) if lookup_name == "isnull" else None
-
-    def get_prep_value(self, value: Any) -> Any:
-        """Return the bytes as they are stored."""
-        return None if value is None else packed(dumps(value).encode())
-
-    def from_db_value(
-        self, value: bytes | memoryview | None, expression: Any, connection: BaseDatabaseWrapper
-    ) -> Any:
-        """Return the document."""
-        return None if value is None else DECODER.decode(unpacked(bytes(value)).decode())
-
     def to_python(self, value: Any) -> Any:
         """Return the document of a fixture."""
         return DECODER.decode(value) if isinstance(value, str) else value
 
     def value_to_string(self, obj: models.Model) -> str:
-        """Return the document as it stands in a fixture."""
+        """Return the document as it stands in a fixture: in one as Django writes it, amounts would be texts."""
         return dumps(self.value_from_object(obj))
 
 
@@ -213,18 +189,16 @@ class Lists(Condition):
         return f"JSON_CONTAINS({column}, %s)", (*parameters, text)
 
 
-class CompressedField(BytesColumn):
-    """Bytes that are compressed in the table and nowhere else."""
-
-    def get_prep_value(self, value: Any) -> Any:
-        """Return the bytes as they are stored."""
-        return None if value is None else packed(bytes(value))
-
-    def from_db_value(
-        self, value: bytes | memoryview | None, expression: Any, connection: BaseDatabaseWrapper
-    ) -> bytes | None:
-        """Return the original bytes."""
-        return None if value is None else unpacked(bytes(value))
+def account_column(related_name: str = "+") -> models.ForeignKey[Any, Any]:
+    """Return a reference to an account of the shop, which may be deleted; it has no index of its own."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name=related_name,
+    )
 
 
 def searched(column: str, name: str) -> models.Index:
@@ -238,15 +212,28 @@ def searched(column: str, name: str) -> models.Index:
 def as_column_money(amount: Decimal | None, currency: str | None = None) -> Decimal | None:
     """Return the amount for a `MoneyField`, rounded where it cannot hold it: the exact value stays in the document.
 
-    It has the digits of a stored one, since receivers may get rows that were just written.
+    None for an amount that is not stated (`is_stated`): no page, file or sum takes it for zero. It has the digits of a
+    stored one, since receivers may get rows that were just written.
     """
-    fitting = column_amount(amount, currency)
-    return None if fitting is None else fitting.quantize(SMALLEST_AMOUNT)
+    return as_column_units(amount, currency) if is_stated(amount, currency) else None
 
 
-def as_column_rate(rate: Decimal | None) -> Decimal | None:
-    """Return the rate for a `RateField`, rounded where it cannot hold it: the exact value stays in the document."""
-    return column_rate(rate)
+def as_column_units(units: Decimal | None, currency: str | None = None) -> Decimal | None:
+    """Return units of virtual currency as `as_column_money` returns money: they have no currency, and zero is a number."""
+    fitting = column_amount(units, currency)
+    return None if fitting is None else rounded(fitting, MONEY_PLACES)
+
+
+def exact_value(field: models.Field[Any, Any], value: Any, currency: str) -> Any:
+    """Return a value as files have it: an amount with the places of its currency, a rate without zeros at its end."""
+    is_amount = isinstance(field, MoneyField | RateField) and isinstance(value, Decimal)
+    return Decimal(amount_text(value, currency)) if is_amount else value
+
+
+def exact_column(row: models.Model, name: str) -> Any:
+    """Return the `exact_value` of a column of a row."""
+    field: Any = row._meta.get_field(name)
+    return exact_value(field, getattr(row, field.attname), getattr(row, getattr(field, "currency", ""), ""))
 
 
 def as_column_text(value: str | None, length: int = 255) -> str:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField, InstantField
-from checkout_integration.models.order import Order
+from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
+from checkout_integration.models.order import IN_REVIEW, Order
 from checkout_integration.models.row import NearQuerySet, Row
-from checkout_integration.policy.verdict import VerdictStatus
-from checkout_integration.protocol.vocabulary import OrderStatus
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from checkout_integration.models import Notification, SyncRun
-    from checkout_integration.models.columns import Column
     from checkout_integration.models.order import OrderQuerySet
 
 LONGEST_REASON: Final = 1_000
@@ -55,6 +50,7 @@ class Transition(Row):
         ACCEPT = "accept", _("payment accepted")
         BIND = "bind", _("order bound to a checkout")
         RESTORE = "restore", _("payment restored")
+        REVOKE = "revoke", _("goods revoked by hand")
         MARK_GRANTED = "mark_granted", _("marked as granted by hand")
         NOTE = "note", _("note")
 
@@ -80,14 +76,7 @@ class Transition(Row):
         related_name="transitions",
         db_index=False,
     )
-    staff = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-        db_index=False,
-    )
+    staff = account_column()
     act: Column[str] = models.CharField(max_length=16, choices=Act.choices, blank=True, default="")
     reason: Column[str] = models.CharField(max_length=LONGEST_REASON, blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
@@ -110,6 +99,7 @@ class Transition(Row):
         # Acts of staff whose row in an order's history is one of these.
         permissions = [
             ("restore_payment", _("Can restore a payment that was refunded or charged back")),
+            ("revoke_payment", _("Can revoke the goods of a payment by hand")),
             ("mark_granted", _("Can mark the goods of an order as granted by hand")),
             ("add_note", _("Can write a note on an order")),
         ]
@@ -131,8 +121,9 @@ class Transition(Row):
 class Incident(Row):
     """Something that staff should look at: a contradiction, unknown content, a payment that matches no checkout.
 
-    One row per ``key``, however often it is seen. Payments in review that are bound to no checkout have one row for each
-    project, kind and UTC day, without an ``order``: ``payments`` finds them.
+    One row per ``key``, however often it is seen. Staff resolve it, or it ends by itself when its cause is over. Payments in
+    review that are bound to no checkout have one row for each project, kind and UTC day, without an ``order``: ``payments``
+    finds them.
     """
 
     key: Column[str] = models.CharField(max_length=32, editable=False)
@@ -151,8 +142,10 @@ class Incident(Row):
     detail: Column[str] = models.TextField(blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     resolved_at: Column[datetime | None] = InstantField(null=True, blank=True)
-    resolved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    resolved_by = account_column()
+
+    ended_itself: Column[bool] = models.BooleanField(
+        default=False, help_text=_("Its cause was over, so nobody had to resolve it.")
     )
 
     class Meta:
@@ -176,12 +169,9 @@ class Incident(Row):
 
     @property
     def payments(self) -> OrderQuerySet:
-        """The payments of any day without a checkout that are in review for its reason now; without those reversed since."""
+        """The payments of any day without a checkout that are in review for its reason now; without those fully reversed."""
         orders = Order.objects.using(self._state.db)
         if not self.is_about_many:
             return orders.none()
         reason = self.kind.removeprefix("review:")
-        waiting = orders.filter(
-            verdict=VerdictStatus.REVIEW, verdict_reason=reason, project=self.project, checkout=None
-        )
-        return waiting.exclude(status__in=(OrderStatus.REFUNDED, OrderStatus.CHARGEBACK))
+        return orders.filter(IN_REVIEW, verdict_reason=reason, project=self.project, checkout=None)

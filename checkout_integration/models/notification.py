@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import CompressedField, IdentifierField, InstantField
-from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
+from checkout_integration.models.row import NearQuerySet, PrimaryManager, Row
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol.vocabulary import Event
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from checkout_integration.models import CheckoutUser
-    from checkout_integration.models.columns import Column
 
 
 class NotificationQuerySet(NearQuerySet["Notification"]):
@@ -76,7 +74,7 @@ class Notification(Row):
     secret_position: Column[int] = models.PositiveSmallIntegerField(
         default=0, help_text=_("Which secret of the project matched: 0 is the current one.")
     )
-    body = CompressedField(null=True, blank=True)
+    body: Column[bytes | None] = models.BinaryField(null=True, blank=True)
     receipts: Column[int] = models.PositiveIntegerField(
         default=1, help_text=_("How often this body was received.")
     )
@@ -84,6 +82,7 @@ class Notification(Row):
     last_received_at: Column[datetime] = InstantField()
 
     objects: ClassVar[NotificationQuerySet] = NotificationQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one
+    primary: ClassVar[NotificationQuerySet] = PrimaryManager.from_queryset(NotificationQuerySet)()  # type: ignore[assignment]  # likewise
 
     class Meta:
         verbose_name = _("notification")
@@ -140,7 +139,7 @@ class ValidationDecision(Row):
         FAILURE = "failure", _("refused: a validator failed")
         TIMEOUT = "timeout", _("the budget ran out")
 
-    request_hash: Column[str] = models.CharField(max_length=64, unique=True, editable=False)
+    request_hash: Column[str] = models.CharField(max_length=64, editable=False)
     notification: Column[Notification | None] = models.ForeignKey(
         Notification, null=True, on_delete=models.SET_NULL, related_name="decisions"
     )
@@ -173,13 +172,38 @@ class ValidationDecision(Row):
     class Meta:
         verbose_name = _("validation decision")
         verbose_name_plural = _("validation decisions")
+        # Unique by a constraint, as in `Checkout`.
+        constraints = [models.UniqueConstraint(fields=["request_hash"], name="ci_validation_request")]
         indexes = [
             models.Index(fields=["-decided_at"], name="ci_validation_decided"),
             models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
             models.Index(fields=["external_id"], name="ci_validation_external_id"),
-            models.Index(fields=["approved"], name="ci_validation_approved"),
-            models.Index(fields=["decided_by"], name="ci_validation_decided_by"),
+            # For the health of one project beside others.
+            models.Index(fields=["project", "-decided_at"], name="ci_validation_project"),
         ]
 
     def __str__(self) -> str:
         return f"{self.external_id}: {gettext('approved') if self.approved else gettext('refused')}"
+
+
+class RefusedRequests(Row):
+    """How many requests to the webhook of one project were refused in one hour with one code; nothing of what they said."""
+
+    key = models.CharField(
+        max_length=32, primary_key=True, help_text=_("Hash of the project, the code and the hour.")
+    )
+    project = IdentifierField(
+        max_length=64, blank=True, default="", help_text=_("Empty for all that the settings do not have.")
+    )
+    code: Column[str] = models.CharField(max_length=64, help_text=_("The code of the response."))
+    hour: Column[datetime] = InstantField(help_text=_("The beginning of the hour."))
+    count: Column[int] = models.PositiveBigIntegerField(default=0)
+    last_at: Column[datetime] = InstantField()
+
+    class Meta:
+        verbose_name = _("refused requests")
+        verbose_name_plural = _("refused requests")
+        indexes = [models.Index(fields=["hour"], name="ci_refused_hour")]
+
+    def __str__(self) -> str:
+        return f"{self.project} {self.code} {self.hour:%Y-%m-%d %H}"

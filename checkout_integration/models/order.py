@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,11 +12,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.attribution import Attributed, attribution_indexes
+from checkout_integration.models.attribution import Attributed
 from checkout_integration.models.columns import (
     BEGINNINGS,
-    CompressedDocumentField,
+    Column,
     CurrencyField,
+    DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
@@ -22,7 +25,12 @@ from checkout_integration.models.columns import (
     searched,
 )
 from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.policy import facts as fact_rules
+from checkout_integration.policy import fields as field_rules
 from checkout_integration.policy import personal
+from checkout_integration.policy.facts import slot_key
+from checkout_integration.policy.observation import Source
+from checkout_integration.policy.state import SETTLED_KINDS, OrderState
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import ITEM, Method, parse_order
@@ -31,13 +39,10 @@ from checkout_integration.protocol.order import Refund as RefundDocument
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from django.contrib.auth.models import AbstractBaseUser
     from django.db.models.fields.related_descriptors import RelatedManager
 
     from checkout_integration.models import Checkout, CheckoutUser, Grant, Refund
-    from checkout_integration.models.columns import Column
 
 STATE_COLUMNS = frozenset(
     {"status", "verdict", "verdict_reason", "facts", "document", "checkout", "checkout_id"}
@@ -49,7 +54,21 @@ IS_TEST = models.Q(is_production=False) | models.Q(live=False)
 """The condition of payments that are tests."""
 
 REVERSED = ("refunded", "chargeback")
-"""Statuses of an order whose payment went back to the customer."""
+"""Statuses of an order whose payment went back to the customer, in full or in part."""
+
+IN_REVIEW = models.Q(verdict=VerdictStatus.REVIEW.value) & (
+    ~models.Q(status__in=REVERSED) | models.Q(partly_refunded=True)
+)
+"""The condition of payments that wait for staff: something of them is with the shop (`OrderState.fully_reversed`)."""
+
+IS_PAYMENT = models.Q(status__in=SETTLED_KINDS) | models.Q(
+    status__in=(OrderStatus.CANCELED, OrderStatus.REJECTED),
+    facts__slots__has_any_keys=[slot_key(kind, source) for kind in SETTLED_KINDS for source in Source],
+)
+"""The condition of orders with a known success or reversal, whatever they are shown as: ``OrderState.settled``.
+
+An order that is canceled after its success is shown as canceled, until staff decide. No other status hides a payment.
+"""
 
 
 class OrderQuerySet(NearQuerySet["Order"]):
@@ -72,17 +91,14 @@ class OrderQuerySet(NearQuerySet["Order"]):
     def awaiting_receivers(self) -> Self:
         """Return orders with a message that not all receivers have run for."""
         # Literal states: the outbox imports this module.
-        waiting = models.Q(outbox_messages__state="new") | models.Q(
-            outbox_messages__runs__state__in=("due", "waiting", "running")
-        )
-        return self.filter(waiting).distinct()
+        return self.filter(outbox_messages__runs__state__in=("due", "waiting", "running")).distinct()
 
 
 class Order(Attributed):
     """An Order of the service: the merge of every notification and list row about it.
 
     Fields that are filtered, joined, summed or listed are columns. Every other field of the specification is an attribute
-    that reads the latest document (`snapshot`), which is compressed: no query can filter by it. Only ``flows.ledger`` writes
+    that reads the latest document (`snapshot`), whose members SQL can query (docs/analysis.md). Only ``flows.ledger`` writes
     state; all other code only reads it.
     """
 
@@ -124,25 +140,28 @@ class Order(Attributed):
     country: Column[str] = models.CharField(max_length=8, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     recurring_id = IdentifierField(blank=True, default="")
-    amount = MoneyField()
+    amount = MoneyField(currency="currency")
     currency = CurrencyField()
-    original_amount = MoneyField()
-    charge_amount = MoneyField()
+    original_amount = MoneyField(currency="currency")
+    charge_amount = MoneyField(currency="charge_currency")
     charge_currency = CurrencyField()
-    tax_amount = MoneyField()
+    tax_amount = MoneyField(currency="tax_currency")
     tax_currency = CurrencyField()
     tax_rate = RateField()
     vat_payer: Column[str] = models.CharField(max_length=16, blank=True, default="")
-    fee_amount = MoneyField()
+    fee_amount = MoneyField(currency="fee_currency")
     fee_currency = CurrencyField()
-    net_revenue_amount = MoneyField()
+    net_revenue_amount = MoneyField(currency="net_revenue_currency")
     net_revenue_currency = CurrencyField()
-    refund_amount = MoneyField()
+    refund_amount = MoneyField(currency="refund_currency")
     refund_currency = CurrencyField()
+    partly_refunded: Column[bool] = models.BooleanField(
+        default=False, help_text=_("Whether less was refunded than was charged.")
+    )
     virtual_currency_amount = MoneyField()
     method_type: Column[str] = models.CharField(max_length=64, blank=True, default="")
 
-    document: Column[dict[str, Any]] = CompressedDocumentField(
+    document: Column[dict[str, Any]] = DocumentField(
         help_text=_("The latest known document without its personal part.")
     )
     facts: Column[dict[str, Any]] = models.JSONField(default=dict, editable=False)
@@ -171,7 +190,6 @@ class Order(Attributed):
     net_revenue = SnapshotAttribute[documents.MoneyAmount]()
     fee = SnapshotAttribute[documents.MoneyAmount]()
     method = SnapshotAttribute[Method]()
-    refund = SnapshotAttribute[RefundDocument]()
     metadata = SnapshotAttribute[dict[str, str]]()
     platform_id = SnapshotAttribute[str]()
     is_buy_for_virtual_currency = SnapshotAttribute[bool]()
@@ -202,7 +220,10 @@ class Order(Attributed):
             models.Index(fields=["verdict", "id"], name="ci_order_verdict"),
             models.Index(fields=["-created_at"], name="ci_order_created"),
             searched("receipt_number", "ci_order_receipt"),
-            *attribution_indexes("ci_order"),
+            # Of the filter by origin, for rows of any number.
+            models.Index(fields=["utm_source"], name="ci_order_source"),
+            models.Index(fields=["utm_campaign"], name="ci_order_campaign"),
+            models.Index(fields=["referrer_host"], name="ci_order_host"),
             # Of staff's queues: few rows, found without reading those that are settled. No other index begins with their
             # columns, so PostgreSQL cannot take another one for their sequence. MariaDB has no such indexes.
             models.Index(
@@ -210,17 +231,15 @@ class Order(Attributed):
                 name="ci_order_unpaid",
                 condition=models.Q(status__in=(OrderStatus.CREATED.value, OrderStatus.PENDING.value)),
             ),
-            models.Index(
-                fields=["recorded_at"],
-                name="ci_order_review",
-                condition=models.Q(verdict=VerdictStatus.REVIEW.value) & ~models.Q(status__in=REVERSED),
-            ),
+            models.Index(fields=["recorded_at"], name="ci_order_review", condition=IN_REVIEW),
             models.Index(
                 fields=["refunded_at"],
                 name="ci_order_chargeback",
                 condition=models.Q(status=OrderStatus.CHARGEBACK.value),
             ),
             models.Index(fields=["id"], name="ci_order_test", condition=IS_TEST),
+            # For the health of one project beside others: how its newest payments became known.
+            models.Index(fields=["project", "status", "-created_at"], name="ci_order_project"),
         ]
         permissions = [
             ("view_personal_data", _("Can see personal data of customers")),
@@ -237,6 +256,14 @@ class Order(Attributed):
     def snapshot(self) -> documents.Order:
         """The latest known document, typed: every field of the specification, personal ones included until erased."""
         return parse_order(self.whole_document)
+
+    @property
+    def refund(self) -> RefundDocument | None:
+        """RFD-01 to RFD-06: the latest refund, with what was refunded in all (`refund_amount`) in place of its own amount."""
+        refund = self.snapshot.refund
+        if refund is None or self.refund_amount is None:
+            return refund
+        return replace(refund, amount=self.refund_amount, currency=self.refund_currency)
 
     @property
     def whole_document(self) -> dict[str, Any]:
@@ -310,3 +337,22 @@ class OrderItem(Row):
         """The item as the service sent it, unknown fields included: its part of the order's document."""
         document: dict[str, Any] = self.order.document["items"][self.position]
         return document
+
+
+# The state of an order as its row has it.
+
+
+def state_of(row: Order) -> OrderState:
+    """Return the state in a row."""
+    return _state_of(row, row.whole_document)
+
+
+def public_state_of(row: Order) -> OrderState:
+    """Return the state in a row without its personal data, which payments do not depend on."""
+    return _state_of(row, row.document)
+
+
+def _state_of(row: Order, document: Mapping[str, Any]) -> OrderState:
+    stamps = field_rules.stamps_from_json(row.stamps, field_rules.stored_values(document, row.live))
+    merged = field_rules.from_stored(document, row.live, stamps, row.conflicts)
+    return OrderState(facts=fact_rules.from_json(row.facts), merged=merged)

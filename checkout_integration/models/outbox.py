@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.order import Order
-from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.models.row import NearQuerySet, PrimaryManager, Row
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from django.db.models.fields.related_descriptors import RelatedManager
 
     from checkout_integration.models import Checkout, Grant, Transition
-    from checkout_integration.models.columns import Column
 
 COMMON_ARGUMENTS: Final[Mapping[str, Any]] = {
     "source": "notification",
@@ -49,14 +47,14 @@ class OutboxMessageQuerySet(NearQuerySet["OutboxMessage"]):
 class OutboxMessage(Row):
     """One signal to be sent, written in the transaction that changed state.
 
-    ``idempotency_key`` is unique: the signal of one logical event is sent once, ever. Processes with receivers fan it out.
+    ``idempotency_key`` is unique: the signal of one logical event is sent once, ever. The runs of its
+    receivers are written in the same transaction.
     """
 
     class State(models.TextChoices):
         """``no_receivers``: no receiver was connected; `checkout_replay` can make runs for receivers connected later."""
 
-        NEW = "new", _("new")
-        FANNED_OUT = "fanned_out", _("handed to receivers")
+        SENT = "sent", _("handed to receivers")
         NO_RECEIVERS = "no_receivers", _("no receivers")
 
     # Unique by a constraint: a unique column of text has a second index on PostgreSQL, for LIKE.
@@ -93,10 +91,11 @@ class OutboxMessage(Row):
     arguments: Column[dict[str, Any]] = models.JSONField(
         default=dict, help_text=_("Plain arguments of the signal, without common ones; ids and words only.")
     )
-    state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.NEW)
+    state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.SENT)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 
     objects: ClassVar[OutboxMessageQuerySet] = OutboxMessageQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one
+    primary: ClassVar[OutboxMessageQuerySet] = PrimaryManager.from_queryset(OutboxMessageQuerySet)()  # type: ignore[assignment]  # likewise
 
     runs: RelatedManager[ReceiverRun]
 
@@ -105,12 +104,9 @@ class OutboxMessage(Row):
         verbose_name_plural = _("signals")
         constraints = [models.UniqueConstraint(fields=["idempotency_key"], name="ci_outbox_message_key")]
         indexes = [
-            # In their sequence, and few; the two others are a third of the size of one with the id.
-            models.Index(
-                fields=["state", "id"], name="ci_outbox_message_new", condition=models.Q(state="new")
-            ),
+            # A third of the size of indexes with the id.
             models.Index(fields=["state"], name="ci_outbox_message_state"),
-            models.Index(fields=["signal"], name="ci_outbox_message_signal"),
+            models.Index(fields=["signal", "state"], name="ci_outbox_message_signal"),
         ]
 
     def __str__(self) -> str:
@@ -127,23 +123,26 @@ class OutboxMessage(Row):
         return {**COMMON_ARGUMENTS, **self.arguments} if self.order_id else dict(self.arguments)
 
     @property
-    def line(self) -> int | None:
-        """The line in which runs go one by one, in order: the checkout's key, else minus the order's; None without both."""
+    def line(self) -> str | None:
+        """The line in which runs go one by one, in order: of the checkout, else of the order; None without both."""
         if self.checkout_id:
-            return self.checkout_id
-        return -self.order_id if self.order_id else None
+            return f"checkout {self.checkout_id}"
+        return f"order {self.order_id}" if self.order_id else None
 
 
 class ReceiverRun(Row):
     """The run of one receiver for one message; unique, so that each receiver runs once."""
 
     class State(models.TextChoices):
-        """Of the unfinished runs of one line and receiver the oldest is ``due`` or ``running``; the others wait.
+        """Of the unfinished runs of one line and receiver the oldest is ``due``, ``unknown`` or ``running``; the others wait.
 
-        ``superseded``: the grant was closed before it ran, or there was nothing to undo; ``failed``: given up.
+        ``unknown``: due, and taken out of the queue, since no process that runs receivers knows its receiver.
+        ``superseded``: the grant was closed before it ran, there was nothing to undo, or its receiver was retired;
+        ``failed``: given up.
         """
 
         DUE = "due", _("due")
+        UNKNOWN = "unknown", _("waiting for a process that knows this receiver")
         WAITING = "waiting", _("waiting")
         RUNNING = "running", _("running")
         DONE = "done", _("done")
@@ -154,9 +153,9 @@ class ReceiverRun(Row):
         OutboxMessage, on_delete=models.CASCADE, db_index=False, related_name="runs"
     )
     receiver = IdentifierField()
-    line: Column[int | None] = models.BigIntegerField(null=True, blank=True, editable=False)
+    line: Column[str | None] = models.CharField(max_length=32, null=True, blank=True, editable=False)
     # Set while it runs, and unique: of one checkout, or of one order without a checkout, one receiver runs at a time.
-    exclusive: Column[int | None] = models.BigIntegerField(unique=True, null=True, blank=True, editable=False)
+    exclusive: Column[str | None] = models.CharField(max_length=32, null=True, blank=True, editable=False)
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.DUE)
     attempts: Column[int] = models.PositiveSmallIntegerField(default=0)
     fence: Column[str] = models.CharField(max_length=32, blank=True, default="", editable=False)
@@ -172,7 +171,9 @@ class ReceiverRun(Row):
         verbose_name = _("receiver run")
         verbose_name_plural = _("receiver runs")
         constraints = [
-            models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity")
+            models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity"),
+            # By a constraint, as the key of a message.
+            models.UniqueConstraint(fields=["exclusive"], name="ci_receiver_run_exclusive"),
         ]
         indexes = [
             models.Index(fields=["state", "due_at", "id"], name="ci_receiver_run_due"),

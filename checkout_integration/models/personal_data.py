@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import CompressedDocumentField, InstantField, searched
+from checkout_integration.models.columns import Column, DocumentField, InstantField, searched
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from checkout_integration.models.columns import Column
 
 
 class PersonalData(Row):
@@ -27,7 +23,7 @@ class PersonalData(Row):
     order: Column[Order] = models.OneToOneField(
         Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
     )
-    document: Column[dict[str, Any]] = CompressedDocumentField()
+    document: Column[dict[str, Any]] = DocumentField()
     email: Column[str] = models.CharField(max_length=255, blank=True, default="")
     last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)

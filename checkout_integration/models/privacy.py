@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 from checkout_integration.models.user import CheckoutUser
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from checkout_integration.models.columns import Column
 
 
 class PrivacyAct(Row):
@@ -42,9 +36,7 @@ class PrivacyAct(Row):
     project = IdentifierField(max_length=64)
     act: Column[str] = models.CharField(max_length=16, choices=Act.choices)
     origin: Column[str] = models.CharField(max_length=16, choices=Origin.choices)
-    staff = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    staff = account_column()
     reason: Column[str] = models.CharField(max_length=255, blank=True, default="")
     customer: Column[CheckoutUser | None] = models.ForeignKey(
         CheckoutUser, null=True, blank=True, on_delete=models.SET_NULL, related_name="privacy_acts"

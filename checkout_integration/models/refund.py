@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import (
-    CompressedDocumentField,
+    Column,
     CurrencyField,
+    DocumentField,
     IdentifierField,
     InstantField,
     MoneyField,
@@ -17,11 +19,6 @@ from checkout_integration.models.columns import (
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 from checkout_integration.protocol.vocabulary import OrderStatus
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from checkout_integration.models.columns import Column
 
 
 class Refund(Row):
@@ -42,12 +39,12 @@ class Refund(Row):
     transaction = IdentifierField(blank=True, default="")
     status: Column[str] = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
     refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
-    amount = MoneyField()
+    amount = MoneyField(currency="currency")
     currency = CurrencyField()
     reason: Column[str] = models.TextField(blank=True, default="")
     code: Column[str] = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
-    document: Column[dict[str, Any]] = CompressedDocumentField()
+    document: Column[dict[str, Any]] = DocumentField()
     observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
 

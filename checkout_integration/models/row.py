@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from django.db import models
-from django.db.models.base import ModelState
+from django.db import models, router
 
 Model_co = TypeVar("Model_co", bound=models.Model, covariant=True)
 
@@ -27,75 +24,23 @@ class NearQuerySet(models.QuerySet[Model_co]):
         return (row and free and row._state.db) or super().db
 
 
+class PrimaryManager(models.Manager[Model_co]):
+    """Rows as the database that is written to has them: decisions read them there, since a replica may lag."""
+
+    def get_queryset(self) -> models.QuerySet[Model_co]:
+        """Return all rows, from the database that the router writes to."""
+        return super().get_queryset().using(router.db_for_write(self.model))
+
+
 class Row(models.Model):
     """A row of one of the product's tables."""
 
-    if not TYPE_CHECKING:  # its plug-in gives each model a manager that knows the model
+    if TYPE_CHECKING:  # its plug-in gives each model ``objects``, a manager that knows the model
+        primary: ClassVar[models.Manager[Self]]
+    else:
         objects = NearQuerySet.as_manager()
+        primary = PrimaryManager.from_queryset(NearQuerySet)()
 
     class Meta:
         abstract = True
         base_manager_name = "objects"  # by which Django follows a foreign key, and reads a row again
-
-    @classmethod
-    def new(cls, **values: Any) -> Self:
-        """Return a row that is not stored, as the constructor does, in a fifth of its time: for rows of every payment.
-
-        Values of columns are given by the columns' names, as in ``order_id``; a related row may be given as well. Names are
-        not checked, and no signals are sent.
-        """
-        blank, made, relations = _blank(cls)
-        row = cls.__new__(cls)
-        row._state = ModelState()
-        columns = vars(row)
-        columns |= blank
-        for name, default in made.items():
-            columns[name] = default()
-        for name, value in values.items():
-            if name in columns:
-                columns[name] = value
-            elif name not in relations:
-                setattr(row, name, value)
-            elif value is not None:
-                # As Django does, which asks the routers each time whether the two may be related.
-                relation, key = relations[name]
-                columns[relation.attname] = getattr(value, key)
-                relation.set_cached_value(row, value)
-                row._state.db = row._state.db or value._state.db
-        return row
-
-    def join(self, name: str, related: models.Model) -> None:
-        """Let a relation lead to a row that was read or made together with this one.
-
-        The other row does not refer back, unlike with Django's attribute: only the garbage collector could free such a pair.
-        """
-        relation: Any = self._meta.get_field(name)
-        relation.set_cached_value(self, related)
-
-
-class _Blank(NamedTuple):
-    """A new row of a model: the defaults that all rows share, those that each row gets anew, and its foreign keys.
-
-    Each foreign key is there with the attribute of the related row that it takes.
-    """
-
-    columns: Mapping[str, Any]
-    made: Mapping[str, Callable[[], Any]]
-    relations: Mapping[str, tuple[models.ForeignKey[Any, Any], str]]
-
-
-@cache
-def _blank(model: type[models.Model]) -> _Blank:
-    fields = model._meta.concrete_fields
-    made = {
-        field.attname: field.default for field in fields if field.has_default() and callable(field.default)
-    }
-    return _Blank(
-        columns={field.attname: None if field.attname in made else field.get_default() for field in fields},
-        made=made,
-        relations={
-            field.name: (field, field.target_field.attname)
-            for field in fields
-            if isinstance(field, models.ForeignKey)
-        },
-    )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import IdentifierField, InstantField
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.row import Row
 from checkout_integration.policy.drift import DifferenceKind
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from django.db.models.fields.related_descriptors import RelatedManager
-
-    from checkout_integration.models.columns import Column
 
 
 class SyncRun(Row):
@@ -234,6 +231,21 @@ class ListedRow(Row):
 
     def __str__(self) -> str:
         return self.key
+
+
+class HostClock(Row):
+    """A host whose clock was found to differ from the database's: waits and limits of time are wrong by so much there."""
+
+    host = IdentifierField(unique=True)
+    seconds_ahead: Column[float] = models.FloatField(help_text=_("Negative for a clock that is behind."))
+    measured_at: Column[datetime] = InstantField()
+
+    class Meta:
+        verbose_name = _("clock of a host")
+        verbose_name_plural = _("clocks of hosts")
+
+    def __str__(self) -> str:
+        return self.host
 
 
 class Installation(Row):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import DocumentField, IdentifierField, InstantField, searched
+from checkout_integration.models.columns import (
+    Column,
+    DocumentField,
+    IdentifierField,
+    InstantField,
+    account_column,
+    searched,
+)
 from checkout_integration.models.row import Row
 from checkout_integration.policy.validated import with_validated
 from checkout_integration.protocol import user as documents
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from checkout_integration.models.columns import Column
 
 
 class CheckoutUser(Row):
@@ -37,14 +39,7 @@ class CheckoutUser(Row):
     identity: Column[str] = models.CharField(max_length=32, editable=False)
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
-    account = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        db_index=False,
-        related_name="checkout_users",
-    )
+    account = account_column("checkout_users")
     validated: Column[dict[str, Any]] = DocumentField(editable=False)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
@@ -87,5 +82,7 @@ class CheckoutUser(Row):
         """The customer as their latest order and user.validate describe them."""
         latest: Any = self.orders.select_related("personal_data").order_by("-created_at", "-pk").first()
         user = latest.snapshot.user if latest else None
-        document = user.document if user else {}
+        document = dict(user.document) if user else {}
+        if self.user_id and not document.get("id"):
+            document["id"] = self.user_id  # a row of the list has none
         return documents.parse_user(with_validated(document, latest.stamps if latest else {}, self.validated))

@@ -7,11 +7,11 @@ exactly has the rounded one, so that sums stay complete (docs/amounts.md).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Context, Decimal
 from typing import Final
 
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.values import fits_places, has_places, minor_units, smallest
+from checkout_integration.protocol.values import fits_places, has_places, minor_units, rounded
 
 MONEY_DIGITS: Final = 19
 MONEY_PLACES: Final = 4
@@ -21,11 +21,12 @@ RATE_DIGITS: Final = 12
 RATE_PLACES: Final = 6
 """Of a column with a rate of tax: 0.08875 fits, and 8.875 too."""
 
-FLOAT_NOISE: Final = Decimal("0.000001")
+NOISE_PLACES: Final = 6
+FLOAT_NOISE: Final = Decimal(1).scaleb(-NOISE_PLACES)
 """What differs by less is the noise of a double, and no other price in any currency."""
 
 _BOUND: Final = Decimal(10) ** (MONEY_DIGITS - MONEY_PLACES)
-_EXACT: Final = Context(prec=100, rounding=ROUND_HALF_EVEN)
+_EXACT: Final = Context(prec=100)
 
 
 def fits_column(amount: Decimal) -> bool:
@@ -36,36 +37,36 @@ def fits_column(amount: Decimal) -> bool:
 def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | None:
     """Return the amount for a column of money; None for none, and beyond the column's range.
 
-    The sent amount where it fits, else rounded half-even to the places of its currency.
+    The sent amount where it fits, else rounded to the places of its currency.
     """
     if amount is None or not amount.is_finite() or fits_column(amount):
         return amount if amount is not None and amount.is_finite() else None
-    rounded = _rounded(amount, currency)
-    return rounded if fits_column(rounded) else None
+    fitting = _rounded(amount, currency)
+    return fitting if fits_column(fitting) else None
 
 
 def column_rate(rate: Decimal | None) -> Decimal | None:
-    """Return the rate for a column of rates, rounded half-even; None for none, and beyond the column's range."""
+    """Return the rate for a column of rates, rounded; None for none, and beyond the column's range."""
     if rate is None or not rate.is_finite() or rate.copy_abs() >= Decimal(10) ** (RATE_DIGITS - RATE_PLACES):
         return None
-    rounded = rate.quantize(smallest(RATE_PLACES), context=_EXACT)
-    return rounded if rounded.copy_abs() < Decimal(10) ** (RATE_DIGITS - RATE_PLACES) else None
+    fitting = rounded(rate, RATE_PLACES)
+    return fitting if fitting.copy_abs() < Decimal(10) ** (RATE_DIGITS - RATE_PLACES) else None
 
 
 def without_noise(amount: Decimal, currency: str | None) -> Decimal | None:
     """Return the amount in its currency that a double means; None if rounding would remove more than noise."""
-    rounded = _rounded(amount, currency)
-    return rounded if _EXACT.abs(_EXACT.subtract(amount, rounded)) < FLOAT_NOISE else None
+    meant = _rounded(amount, currency)
+    return meant if _EXACT.abs(_EXACT.subtract(amount, meant)) < FLOAT_NOISE else None
 
 
 def comparable(amount: Decimal) -> Decimal:
     """Return an amount in the form in which two observations of it are compared: without noise."""
-    return amount.quantize(FLOAT_NOISE, context=_EXACT)
+    return rounded(amount, NOISE_PLACES)
 
 
 def _rounded(amount: Decimal, currency: str | None) -> Decimal:
     places = minor_units(currency or "")
-    return amount.quantize(smallest(MONEY_PLACES if places is None else places), context=_EXACT)
+    return rounded(amount, MONEY_PLACES if places is None else places)
 
 
 def inexact_amounts(order: Order) -> frozenset[str]:

@@ -15,7 +15,7 @@ from checkout_integration.policy.observation import Source
 from checkout_integration.policy.refunds import DOCUMENT, refunded_by
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.values import is_currency
+from checkout_integration.protocol.values import is_currency, is_stated
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 UNPAID: Final = (OrderStatus.CREATED, OrderStatus.PENDING)
@@ -56,26 +56,26 @@ def differences(
         before: the order here before the page was recorded; None if it was unknown.
         after: the order here afterwards.
         rows: the rows of this order.
-        since: a time as text (`observation.stamp`): the list may not show yet what happened here later.
+        since: a time as text (`moments.stamp`): the list may not show yet what happened here later.
 
     """
     own = [row for row in rows if row.id == order_id]
     documents = [row for row in rows if row.id != order_id]
-    here = text_of_state(before) if before else ""
-    yield from (
-        Difference(kind=DifferenceKind.UNKNOWN, here=here, there=text_of(row), healed=False)
-        for row in own
-        if unknown(row)
-    )
+    for row in filter(unknown, own):
+        yield _difference(DifferenceKind.UNKNOWN, before, text_of(row), healed=False)
     if before is None:
         paid = [row for row in rows if row.status in STATUSES and row.status not in UNPAID]
         if paid:
-            there = text_of(paid[-1])
-            yield Difference(kind=DifferenceKind.MISSING_HERE, here="", there=there, healed=True)
+            yield _difference(DifferenceKind.MISSING_HERE, before, text_of(paid[-1]), healed=True)
         return
     of_status = [*_of_status(before, after, own, since)] or [*_of_documents(before, documents)][-1:]
     yield from of_status or _of_refund(before, after)
     yield from _of_amount(before, after, own)
+
+
+def _difference(kind: DifferenceKind, before: OrderState | None, there: str, *, healed: bool) -> Difference:
+    here = text_of_state(before) if before else ""
+    return Difference(kind=kind, here=here, there=there, healed=healed)
 
 
 def _of_status(
@@ -89,9 +89,7 @@ def _of_status(
         healed = after.status == row.status
         if not healed and (_explained(after, row.status) or _changed_since(before.facts, since)):
             continue
-        yield Difference(
-            kind=DifferenceKind.STATUS, here=text_of_state(before), there=text_of(row), healed=healed
-        )
+        yield _difference(DifferenceKind.STATUS, before, text_of(row), healed=healed)
 
 
 def _explained(state: OrderState, listed: str) -> bool:
@@ -130,15 +128,13 @@ def _of_documents(before: OrderState, documents: Sequence[Order]) -> Iterator[Di
     """Yield the reversals that only a document shows."""
     for document in documents:
         if document.status in STATUSES and not before.facts.knows(OrderStatus(document.status)):
-            here, there = text_of_state(before), text_of(document)
-            yield Difference(kind=DifferenceKind.STATUS, here=here, there=there, healed=True)
+            yield _difference(DifferenceKind.STATUS, before, text_of(document), healed=True)
 
 
 def _of_refund(before: OrderState, after: OrderState) -> Iterator[Difference]:
     """Yield a further partial refund, which changes no status."""
-    if before.status in REVERSALS and before.refunded_amount not in (None, after.refunded_amount):
-        here, there = text_of_state(before), text_of_state(after)
-        yield Difference(kind=DifferenceKind.AMOUNT, here=here, there=there, healed=True)
+    if before.status in REVERSALS and before.returned.sums and before.returned.sums != after.returned.sums:
+        yield _difference(DifferenceKind.AMOUNT, before, text_of_state(after), healed=True)
 
 
 def _of_amount(before: OrderState, after: OrderState, own: Sequence[Order]) -> Iterator[Difference]:
@@ -148,8 +144,7 @@ def _of_amount(before: OrderState, after: OrderState, own: Sequence[Order]) -> I
     for row in own:
         if not _same_amounts(before.order, row):
             healed = _same_amounts(after.order, row)
-            here, there = text_of_state(before), text_of(row)
-            yield Difference(kind=DifferenceKind.AMOUNT, here=here, there=there, healed=healed)
+            yield _difference(DifferenceKind.AMOUNT, before, text_of(row), healed=healed)
 
 
 def _same_amounts(order: Order, row: Order) -> bool:
@@ -188,11 +183,10 @@ def text_of(row: Order) -> str:
 
 def text_of_state(state: OrderState) -> str:
     """Return the text of the order here."""
-    if state.status not in REVERSALS or state.refunded_amount is None:
+    if state.status not in REVERSALS or not state.returned.sums:
         return " ".join(filter(None, (state.status.value, _amounts_of(state.order))))
-    order = state.order
-    currency = order.charge_currency if order.charge_amount is not None else order.currency
-    return f"{state.status.value} {_amount_text(state.refunded_amount, currency)}"
+    amounts = [_amount_text(amount, currency) for currency, amount in state.returned.sums.items()]
+    return f"{state.status.value} {', '.join(amounts)}"
 
 
 def _amounts_of(order: Order) -> str:
@@ -202,7 +196,9 @@ def _amounts_of(order: Order) -> str:
 
 
 def _amount_text(amount: Decimal | None, currency: str | None) -> str:
-    return "" if amount is None else " ".join(filter(None, (f"{amount:f}"[:24], _word(currency))))
+    if amount is None or not is_stated(amount, currency):
+        return ""
+    return " ".join(filter(None, (f"{amount:f}"[:24], _word(currency))))
 
 
 def _word(text: str | None) -> str:

@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 
 from checkout_integration.policy import refunds as refund_rules
 from checkout_integration.policy.facts import REVERSALS, STATUSES, Facts, Slot, slot_key
-from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
 KIND_OF_EVENT: Mapping[str, OrderStatus] = {
     Event.PAYMENT_SUCCESS: OrderStatus.PROCESSED,
+    Event.PAYMENT_CANCEL: OrderStatus.CANCELED,
     Event.PAYMENT_REFUND: OrderStatus.REFUNDED,
     Event.PAYMENT_CHARGEBACK: OrderStatus.CHARGEBACK,
-    Event.PAYMENT_CANCEL: OrderStatus.CANCELED,
 }
 """The event decides (EVT-03 to EVT-06, STA-03, STA-06 to STA-08), not the status of its object, which may be ``created``."""
 

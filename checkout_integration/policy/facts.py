@@ -6,21 +6,20 @@ are a function of the *set* of observations, whatever their order and number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
+from typing import Any
 
 from checkout_integration.policy import refunds as refund_rules
-from checkout_integration.policy.observation import Source, stamp
-from checkout_integration.policy.refunds import Refunded
+from checkout_integration.policy.moments import BEHIND_ALL_TIMES, stamp
+from checkout_integration.policy.observation import Source
+from checkout_integration.policy.refunds import Refunds
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 STATUSES = frozenset(OrderStatus)
 REVERSALS = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
-
-UNKNOWN_TIME = "~"
-"""Sorts behind every time: of two attempts with the same number, the one with a time wins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +27,7 @@ class Slot:
     """The fact of one kind from one source.
 
     Attributes:
-        at: the fact's time as text (`observation.stamp`), "" when unknown.
+        at: the fact's time as text (`moments.stamp`), "" when unknown.
         own: a time from the document itself (``refunded_at``, ``canceled_at``); it beats ``at``.
         attempt: the delivery attempt that ``at`` comes from.
         reread: the fact is known only from the status in a notification of another event, so ``at`` is an upper bound.
@@ -60,10 +59,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that is known: slots by ``kind/source``, the amounts that were refunded, and the latest staff decision."""
+    """All that is known: slots by ``kind/source``, what was stated of refunds, and the latest staff decision."""
 
     slots: Mapping[str, Slot]
-    refunds: Mapping[str, Refunded] = field(default_factory=dict)
+    refunds: Refunds = field(default_factory=dict)
     decision: Decision | None = None
 
     @property
@@ -126,7 +125,7 @@ def _join_slots(key: str, left: Slot, right: Slot) -> Slot:
     latest = max(left.latest, right.latest)
     if key.endswith(f"/{Source.LIST}"):
         return replace(max(left, right, key=lambda slot: slot.at), latest=latest)
-    nearest = min(left, right, key=lambda slot: (slot.reread, slot.attempt, slot.at or UNKNOWN_TIME))
+    nearest = min(left, right, key=lambda slot: (slot.reread, slot.attempt, slot.at or BEHIND_ALL_TIMES))
     own = min(filter(None, (left.own, right.own)), default="")
     return replace(nearest, own=own, latest=latest)
 
@@ -150,57 +149,28 @@ def as_decided(facts: Facts) -> Facts:
     return Facts(slots=counting, refunds=facts.refunds)
 
 
-def to_json(facts: Facts) -> dict[str, object]:
+def to_json(facts: Facts) -> dict[str, Any]:
     """Return the facts as JSON, for the order's row."""
     slots = {
-        key: {name: value for name, value in _parts(slot) if value}
-        for key, slot in sorted(facts.slots.items())
+        key: {name: part for name, part in vars(slot).items() if part} for key, slot in facts.slots.items()
     }
-    stored: dict[str, object] = {"slots": slots}
+    stored: dict[str, Any] = {"slots": dict(sorted(slots.items()))}
     if facts.refunds:
         stored["refunds"] = refund_rules.to_json(facts.refunds)
     if facts.decision is not None:
-        decision = facts.decision
-        stored["decision"] = {
-            "status": decision.status,
-            "at": decision.at,
-            "known": sorted(decision.known),
-        }
+        stored["decision"] = {**vars(facts.decision), "known": sorted(facts.decision.known)}
     return stored
 
 
-def _parts(slot: Slot) -> tuple[tuple[str, object], ...]:
-    return (
-        ("at", slot.at),
-        ("own", slot.own),
-        ("try", slot.attempt),
-        ("reread", slot.reread),
-        ("latest", slot.latest),
-    )
-
-
-def from_json(stored: Mapping[str, object]) -> Facts:
+def from_json(stored: Mapping[str, Any]) -> Facts:
     """Return the facts from the JSON that `to_json` made."""
-    slots = stored.get("slots") or {}
     decision = stored.get("decision")
-    assert isinstance(slots, Mapping)
     return Facts(
-        slots={
-            key: Slot(
-                at=slot.get("at", ""),
-                own=slot.get("own", ""),
-                attempt=slot.get("try", 0),
-                reread=slot.get("reread", False),
-                latest=slot.get("latest", ""),
-            )
-            for key, slot in slots.items()
-        },
+        slots={key: Slot(**parts) for key, parts in (stored.get("slots") or {}).items()},
         refunds=refund_rules.from_json(stored.get("refunds") or {}),
-        decision=_decision_from(decision) if isinstance(decision, Mapping) else None,
+        decision=_decision_from(**decision) if decision else None,
     )
 
 
-def _decision_from(stored: Mapping[str, object]) -> Decision:
-    known = stored["known"]
-    assert isinstance(known, list)
-    return Decision(status=OrderStatus(str(stored["status"])), at=str(stored["at"]), known=frozenset(known))
+def _decision_from(*, status: str, at: str, known: Sequence[str]) -> Decision:
+    return Decision(status=OrderStatus(status), at=at, known=frozenset(known))

@@ -3,8 +3,8 @@
 Three kinds of field (docs/merge.md):
 
 * fixed: the value with the earliest (time, source, text) stands; another value is a conflict;
-* settled: amounts and currencies, which may still change while the form is open (VAT appears): a value of a paid order
-  replaces one of an unpaid order, then it is fixed;
+* settled: amounts and currencies, which may still change while the form is open (VAT appears), and the type, for which
+  creation and orders have different words (ORD-35): a value of a paid order replaces one of an unpaid order, then it stays;
 * latest: everything else; ``user`` is merged per key, other objects are replaced whole.
 
 An absent key is no statement, and null, "" or a zero time does not erase a value.
@@ -19,25 +19,27 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from checkout_integration.policy.amounts import comparable
-from checkout_integration.policy.observation import Observation, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation
+from checkout_integration.policy.order_type import creation_word
 from checkout_integration.policy.personal import without_card_number
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.values import Document, parse_moment, parse_money
-from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType
 
-FIXED = frozenset({"id", "created_at", "type", "is_production", "user.external_id", "live"})
-SETTLED = frozenset({"amount", "currency", "original_amount", "charge_amount", "charge_currency"})
+MONEY = frozenset({"amount", "currency", "original_amount", "charge_amount", "charge_currency"})
+FIXED = frozenset({"id", "created_at", "is_production", "user.external_id", "live"})
+SETTLED = MONEY | {"type"}
 COMPARED = FIXED | SETTLED
 MOMENTS = frozenset({"created_at", "canceled_at", "refunded_at"})
 LIVE = "live"
 """The envelope's ``live`` is merged together with the Order's own fields, under this name."""
 
-MONEY_CONFLICTS = SETTLED
+MONEY_CONFLICTS = MONEY
 """A conflict in one of these withdraws the verdict."""
 
 
 class Stamp(NamedTuple):
-    """Source and time of the standing value. ``settled``: an amount or a currency, of a paid order."""
+    """Source and time of the standing value. ``settled``: an amount, a currency or a type, of a paid order."""
 
     at: str
     source: str
@@ -185,6 +187,38 @@ def _comparable(field: str, value: Any) -> Any:
             return parse_moment(value)
     except ValueError:
         return value
-    if field == "type" and value == TYPE_PRODUCTS:
-        return OrderType.PRODUCT
-    return value
+    return creation_word(value) if field == "type" else value
+
+
+def stamps_to_json(stamps: Mapping[str, Stamp]) -> dict[str, Any]:
+    """Return stamps as JSON, for the order's row: the fields of each, under "time source" or "time source settled".
+
+    The most frequent stamp has the key "" and no fields: it belongs to all fields that no other one names, mostly to those of
+    one notification.
+    """
+    names: dict[str, list[str]] = {}
+    for name in sorted(stamps):
+        names.setdefault(_text_of(stamps[name]), []).append(name)
+    if not names:
+        return {}
+    commonest = max(names, key=lambda text: (len(names[text]), text))
+    return {"": commonest} | {text: fields for text, fields in names.items() if text != commonest}
+
+
+def stamps_from_json(stored: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Stamp]:
+    """Return the stamps of these fields of an order's row; `stamps_to_json` made them."""
+    texts = dict.fromkeys(fields, stored[""]) if "" in stored else {}
+    for text, names in stored.items():
+        if text:
+            texts |= dict.fromkeys([name for name in names if name in texts], text)
+    known = {text: _stamp_of(text) for text in {*texts.values()}}
+    return {name: known[text] for name, text in texts.items()}
+
+
+def _text_of(stamp: Stamp) -> str:
+    return f"{stamp.at} {stamp.source}{' settled' if stamp.settled else ''}"
+
+
+def _stamp_of(text: str) -> Stamp:
+    at, source, *settled = text.split(" ")
+    return Stamp(at=at, source=source, settled=bool(settled))

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from checkout_integration.policy.observation import Source, stamp
+from checkout_integration.policy.moments import BEHIND_ALL_TIMES, stamp
+from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState
-from checkout_integration.policy.verdict import Verdict
+from checkout_integration.policy.verdict import Verdict, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
-UNKNOWN_MOMENT = "~"
-"""Sorts behind every moment."""
+PAID_TWICE: Final = "paid_twice"
+"""Why staff review a payment for a checkout that another order has paid."""
 ENDED = (OrderStatus.CANCELED, OrderStatus.REJECTED)
 
 
@@ -49,16 +51,17 @@ class Payment:
 
 
 def payment_of(order_id: str, state: OrderState, verdict: Verdict) -> Payment:
-    """Return an order's state and verdict as a payment."""
+    """Return an order's state and verdict as a payment. One whose goods staff revoked counts like one that went back."""
     order, decision = state.order, state.facts.decision
+    revoked = verdict.status is VerdictStatus.REVOKED
     return Payment(
         order_id=order_id,
         moment=_moment(state),
-        stands=state.stands,
-        reversed=state.fully_reversed,
+        stands=state.stands and not revoked,
+        reversed=state.fully_reversed or revoked,
         ended=not state.settled and state.status in ENDED,
-        decided=decision is not None and decision.status == OrderStatus.PROCESSED,
-        pays=verdict.pays,
+        decided=decision is not None and decision.status == OrderStatus.PROCESSED and not revoked,
+        pays=verdict.pays or revoked,
         recurring_id=(order.recurring_id or "") if order.recurring else "",
     )
 
@@ -66,7 +69,7 @@ def payment_of(order_id: str, state: OrderState, verdict: Verdict) -> Payment:
 def _moment(state: OrderState) -> str:
     """Return when the order was paid: as a notification says, else when it was created, which the list says too."""
     signed = [time for time in state.facts.times(OrderStatus.PROCESSED, Source.NOTIFICATION) if time]
-    return min(signed, default="") or stamp(state.order.created_at) or UNKNOWN_MOMENT
+    return min(signed, default="") or stamp(state.order.created_at) or BEHIND_ALL_TIMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +86,17 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Fulfilment:
-    """The result of a checkout's orders. ``paid_twice`` are further valid payments besides the one that pays."""
+    """The result of a checkout's orders.
+
+    ``paid_twice`` are further valid payments besides the one that pays: staff review each (`PAID_TWICE`). ``paid_once`` are
+    the other orders of a checkout with several: a question about one of them is over.
+    """
 
     status: CheckoutState
     payer: str
     lines: tuple[Line, ...]
     paid_twice: tuple[str, ...]
+    paid_once: tuple[str, ...] = ()
 
 
 def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
@@ -100,11 +108,14 @@ def fulfilment_of(payments: Iterable[Payment]) -> Fulfilment:
     renewals = [payment for payment in paying if payment.order_id in renewing]
     first_line = [payment for payment in everything if payment.order_id not in renewing]
     lines = [_line(first_line), *(_line([renewal], renewal=True) for renewal in renewals)]
+    paid_twice = tuple(payment.order_id for payment in standing if payment.order_id not in renewing)[1:]
+    others = sorted({payment.order_id for payment in everything}.difference(paid_twice))
     return Fulfilment(
         status=_status(everything, standing),
         payer=_first(standing) or _first([payment for payment in paying if payment.reversed]),
         lines=tuple(lines),
-        paid_twice=tuple(payment.order_id for payment in standing if payment.order_id not in renewing)[1:],
+        paid_twice=paid_twice,
+        paid_once=tuple(others) if len(everything) > 1 else (),
     )
 
 
@@ -177,35 +188,3 @@ def grant_changes(
     payers |= {key: order_id for key, order_id in others if order_id in secure}
     closed = tuple(key for key, order_id in others if order_id not in secure)
     return GrantChanges(payers=payers, closed=closed, opened=tuple(opened))
-
-
-class Undo(StrEnum):
-    """The decision whether a receiver of ``checkout_reversed`` has goods to revoke."""
-
-    RUN = "run"
-    NOTHING = "nothing"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, kw_only=True)
-class GrantedBy:
-    """The receivers of ``checkout_paid`` that were begun and that completed for one grant."""
-
-    begun: frozenset[str] = frozenset()
-    completed: frozenset[str] = frozenset()
-
-
-def undo(
-    granted: GrantedBy, undoes: frozenset[str], *, connected: frozenset[str], attempted: bool = False
-) -> Undo:
-    """Return whether a receiver runs that revokes what the receivers ``undoes`` granted; empty for all of them.
-
-    ``attempted``: receivers that began and did not complete are undone, too. ``connected`` are the receivers of
-    ``checkout_paid`` known now: one that completed and is missing there may have been renamed, so staff have to look.
-    """
-    done = granted.completed | (granted.begun if attempted else frozenset())
-    if done & undoes or (done and not undoes):
-        return Undo.RUN
-    if undoes and granted.completed - connected:
-        return Undo.UNKNOWN
-    return Undo.NOTHING

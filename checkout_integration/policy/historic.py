@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from checkout_integration.policy.observation import Source, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.vocabulary import OrderStatus
 

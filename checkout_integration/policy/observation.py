@@ -52,12 +52,3 @@ class Observation:
     def document(self) -> Document:
         """The Order object as it was sent."""
         return self.order.document
-
-
-def stamp(moment: datetime | None) -> str:
-    """Return a moment as text that sorts by time and fits JSON; "" (sorts first) for no time.
-
-    Aware datetimes in UTC only: ``protocol.values.parse_moment`` makes no others.
-    """
-    # Not strftime, whose %Y writes the year 999 with three digits on some systems: it would sort behind 2024.
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z" if moment else ""

@@ -12,10 +12,10 @@ from checkout_integration.protocol.values import Document
 
 Public: TypeAlias = Mapping[str, "Public | None"]
 
-_WHOLE: Final = None
-REFUND: Final[Public] = dict.fromkeys("amount currency reason code receipt_number".split(), _WHOLE)
+WHOLE: Final = None
+REFUND: Final[Public] = dict.fromkeys("amount currency reason code receipt_number".split(), WHOLE)
 # Description and metadata are the shop's own words. `protocol.order` keeps them out of repr() all the same: a shop may have
-# written a customer's name there, which is why erasing takes the metadata too (`lasting`).
+# written a customer's name there, which is why erasing takes the metadata too (`erasure.lasting`).
 PUBLIC: Final[Public] = {
     **dict.fromkeys(
         (
@@ -25,42 +25,27 @@ PUBLIC: Final[Public] = {
             "is_buy_for_virtual_currency charge_currency charge_amount vat_payer is_production testing_case form_mode "
             "merchant_info recurring recurring_id"
         ).split(),
-        _WHOLE,
+        WHOLE,
     ),
     "refund": REFUND,
     "issuer": dict.fromkeys(
-        "embedded reference reference_type utm_source utm_medium utm_campaign referrer_host".split(), _WHOLE
+        "embedded reference reference_type utm_source utm_medium utm_campaign referrer_host".split(), WHOLE
     ),
     "user": dict.fromkeys(
-        "id object external_id email_verified phone_verified notify_new_region".split(), _WHOLE
+        "id object external_id email_verified phone_verified notify_new_region".split(), WHOLE
     ),
     "method": {
         **dict.fromkeys(
             (
                 "title external_id payment_system_id type handler saved refund_allowed recurring_allowed"
             ).split(),
-            _WHOLE,
+            WHOLE,
         ),
-        "card": dict.fromkeys("brand secure3d".split(), _WHOLE),
-        "wallet": {"brand": _WHOLE},
-        "crypto_currency": {"brand": _WHOLE},
+        "card": dict.fromkeys("brand secure3d".split(), WHOLE),
+        "wallet": {"brand": WHOLE},
+        "crypto_currency": {"brand": WHOLE},
     },
 }
-
-
-def lasting(reference_key: str) -> Public:
-    """Return the fields that stay of an erased customer's order: the accounting record, and the reference of its checkout.
-
-    Ids and origin of the customer, the shop's metadata and the text of a refund are deleted; its code and amount stay.
-    """
-    accounting = {
-        name: inner for name, inner in PUBLIC.items() if name not in ("user", "issuer", "metadata", "refund")
-    }
-    return {
-        **accounting,
-        "metadata": {reference_key: _WHOLE},
-        "refund": {name: inner for name, inner in REFUND.items() if name != "reason"},
-    }
 
 
 def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -69,7 +54,7 @@ def split(document: Document, public: Public = PUBLIC) -> tuple[dict[str, Any], 
     personal: dict[str, Any] = {}
     for field, value in document.items():
         inner = public.get(field)
-        if field in public and (inner is _WHOLE or value is None):
+        if field in public and (inner is WHOLE or value is None):
             open_part[field] = value
         elif inner is not None and isinstance(value, Mapping):
             open_part[field], hidden = split(value, inner)

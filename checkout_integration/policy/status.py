@@ -1,15 +1,10 @@
-"""The status that is displayed of an order (STA-01 to STA-09), and facts that contradict each other."""
+"""The status that is displayed of an order (STA-01 to STA-09)."""
 
 from __future__ import annotations
 
 from checkout_integration.policy.facts import Facts, as_decided
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol.vocabulary import OrderStatus
-
-PAID_AND_CANCELED = "paid_and_canceled"
-LISTED_CANCELED_THOUGH_PAID = "listed_canceled_though_paid"
-DOUBLE_LOSS = "double_loss"
-REVERSAL_AFTER_DECISION = "reversal_after_decision"
 
 
 def displayed_status(facts: Facts) -> OrderStatus:
@@ -47,19 +42,3 @@ def _latest(facts: Facts, *kinds: OrderStatus, sources: tuple[Source, ...] = ())
     """Return the known kind with the latest time; on a tie the first one in the arguments."""
     known = [kind for kind in kinds if facts.knows(kind, *sources)]
     return max(known, key=lambda kind: max(facts.times(kind, *sources)), default=None)
-
-
-def contradictions(facts: Facts) -> frozenset[str]:
-    """Return the codes of facts that no path of the specification has together: staff should look at them."""
-    found = set()
-    if facts.knows(OrderStatus.PROCESSED):
-        ends = (OrderStatus.CANCELED, OrderStatus.REJECTED)
-        if any(facts.knows(end, Source.NOTIFICATION) for end in ends):
-            found.add(PAID_AND_CANCELED)
-        elif any(facts.knows(end, Source.LIST) for end in ends):
-            found.add(LISTED_CANCELED_THOUGH_PAID)
-    if facts.knows(OrderStatus.REFUNDED) and facts.knows(OrderStatus.CHARGEBACK):
-        found.add(DOUBLE_LOSS)
-    if facts.reversals_after_decision:
-        found.add(REVERSAL_AFTER_DECISION)
-    return frozenset(found)

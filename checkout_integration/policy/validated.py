@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from checkout_integration.policy.observation import stamp
-from checkout_integration.policy.state import stamps_from_json
+from checkout_integration.policy.fields import stamps_from_json
+from checkout_integration.policy.moments import stamp
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.user import User
 from checkout_integration.protocol.values import Document

@@ -7,21 +7,23 @@ compares them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from checkout_integration.policy.amounts import without_noise
+from checkout_integration.policy.amounts import comparable, without_noise
 from checkout_integration.policy.binding import CheckoutValue
 from checkout_integration.policy.fields import MONEY_CONFLICTS
 from checkout_integration.policy.historic import is_historic, is_older
-from checkout_integration.policy.observation import Source
+from checkout_integration.policy.modes import is_testing_case, modes_agree
+from checkout_integration.policy.order_type import may_pay_for
+from checkout_integration.policy.refunds import code_of
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.values import same_money
-from checkout_integration.protocol.vocabulary import TYPE_PRODUCTS, OrderType, VatPayer
+from checkout_integration.protocol.vocabulary import OrderType, VatPayer
 
 
 class VerdictStatus(StrEnum):
@@ -32,6 +34,7 @@ class VerdictStatus(StrEnum):
     REVIEW = "review"
     ACCEPTED = "accepted"
     HISTORIC = "historic"
+    REVOKED = "revoked"
 
 
 class Reason(StrEnum):
@@ -45,11 +48,11 @@ class Reason(StrEnum):
     TESTING_CASE = "testing_case"
     CURRENCY = "currency"
     AMOUNT = "amount"
+    CHARGE = "charge"
     NO_ITEMS = "no_items"
     PRODUCTS = "products"
     VIRTUAL_CURRENCY = "virtual_currency"
     CONFLICT = "conflict"
-    PAID_TWICE = "paid_twice"
     RECEIVERS_RENAMED = "receivers_renamed"
     BY_SETTING = "by_setting"
     BY_STAFF = "by_staff"
@@ -71,6 +74,8 @@ class Verdict:
 PENDING = Verdict(VerdictStatus.PENDING)
 FOREIGN = frozenset({Reason.UNBOUND, Reason.BEFORE_INSTALLATION, Reason.MODE, Reason.TESTING_CASE})
 """Findings about payments without a checkout that a shop has by the thousand if it sells elsewhere too."""
+SAME_QUESTION: Mapping[str, str] = {Reason.BEFORE_INSTALLATION: Reason.UNBOUND}
+"""Reasons with the question of another one for staff: the list alone does not say that a payment is from after it."""
 WITHDRAWING = frozenset({Reason.CONFLICT, Reason.MODE, Reason.TESTING_CASE})
 """Findings that overrule an acceptance by a setting."""
 
@@ -119,32 +124,17 @@ def _compared(reason: Reason, terms: Terms, before: Verdict) -> Verdict:
 
 def _refusal(state: OrderState, checkout: CheckoutValue | None, terms: Terms) -> Reason:
     order, test = state.order, checkout.test if checkout else terms.accept_test
-    if order.testing_case:
+    if is_testing_case(order.document):
         return Reason.TESTING_CASE
-    if not _mode_agrees(state, test=test):
+    if not modes_agree(state, test=test):
         return Reason.MODE
     if state.merged.conflicts & MONEY_CONFLICTS:
         return Reason.CONFLICT
     if checkout is None:
         return Reason.BEFORE_INSTALLATION if is_older(state, terms.installed_at) else Reason.UNBOUND
-    if _order_type(order) != checkout.type:
+    if not may_pay_for(order.type, checkout.type):
         return Reason.TYPE
     return _content(order, checkout)
-
-
-def _mode_agrees(state: OrderState, *, test: bool) -> bool:
-    """Return whether the modes agree: a live checkout takes production payments, a test checkout takes test payments.
-
-    The list makes no statement on ``live``; a notification that makes none is not taken for either.
-    """
-    is_live = not test
-    live = state.merged.live
-    silent = live is None and not any(key.endswith(f"/{Source.NOTIFICATION}") for key in state.facts.slots)
-    return state.order.is_production is is_live and (live is is_live or silent)
-
-
-def _order_type(order: Order) -> str | None:
-    return OrderType.PRODUCT if order.type == TYPE_PRODUCTS else order.type
 
 
 def _content(order: Order, checkout: CheckoutValue) -> Reason:
@@ -164,11 +154,23 @@ def _price(order: Order, checkout: CheckoutValue) -> Reason:
         return Reason.NONE
     if order.currency != checkout.currency:
         return Reason.CURRENCY
-    without_vat = order.vat_payer == VatPayer.BUYER or (
+    adds_vat = order.vat_payer == VatPayer.BUYER or (
         not order.vat_payer and order.original_amount is not None
     )
-    paid = order.original_amount if without_vat else order.amount
-    return Reason.NONE if _same(paid, checkout.expected_amount, checkout.currency) else Reason.AMOUNT
+    paid = order.original_amount if adds_vat else order.amount
+    if not _same(paid, checkout.expected_amount, checkout.currency):
+        return Reason.AMOUNT
+    if adds_vat and _is_less(order.amount, checkout.expected_amount):
+        return Reason.AMOUNT
+    return _charge(order, checkout.expected_amount)
+
+
+def _charge(order: Order, expected: Decimal) -> Reason:
+    """Compare what the card paid (ORD-40), where it is stated in the currency of the price: it may be more, with VAT."""
+    charged = order.charge_amount
+    if charged is None or charged <= 0 or code_of(order.charge_currency) != order.currency:
+        return Reason.NONE
+    return Reason.CHARGE if _is_less(charged, expected) else Reason.NONE
 
 
 def _items(order: Order, products: Sequence[str]) -> Reason:
@@ -185,6 +187,10 @@ def _virtual_currency(order: Order, checkout: CheckoutValue) -> Reason:
     if checkout.products:
         return _items(order, checkout.products)
     return Reason.NONE if checkout.expected_amount is not None else Reason.VIRTUAL_CURRENCY
+
+
+def _is_less(paid: Decimal | None, expected: Decimal) -> bool:
+    return paid is not None and comparable(paid) < comparable(expected)
 
 
 def _same(paid: Decimal | None, expected: Decimal, currency: str) -> bool:

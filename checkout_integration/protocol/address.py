@@ -1,9 +1,10 @@
-"""Which addresses are called, linked or framed: HTTPS, and plain HTTP to this very machine where a setting allows it."""
+"""Which addresses are called, linked or framed: HTTPS, and plain HTTP where a setting allows it."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,20 +19,21 @@ _NO_HOST: Final = "its host is neither a name in ASCII nor an IP address in its 
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
-def is_secure(address: object, *, loopback: bool) -> bool:
-    """Return whether the address is absolute and HTTPS (AUT-01), or HTTP to a loopback host where ``loopback`` allows it.
+def is_secure(address: object, *, loopback: bool, hosts: Collection[str] = ()) -> bool:
+    """Return whether the address is absolute and HTTPS (AUT-01), or HTTP to ``hosts`` or, with ``loopback``, to this machine.
 
     Never ``javascript:``, never with a user name or password, never with characters that are read in two ways.
     """
-    return not https_problem(address, loopback=loopback)
+    return not https_problem(address, loopback=loopback, hosts=hosts)
 
 
-def https_problem(address: object, *, loopback: bool) -> str:
+def https_problem(address: object, *, loopback: bool, hosts: Collection[str] = ()) -> str:
     """Return why `is_secure` refuses an address, without showing any of it; "" for a secure one."""
     parts = split(address)
     if parts is None:
         return flaw(address)
-    allowed = loopback and parts.scheme == "http" and _is_loopback(parts.hostname or "")
+    host = parts.hostname or ""
+    allowed = parts.scheme == "http" and (host in hosts or (loopback and _is_loopback(host)))
     return "" if allowed or parts.scheme == "https" else "it does not begin with https://"
 
 

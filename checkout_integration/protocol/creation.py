@@ -12,17 +12,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from checkout_integration.protocol.creation_rules import CreationError, check_order, check_token
-
-__all__ = [
-    "CreationError",
-    "Customer",
-    "CustomerAddress",
-    "OrderRequest",
-    "TokenRequest",
-    "build_order_document",
-    "build_token_document",
-]
+from checkout_integration.protocol.creation_rules import check_order, check_token
+from checkout_integration.protocol.creation_values import CreationError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,8 +31,9 @@ class Customer:
     """The customer of a request (EP1-03 to EP1-10, EP2-13).
 
     ``external_id`` is the merchant's identifier. ``locale`` is a language and a region (``de-DE``); in a token it may be as
-    in Accept-Language, in an order two letters are enough. ``metadata`` are attributes of the customer, for tokens
-    only.
+    in Accept-Language, in an order two letters are enough. ``flows.create_checkout`` and ``create_token`` translate Django's
+    names (``zh-hans``, ``en_US``), and leave out what has no such form. ``metadata`` are attributes of the customer, for
+    tokens only.
     """
 
     external_id: str | None = field(default=None, repr=False)

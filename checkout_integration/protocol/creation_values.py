@@ -18,7 +18,6 @@ from checkout_integration.protocol.values import Document, is_currency, parse_mo
 TEXT_MAX: Final = 255
 BUTTON_CAPTION_MAX: Final = 18
 ADDRESS_MAX: Final = 2048
-TOKEN_MAX: Final = 4096
 TOKEN_LOCALE_MIN: Final = 5
 AMOUNT_MAX: Final = Decimal(10) ** 12
 
@@ -67,15 +66,15 @@ class Checks:
         return {}
 
     def text(
-        self, field: str, value: object, *, required: bool = False, at_most: int = TEXT_MAX
+        self, field: str, value: object, *, required: bool = False, at_most: int | None = TEXT_MAX
     ) -> str | None:
-        """Return a given text that can be sent."""
+        """Return a given text that can be sent. ``at_most`` is None for a text that the service has issued."""
         if value is None or value == "":
             if required:
                 self.add(field, "is required; give it as text")
         elif not isinstance(value, str):
             self.add(field, "must be text; convert it with str()")
-        elif len(value) > at_most:
+        elif at_most is not None and len(value) > at_most:
             self.add(field, f"must have at most {at_most} characters; shorten it")
         elif not is_sendable(value):
             self.add(field, "has half a character (a lone surrogate), which cannot be sent; replace it")
@@ -113,6 +112,8 @@ class Checks:
             return None
         if not isinstance(value, Decimal):
             self.add(field, 'must be a Decimal, such as Decimal("9.99"), never a float')
+        elif value == 0:
+            self.add(field, "is zero: there is nothing to pay; grant the goods without a checkout")
         elif not _is_positive_money(value):
             self.add(field, f"must be a positive amount of money, at most {AMOUNT_MAX:f}")
         else:

@@ -15,7 +15,7 @@ A field that is absent, null or unreadable is None; what was unreadable is liste
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -60,30 +60,10 @@ class Decoder(Generic[S]):
 
     def __call__(self, document: Document) -> S:
         """Return the snapshot of one JSON object."""
-        return self._read(document, self._fields, {})
-
-    def reread(self, document: Document, snapshot: S) -> S:
-        """Return the snapshot of a JSON object that shares values with the document of ``snapshot``.
-
-        Only the other values are read. It is the same as reading all of them, and quicker.
-        """
-        if snapshot.problems:
-            return self(document)
-        get, known = document.get, snapshot.document.get
-        changed = [
-            (name, alias, read)
-            for name, alias, read in self._fields
-            if get(name) is not known(name) or (alias is not None and get(alias) is not known(alias))
-        ]
-        values = dict(vars(snapshot))
-        for name, _alias, _read in changed:
-            values.pop(name, None)
-        return self._read(document, changed, values)
-
-    def _read(self, document: Document, fields: Iterable[_Field], values: dict[str, Any]) -> S:
+        values: dict[str, Any] = {}
         problems: list[str] = []
         get = document.get
-        for name, alias, read in fields:
+        for name, alias, read in self._fields:
             value = get(name)
             if value is None and (alias is None or (value := get(alias)) is None):
                 continue

@@ -5,9 +5,9 @@ The redirect and the inline frame use ``payment_form_url`` as it came (EP6-01, E
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from checkout_integration.protocol.address import is_secure
 
@@ -16,9 +16,6 @@ FRAME_SANDBOX: Final = (
     "allow-top-navigation-by-user-activation"
 )
 """What the form may do in an inline frame: pop-ups are for 3-D Secure and wallets, the top is left only by a click."""
-
-_HOST_AND_PORT: Final = re.compile(r"[\w.\-:\[\]]+", re.ASCII)
-"""A semicolon or comma in a host would begin a directive of its own."""
 
 
 def form_address(order_form_url: str, order_id: str) -> str:
@@ -36,18 +33,10 @@ def build_token_options(token: str) -> dict[str, str]:
     return {"token": token}
 
 
-def safe_address(address: str | None, *, loopback: bool = False) -> str:
+def safe_address(address: str | None, *, loopback: bool = False, hosts: Collection[str] = ()) -> str:
     """Return the address if a page may link, frame or load it, else "".
 
-    That is https (AUT-01), and http to this machine where ``loopback`` allows it: never ``javascript:``, never with a
+    That is https (AUT-01), and http to ``hosts`` or, with ``loopback``, to this machine: never ``javascript:``, never with a
     name and password, from any sender.
     """
-    return address or "" if is_secure(address, loopback=loopback) else ""
-
-
-def origin(address: str) -> str:
-    """Return scheme, host and port as a content policy names them; "" for what `safe_address` would not link."""
-    if not safe_address(address, loopback=True):
-        return ""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}" if _HOST_AND_PORT.fullmatch(parts.netloc) else ""
+    return address or "" if is_secure(address, loopback=loopback, hosts=hosts) else ""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
-from checkout_integration.protocol.array_split import split_array
+from checkout_integration.protocol.array_split import UNREAD, Element, member_text, split_array, text_bytes
+from checkout_integration.protocol.exact_names import problem_of, unclear_name
 from checkout_integration.protocol.order import Order, parse_order
 from checkout_integration.protocol.responses import MalformedResponse
-from checkout_integration.protocol.strict_json import MAX_VALUES, StrictJsonError, loads
+from checkout_integration.protocol.strict_json import (
+    MAX_VALUES,
+    StrictJsonError,
+    loads,
+    unread_in,
+)
 from checkout_integration.protocol.values import Document, format_moment, parse_moment
 from checkout_integration.protocol.vocabulary import CURSOR_LIMIT_MAX, CURSOR_LIMIT_MIN
 
@@ -19,6 +26,8 @@ ArrayStyle: TypeAlias = Literal["brackets", "plain"]
 
 END_PARAMETER: Final = "project_date_to"
 """The end of the period. EP3-08 prints the name of the start again; deployed services use this one."""
+
+_LONGEST_STEM: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,8 +54,8 @@ class TransactionRow:
     """A row of the transaction list, read when its order is needed.
 
     Attributes:
-        id: identifier of the row, "" where it has none.
-        text: the JSON text of the row, as it was sent.
+        id: identifier of the row, "" where it has none. One that cannot be read has a stand-in of its own (`_id_of`).
+        text: the JSON text of the row, as it was sent; ``content`` has the bytes.
         outline: the row as the standard library reads it, numbers as text: for what is needed of every row.
 
     """
@@ -54,6 +63,11 @@ class TransactionRow:
     id: str
     text: str = field(repr=False)
     outline: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the row, as they were sent."""
+        return text_bytes(self.text)
 
     @property
     def created_at(self) -> datetime | None:
@@ -65,13 +79,16 @@ class TransactionRow:
 
     @cached_property
     def order(self) -> Order:
-        """The row as an Order. Raises MalformedResponse where the row is JSON beyond our limits."""
+        """The row as an Order. Raises MalformedResponse for a row beyond our limits, or with a name that cannot be read."""
         # Read as deep in the page as it was sent: databases limit the depth of what they store.
         try:
-            page = loads(f'{{"items":[{self.text}]}}'.encode(), leave_out_numbers=True)
+            page = loads(b'{"items":[%s]}' % self.content, tolerant=True)
         except StrictJsonError as error:
             raise MalformedResponse(f"a row of the answer was not read: {error}") from None
-        return parse_order(_rows(_object(page)["items"], "items")[0])
+        (document,) = _rows(_object(page)["items"], "items")
+        if name := unclear_name(document):
+            raise MalformedResponse(f"a row of the answer was not read: {problem_of(name)}")
+        return parse_order(document)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,11 +110,6 @@ class TransactionPage:
     def items(self) -> tuple[Order, ...]:
         """The rows as Orders. Raises MalformedResponse where a row is JSON beyond our limits."""
         return tuple(row.order for row in self.rows)
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """The rows as they were sent."""
-        return tuple(order.document for order in self.items)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -129,7 +141,7 @@ def query_pairs(
 ) -> list[tuple[str, str]]:
     """Return the query string of the transaction list, as pairs.
 
-    Deployed services silently ignore ``status=`` and expect ``status[]=``: that is the style "brackets".
+    Deployed services silently ignore ``status=`` and expect ``status[]=`` (EP3-05): that is the style "brackets".
     Raises ValueError for a limit below 1, an offset below 0 or a moment without a zone.
     """
     suffix = "[]" if array_style == "brackets" else ""
@@ -182,25 +194,54 @@ def parse_transaction_page(
     if "items" not in answer:
         raise MalformedResponse("the answer has no items")
     _rows(answer["items"], "items")
-    _rows([element.value for element in elements], "items")
+    _rows([{} if element.value is UNREAD else element.value for element in elements], "items")
     count = answer.get("count")
     return TransactionPage(
         count=count if type(count) is int and count >= 0 else None,
-        rows=tuple(TransactionRow(id=_id_of(value), text=text, outline=value) for text, value in elements),
+        rows=tuple(_row_of(element) for element in elements),
         date=date,
     )
 
 
 def parse_cursor_page(document: object) -> CursorPage:
-    """Read the envelope of a generic list (LST-01 to LST-05). Raises MalformedResponse."""
+    """Read the envelope of a generic list (LST-01 to LST-05).
+
+    Raises MalformedResponse, also for an element whose id has characters that cannot be read: it would be no cursor, and two
+    elements would be one.
+    """
     answer = _object(document)
-    total = answer.get("total_count")
+    total, elements = answer.get("total_count"), _rows(answer.get("data"), "data")
+    for position, element in enumerate(elements, start=1):
+        if "id" in unread_in(element):
+            raise MalformedResponse(problem_of(f"the id of element {position} of the page"))
     return CursorPage(
-        data=_rows(answer.get("data"), "data"),
+        data=elements,
         has_more=_flag(answer, "has_more"),
         has_before=_flag(answer, "has_before"),
         total_count=total if type(total) is int else None,
     )
+
+
+def _row_of(element: Element) -> TransactionRow:
+    if element.value is UNREAD:
+        return TransactionRow(id=_stand_in(element.text), text=element.text)
+    is_clear = "id" not in unread_in(element.value)
+    identifier = _id_of(element.value) if is_clear else _stand_in(element.text)
+    return TransactionRow(id=identifier, text=element.text, outline=element.value)
+
+
+def _stand_in(row: str) -> str:
+    """Return the identifier of a row that cannot be read; if that cannot be read either, one that no other row has."""
+    sent = text_bytes(member_text(row, "id"))
+    try:
+        document = _object(loads(b'{"id":%s}' % sent, tolerant=True))
+    except StrictJsonError:
+        document = {}
+    identifier = _id_of(document)
+    if identifier and not unclear_name(document):
+        return identifier
+    digest = hashlib.sha256(sent or text_bytes(row)).hexdigest()
+    return f"{identifier[:_LONGEST_STEM] or 'row'}~{digest[:8]}"
 
 
 def _id_of(row: Mapping[str, Any]) -> str:

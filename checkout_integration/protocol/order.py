@@ -249,8 +249,3 @@ ORDER: Decoder[Order] = Decoder(Order)
 def parse_order(document: Document) -> Order:
     """Return the snapshot of an Order object. Never raises: see ``Order.problems``."""
     return ORDER(document)
-
-
-def reread_order(document: Document, order: Order) -> Order:
-    """Return the same as `parse_order`, quicker where much of the document is taken from that of ``order``."""
-    return ORDER.reread(document, order)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from checkout_integration.protocol.exact_names import problem_of
+from checkout_integration.protocol.strict_json import unread_in
+
 
 class MalformedResponse(ValueError):
     """The response is JSON, but not of the form that the specification shows for this endpoint."""
@@ -40,6 +43,8 @@ def _text(document: object, name: str) -> str:
     value = document.get(name) if isinstance(document, Mapping) else None
     if not isinstance(value, str) or not value:
         raise MalformedResponse(f"the answer has no {name}")
+    if name in unread_in(document):
+        raise MalformedResponse(problem_of(f"the {name} of the answer"))
     return value
 
 

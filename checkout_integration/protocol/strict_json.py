@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | Decimal | bool | None"
 
@@ -22,6 +22,10 @@ MAX_EXPONENT: Final = 20
 MAX_VALUES: Final = 20_000
 """A value takes 2 bytes on the wire and up to 300 in memory: a body of a mebibyte could fill a gibibyte."""
 REPLACEMENT: Final = "\ufffd"
+
+_MARK: Final = "\ufeff"
+_NUL: Final = "\udc00"
+"""Stands for a NUL while its text is read: no byte that is not UTF-8 becomes this one."""
 
 _STRUCTURE: Final = b'"[]{}'
 _NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
@@ -51,51 +55,75 @@ class NumberRefused(JsonRefused):
 
 
 class PartlyRead(dict[str, JsonValue]):
-    """A JSON object some of whose numbers are beyond our limits: they are null here.
+    """A JSON object with a part that cannot be stored as it was sent.
 
     Attributes:
-        left_out: dotted paths of these numbers.
+        left_out: dotted paths of the numbers beyond our limits, which are null here.
+        replaced: dotted paths of the texts that have U+FFFD in place of what is no character.
+        unclear_keys: whether that is so of a key, here or below.
 
     """
 
     left_out: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    unclear_keys: bool = False
 
 
-def left_out_of(document: object) -> tuple[str, ...]:
-    """Return the dotted paths of the numbers that were left out of an object when it was read."""
-    return document.left_out if isinstance(document, PartlyRead) else ()
+def unread_in(document: object) -> tuple[str, ...]:
+    """Return the dotted paths of what was not read as it was sent: numbers that are null now, and texts with U+FFFD."""
+    return (*document.left_out, *document.replaced) if isinstance(document, PartlyRead) else ()
 
 
-def loads(body: bytes, *, most_values: int = MAX_VALUES, leave_out_numbers: bool = False) -> JsonValue:
+def loads(body: bytes, *, most_values: int = MAX_VALUES, tolerant: bool = False) -> JsonValue:
     """Read one JSON text. Raises `NotJson` or `JsonRefused` and nothing else, in linear time.
 
     Integers become int, other numbers Decimal from their text. NUL and lone surrogates, which databases
     refuse to store, are replaced by U+FFFD. ``most_values`` bounds the memory: commas and opening brackets
-    are counted, those in text too. With ``leave_out_numbers`` a number beyond our limits costs its field only: see
-    `PartlyRead`.
+    are counted, those in text too. With ``tolerant`` a number beyond our limits is null, and bytes that are not UTF-8 and
+    NUL in a text are U+FFFD: see `PartlyRead`.
     """
-    text = checked_text(body, most_values=most_values)
+    if count_values(body) > most_values:
+        raise JsonRefused(f"more than {most_values} values")
+    text, is_clean = text_of(body, tolerant=tolerant)
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         _refuse_depth(body)
+    if tolerant and not is_clean:
+        text = text.replace("\0", _NUL)
+    left_out = False
     try:
         value = _decode(text, _DECODER)
     except NumberRefused:
-        if not leave_out_numbers:
+        if not tolerant:
             raise
-        value = _decode(text, _LENIENT_DECODER)
+        value, left_out = _decode(text, _LENIENT_DECODER), True
         if not isinstance(value, dict):  # the missing part could not be named
             raise
-    return _storable(value) if _UNSTORABLE_ESCAPE.search(body) else value
+    if left_out or not is_clean or has_unstorable_escapes(body):
+        value = storable(value)
+    return value
 
 
-def checked_text(body: bytes, *, most_values: int) -> str:
-    """Return the text of a body that takes a bounded part of memory. Raises `NotJson` or `JsonRefused`."""
-    if body.count(b"{") + body.count(b"[") + body.count(b",") > most_values:  # needs no memory of its own
-        raise JsonRefused(f"more than {most_values} values")
+def text_of(body: bytes, *, tolerant: bool) -> tuple[str, bool]:
+    """Return the text of a body without a byte-order mark, and whether it is UTF-8 without NUL. Raises `NotJson`.
+
+    With ``tolerant`` each byte that is not UTF-8 is a lone surrogate, of which ``surrogateescape`` makes the byte again.
+    """
     try:
-        return body.decode("utf-8")
+        return body.decode("utf-8").removeprefix(_MARK), b"\0" not in body
     except UnicodeDecodeError as error:
-        raise NotJson(f"not UTF-8 at byte {error.start}") from None
+        if not tolerant:
+            raise NotJson(f"not UTF-8 at byte {error.start}") from None
+    return body.decode("utf-8", "surrogateescape").removeprefix(_MARK), False
+
+
+def count_values(body: bytes) -> int:
+    """Return how many values a body may have; that needs no memory of its own."""
+    return body.count(b"{") + body.count(b"[") + body.count(b",")
+
+
+def has_unstorable_escapes(body: bytes) -> bool:
+    """Return whether a body may spell out NUL or half a pair of surrogates."""
+    return _UNSTORABLE_ESCAPE.search(body) is not None
 
 
 def dumps(value: object) -> str:
@@ -190,47 +218,14 @@ def _fraction_or_left_out(text: str) -> Any:
         return _LEFT_OUT
 
 
-def _object_without_numbers(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its parsed members, and collect the paths of omitted numbers in it."""
-    members = _object(pairs)
-    paths: list[str] = []
-    for name, value in members.items():
-        if value is _LEFT_OUT:
-            members[name] = None
-            paths.append(name)
-        elif isinstance(value, list):
-            paths += _cleared(value, f"{name}.")
-        else:
-            paths += [f"{name}.{path}" for path in left_out_of(value)]
-    if not paths:
-        return members
-    partly = PartlyRead(members)
-    partly.left_out = tuple(paths)
-    return partly
-
-
-def _cleared(values: list[Any], prefix: str) -> list[str]:
-    """Replace the left-out numbers of an array by null, and return their paths."""
-    paths: list[str] = []
-    for index, value in enumerate(values):
-        if value is _LEFT_OUT:
-            values[index] = None
-            paths.append(f"{prefix}{index}")
-        elif isinstance(value, list):
-            paths += _cleared(value, f"{prefix}{index}.")
-        else:
-            paths += [f"{prefix}{index}.{path}" for path in left_out_of(value)]
-    return paths
-
-
 def _constant(_name: str) -> Any:
     raise NotJson("NaN and Infinity are not JSON")
 
 
 _LEFT_OUT: Final = object()
-"""The placeholder of a number beyond our limits while its object is made."""
+"""The placeholder of a number beyond our limits until `storable` replaces it."""
 _LENIENT_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object_without_numbers,
+    object_pairs_hook=_object,
     parse_int=_whole_or_left_out,
     parse_float=_fraction_or_left_out,
     parse_constant=_constant,
@@ -240,24 +235,60 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
-def _storable(value: JsonValue) -> JsonValue:
-    """Replace characters that databases refuse, in values and in keys. The depth is already bounded."""
+def storable(value: Any) -> Any:
+    """Return a value without what databases refuse, in texts and in keys. Objects that had any are `PartlyRead`.
+
+    The depth is bounded by the caller.
+    """
+    return _storable(value)[0]
+
+
+class _Unread(NamedTuple):
+    """What was not read in a value, as in `PartlyRead`; the path of the value itself is ""."""
+
+    left_out: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    unclear_keys: bool = False
+
+
+_READ: Final = _Unread()
+
+
+def _storable(value: Any) -> tuple[Any, _Unread]:
+    if value is _LEFT_OUT:
+        return None, _Unread(left_out=("",))
     if isinstance(value, str):
-        return _UNSTORABLE.sub(REPLACEMENT, value)
+        text = _UNSTORABLE.sub(REPLACEMENT, value)
+        return (value, _READ) if text == value else (text, _Unread(replaced=("",)))
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        items = [(str(index), *_storable(item)) for index, item in enumerate(value)]
+        return [item for _, item, _ in items], _in_parts(items)
     if isinstance(value, dict):
-        members = [(_UNSTORABLE.sub(REPLACEMENT, key), _storable(item)) for key, item in value.items()]
-        return _like(value, _object(members))
-    return value
+        members = [(_UNSTORABLE.sub(REPLACEMENT, key), *_storable(item)) for key, item in value.items()]
+        unread = _in_parts(members)
+        if any(member[0] != key for member, key in zip(members, value, strict=True)):
+            unread = unread._replace(unclear_keys=True)
+        stored = _object([(name, item) for name, item, _ in members])
+        return (stored if unread == _READ else _partly(stored, unread)), unread
+    return value, _READ
 
 
-def _like(original: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
-    paths = left_out_of(original)
-    if not paths:
-        return copy
-    partly = PartlyRead(copy)
-    partly.left_out = tuple(_UNSTORABLE.sub(REPLACEMENT, path) for path in paths)
+def _in_parts(parts: Sequence[tuple[str, Any, _Unread]]) -> _Unread:
+    """Return what was not read in the members of an object, or in the elements of an array."""
+    return _Unread(
+        left_out=tuple(_joined(name, path) for name, _, unread in parts for path in unread.left_out),
+        replaced=tuple(_joined(name, path) for name, _, unread in parts for path in unread.replaced),
+        unclear_keys=any(unread.unclear_keys for _, _, unread in parts),
+    )
+
+
+def _joined(name: str, path: str) -> str:
+    return f"{name}.{path}" if path else name
+
+
+def _partly(members: dict[str, JsonValue], unread: _Unread) -> PartlyRead:
+    partly = PartlyRead(members)
+    partly.left_out, partly.replaced, partly.unclear_keys = unread
     return partly
 
 

@@ -107,6 +107,21 @@ def is_currency(code: str) -> bool:
     return code in _PLACES or code in _WITHOUT_MINOR_UNIT
 
 
+def amount_text(amount: Decimal, currency: str = "") -> str:
+    """Return the amount in plain digits, with as many decimal places as its currency has, and more only where it has more.
+
+    Without a known currency there are no zeros at the end.
+    """
+    places = minor_units(currency) or 0
+    exact = amount.normalize(_EXACT)
+    return format(exact, f".{max(-int(exact.as_tuple().exponent), places, 0)}f")
+
+
+def is_stated(amount: Decimal | None, currency: str | None) -> bool:
+    """Return whether the amount is known. Services send a zero without a currency where there is none."""
+    return amount is not None and bool(amount or currency)
+
+
 def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> bool:
     """Return whether two amounts are equal to the last place that the currency has; unknown amounts never are."""
     if first is None or second is None:
@@ -114,7 +129,7 @@ def same_money(first: Decimal | None, second: Decimal | None, currency: str) -> 
     places = minor_units(currency)
     if places is None:
         return first == second
-    return _rounded(first, places) == _rounded(second, places)
+    return rounded(first, places) == rounded(second, places)
 
 
 def fits_places(amount: Decimal, currency: str | None) -> bool:
@@ -125,10 +140,11 @@ def fits_places(amount: Decimal, currency: str | None) -> bool:
 
 def has_places(amount: Decimal, places: int) -> bool:
     """Return whether the amount can be written with so many decimal places, whatever the caller's decimal precision."""
-    return amount == _rounded(amount, places)
+    return amount == rounded(amount, places)
 
 
-def _rounded(amount: Decimal, places: int) -> Decimal:
+def rounded(amount: Decimal, places: int) -> Decimal:
+    """Return the amount with so many decimal places, half of the last one rounded up, away from zero: the only rounding."""
     return amount.quantize(smallest(places), rounding=ROUND_HALF_UP, context=_EXACT)
 
 

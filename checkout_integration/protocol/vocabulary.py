@@ -111,12 +111,9 @@ CURSOR_LIMIT_MIN: Final = 1  # LIM-01
 CURSOR_LIMIT_MAX: Final = 100  # LIM-01
 TRANSACTIONS_LIMIT_DEFAULT: Final = 100  # LIM-02
 
-INVALID_SIGNATURE_CODE: Final = (
-    "INVALID_SIGNATURE"  # not in the specification; deployed services send it in testing cases
-)
-INVALID_USER_CODE: Final = (
-    "INVALID_USER"  # not in the specification; deployed services send it in testing cases
-)
+# Not in the specification: the codes that deployed services expect of the receiver in testing cases (ORD-43, AUT-04).
+INVALID_SIGNATURE_CODE: Final = "INVALID_SIGNATURE"
+INVALID_USER_CODE: Final = "INVALID_USER"
 
 SANDBOX_SECRET_PREFIX: Final = "sandbox_"  # ours: the sandbox signs with secrets of this prefix only
 UNITS_KEY: Final = "virtual_currency_amount"

@@ -1,12 +1,12 @@
 """A stand-in for the hosted checkout service: a second, independent reading of the specification.
 
 It imports nothing of ours but the vocabulary, and neither Django nor Celery. Its rooms, high to low; each imports only
-what the `__init__` of a lower one names:
+modules that the `__init__` of a lower one names:
 
 - `scenarios`: stories of the service, played to a shop's receiver
 - `server`: the WSGI application, its guards, the command line
-- `operator`, `control`, `form`: the operator's pages, the JSON control API, the hosted form
-- `pages`: templates, style, script
+- `control`, `form`: the JSON control API, the hosted form
+- `pages`: templates, style, scripts, the operator's page over the control API
 - `sandbox`: all parts put together
 - `api`, `payments`: tokens, orders and lists; what happens to an order after its creation
 - `notify`: notifications with retries, user.validate, testing cases
@@ -25,13 +25,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.clock import VirtualClock
-    from checkout_integration.sandbox.faults import Fault, FaultKind, FaultPoint
-    from checkout_integration.sandbox.merchant import Product, SandboxProject
-    from checkout_integration.sandbox.orders import Card, CryptoCurrency, PaymentMethod, Wallet
-    from checkout_integration.sandbox.payments import Outcome, PaymentDetails
+    from checkout_integration.sandbox.faults.catalogue import FaultKind, FaultPoint
+    from checkout_integration.sandbox.faults.switchboard import Fault
+    from checkout_integration.sandbox.merchant.catalogue import Product
+    from checkout_integration.sandbox.merchant.project import SandboxProject
+    from checkout_integration.sandbox.orders.payment_methods import (
+        Card,
+        CryptoCurrency,
+        PaymentMethod,
+        Wallet,
+    )
+    from checkout_integration.sandbox.payments.payments import Outcome, PaymentDetails
     from checkout_integration.sandbox.sandbox import Sandbox
-    from checkout_integration.sandbox.server import SandboxServer
-    from checkout_integration.sandbox.wire import RefusedError
+    from checkout_integration.sandbox.server.server import SandboxServer
+    from checkout_integration.sandbox.wire.errors import RefusedError
 
 __all__ = [
     "Card",
@@ -51,21 +58,21 @@ __all__ = [
     "Wallet",
 ]
 _HOMES: Final = {
-    "Card": "orders",
-    "CryptoCurrency": "orders",
-    "Fault": "faults",
-    "FaultKind": "faults",
-    "FaultPoint": "faults",
-    "Outcome": "payments",
-    "PaymentDetails": "payments",
-    "PaymentMethod": "orders",
-    "Product": "merchant",
-    "RefusedError": "wire",
+    "Card": "orders.payment_methods",
+    "CryptoCurrency": "orders.payment_methods",
+    "Fault": "faults.switchboard",
+    "FaultKind": "faults.catalogue",
+    "FaultPoint": "faults.catalogue",
+    "Outcome": "payments.payments",
+    "PaymentDetails": "payments.payments",
+    "PaymentMethod": "orders.payment_methods",
+    "Product": "merchant.catalogue",
+    "RefusedError": "wire.errors",
     "Sandbox": "sandbox",
-    "SandboxProject": "merchant",
-    "SandboxServer": "server",
+    "SandboxProject": "merchant.project",
+    "SandboxServer": "server.server",
     "VirtualClock": "clock",
-    "Wallet": "orders",
+    "Wallet": "orders.payment_methods",
 }
 
 

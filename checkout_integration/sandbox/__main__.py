@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 def _run(words: Sequence[str]) -> int:
     try:
-        from checkout_integration.sandbox.scenarios import main as play
-        from checkout_integration.sandbox.server import main
+        from checkout_integration.sandbox.scenarios.command import main as play
+        from checkout_integration.sandbox.server.command_line import main
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         print(f"The sandbox needs {missing}: pip install 'checkout-integration[sandbox]'.", file=sys.stderr)

@@ -6,6 +6,7 @@ Each attribute is one point where the two differ, so that no other module compar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 
@@ -28,15 +29,18 @@ class Profile:
         account_finds_parts: the list's `account` finds a part of several texts of the customer (EP3-06).
         reversal_is_second_item: refund and chargeback appear in the list as items with an id of their own; the status filter
             `processed` finds refunded originals too, and `refunded` finds the items of refunds only.
-        chargeback_listed_as_refunded: a chargeback's list item says `refunded` true.
+        chargeback_is_refund: the notification of a chargeback says `refunded` true, with a `refund` object; its list item
+            says false (STA-07).
         success_status: `status` inside payment.success.
-        product_type: what an order object calls the type `product` (ORD-35).
+        listed_types: an order object has only the types that are listed for it: key, products, simple (ORD-35).
         zero_time: how "never" is written.
-        empty_is_null: empty nested objects are written as null, and empty members of an address are left out.
+        empty_is_null: empty nested objects are written as null, and empty members of an address are left out; so are method,
+            net revenue and fee of an order that nobody has paid yet (ORD-27 to ORD-29).
         decline_has_cancellation: a declined payment carries a filled `cancellation`.
         refusal_cancels: a refused user.validate cancels the order; without it the order stays `created` (EVT-02).
         unacknowledged_is_rejected: a payment whose notification was never acknowledged turns `rejected`.
         acknowledging: the statuses that acknowledge a notification (EVT-09).
+        first_attempt: `delivery_try` of the first attempt of a payment notification (WHK-07).
         attempt_is_created_at: `created_at` of a notification is the time of the attempt, not of the event (WHK-05).
         event_ids: notifications of two refunds of one order have two ids, not one (WHK-01).
         breakdown_in_list: list rows carry `net_revenue` and `fee`.
@@ -51,6 +55,8 @@ class Profile:
         item_extras: items carry amount, currency, url and times.
         whole_seconds: times have no fraction.
         total_count_is_boolean: `total_count` of a cursor list is a boolean, as LST-05 has it.
+        token_locale_shortest: characters of a token's locale at least; the specification has no minimum (EP1-09).
+        token_addresses_free: a token may have return addresses whatever the project's settings say (EP1-13).
         returns_prepared_orders: order creation with the identifier of an order returns that order (EP2-14).
         test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
@@ -68,15 +74,16 @@ class Profile:
     zero_limit_is_default: bool
     account_finds_parts: bool
     reversal_is_second_item: bool
-    chargeback_listed_as_refunded: bool
+    chargeback_is_refund: bool
     success_status: str
-    product_type: str
+    listed_types: bool
     zero_time: str
     empty_is_null: bool
     decline_has_cancellation: bool
     refusal_cancels: bool
     unacknowledged_is_rejected: bool
     acknowledging: frozenset[int]
+    first_attempt: int
     attempt_is_created_at: bool
     event_ids: bool
     breakdown_in_list: bool
@@ -91,8 +98,14 @@ class Profile:
     item_extras: bool
     whole_seconds: bool
     total_count_is_boolean: bool
+    token_locale_shortest: int
+    token_addresses_free: bool
     returns_prepared_orders: bool
     test_object_bare: bool
+
+    def moment(self, now: datetime) -> datetime:
+        """Return a time as this profile writes it: in whole seconds where it writes no fractions."""
+        return now.replace(microsecond=0) if self.whole_seconds else now
 
 
 FIELD: Final = Profile(
@@ -109,15 +122,16 @@ FIELD: Final = Profile(
     zero_limit_is_default=True,
     account_finds_parts=True,
     reversal_is_second_item=True,
-    chargeback_listed_as_refunded=False,
+    chargeback_is_refund=True,
     success_status="created",
-    product_type="product",
+    listed_types=False,
     zero_time="0001-01-01T00:00:00Z",
     empty_is_null=True,
     decline_has_cancellation=True,
     refusal_cancels=False,
     unacknowledged_is_rejected=True,
     acknowledging=frozenset({200, 204}),
+    first_attempt=0,
     attempt_is_created_at=True,
     event_ids=False,
     breakdown_in_list=False,
@@ -132,6 +146,8 @@ FIELD: Final = Profile(
     item_extras=True,
     whole_seconds=False,
     total_count_is_boolean=False,
+    token_locale_shortest=5,
+    token_addresses_free=False,
     returns_prepared_orders=True,
     test_object_bare=True,
 )
@@ -150,15 +166,16 @@ SPEC: Final = Profile(
     zero_limit_is_default=False,
     account_finds_parts=False,
     reversal_is_second_item=False,
-    chargeback_listed_as_refunded=True,
+    chargeback_is_refund=False,
     success_status="processed",
-    product_type="products",
+    listed_types=True,
     zero_time="",
     empty_is_null=False,
     decline_has_cancellation=False,
     refusal_cancels=True,
     unacknowledged_is_rejected=False,
     acknowledging=frozenset({200}),
+    first_attempt=1,
     attempt_is_created_at=False,
     event_ids=True,
     breakdown_in_list=True,
@@ -173,6 +190,8 @@ SPEC: Final = Profile(
     item_extras=False,
     whole_seconds=True,
     total_count_is_boolean=True,
+    token_locale_shortest=1,
+    token_addresses_free=True,
     returns_prepared_orders=False,
     test_object_bare=False,
 )

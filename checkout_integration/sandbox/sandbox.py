@@ -8,16 +8,30 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
-from checkout_integration.sandbox.api import CreationRequests, CursorList, TransactionsList
+from checkout_integration.sandbox.api.creation_requests import CreationRequests
+from checkout_integration.sandbox.api.cursor_list import CursorList
+from checkout_integration.sandbox.api.transactions_list import TransactionsList
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.faults import FaultSwitchboard, FaultyLedger
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
-from checkout_integration.sandbox.notify import DeliveryThreads, Outbox, TestingCases, UserValidation
-from checkout_integration.sandbox.orders import Documents
-from checkout_integration.sandbox.payments import Payments, Renewals, Transitions
+from checkout_integration.sandbox.faults.list_faults import FaultyLedger
+from checkout_integration.sandbox.faults.switchboard import FaultSwitchboard
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
+from checkout_integration.sandbox.notify.delivery_with_retries import DeliveryThreads
+from checkout_integration.sandbox.notify.outbox import Outbox
+from checkout_integration.sandbox.notify.sender import Sender
+from checkout_integration.sandbox.notify.testing_cases import TestingCases
+from checkout_integration.sandbox.notify.user_validation import UserValidation
+from checkout_integration.sandbox.orders.documents import Documents
+from checkout_integration.sandbox.payments.payments import Payments
+from checkout_integration.sandbox.payments.renewals import Renewals
+from checkout_integration.sandbox.payments.transitions import Transitions
 from checkout_integration.sandbox.profile import find_profile
-from checkout_integration.sandbox.store import Ledger, ProjectChanges, Store
-from checkout_integration.sandbox.wire import OwnHosts, RunLog, read_moment, write_moment
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.store.project_changes import ProjectChanges
+from checkout_integration.sandbox.wire.addresses import OwnHosts
+from checkout_integration.sandbox.wire.moments import read_moment, write_moment
+from checkout_integration.sandbox.wire.run_log import RunLog
 
 _CLOCK = "clock"
 
@@ -62,6 +76,7 @@ class Sandbox:
         self.documents = Documents(self.profile)
         self.ledger = Ledger(self.store)
         self.outbox = Outbox(self.store, self.documents, self.profile)
+        sender = Sender(self.clock, self.log)
         self.deliveries = DeliveryThreads(
             store=self.store,
             ledger=self.ledger,
@@ -70,15 +85,15 @@ class Sandbox:
             documents=self.documents,
             clock=self.clock,
             faults=self.faults,
-            log=self.log,
+            sender=sender,
             profile=self.profile,
         )
-        approval = UserValidation(self.projects, self.documents, self.clock, self.faults, self.log)
+        approval = UserValidation(self.projects, self.documents, self.clock, self.faults, sender)
         self._transitions = Transitions(
             self.store, self.ledger, self.outbox, self.clock, self.profile, self.deliveries.wake
         )
         self.payments = Payments(self._transitions, approval, Renewals(self._transitions, self.projects))
-        self.testing = TestingCases(self.documents, self.clock, self.log, self.profile)
+        self.testing = TestingCases(self.documents, self.clock, sender, self.profile)
         self.creation = CreationRequests(self.store, self.ledger, self.projects, self.clock, self.profile)
         listed = FaultyLedger(self.ledger, self.store, self.faults)
         self.transactions_list = TransactionsList(listed, self.projects, self.documents, self.profile)

@@ -19,64 +19,37 @@ from typing import Any, Final
 
 from checkout_integration.signals.arguments import (
     ChangeArguments,
-    ChangeDecorator,
     ChangeReceiver,
     GrantArguments,
-    GrantDecorator,
     GrantReceiver,
+    NamedSignal,
     NotificationFailedArguments,
-    NotificationFailedDecorator,
     NotificationFailedReceiver,
     PaymentArguments,
-    PaymentDecorator,
     PaymentReceiver,
     ReceiverGivenUpArguments,
-    ReceiverGivenUpDecorator,
     ReceiverGivenUpReceiver,
     ReviewArguments,
-    ReviewDecorator,
     ReviewReceiver,
     SyncFailedArguments,
-    SyncFailedDecorator,
     SyncFailedReceiver,
     ValidationArguments,
-    ValidationDecorator,
     ValidationReceiver,
 )
-from checkout_integration.signals.durable import DurableSignal, Receiver, ReversalSignal, Undoing, UndoneWhen
+from checkout_integration.signals.durable import DurableSignal, ReversalSignal
 
 __all__ = [
-    "LIFE_CYCLE",
     "SIGNALS",
     "ChangeArguments",
-    "ChangeDecorator",
-    "ChangeReceiver",
     "DurableSignal",
     "GrantArguments",
-    "GrantDecorator",
-    "GrantReceiver",
+    "NamedSignal",
     "NotificationFailedArguments",
-    "NotificationFailedDecorator",
-    "NotificationFailedReceiver",
     "PaymentArguments",
-    "PaymentDecorator",
-    "PaymentReceiver",
-    "Receiver",
     "ReceiverGivenUpArguments",
-    "ReceiverGivenUpDecorator",
-    "ReceiverGivenUpReceiver",
-    "ReversalSignal",
     "ReviewArguments",
-    "ReviewDecorator",
-    "ReviewReceiver",
     "SyncFailedArguments",
-    "SyncFailedDecorator",
-    "SyncFailedReceiver",
-    "Undoing",
-    "UndoneWhen",
     "ValidationArguments",
-    "ValidationDecorator",
-    "ValidationReceiver",
     "checkout_paid",
     "checkout_reversed",
     "notification_failed",
@@ -91,7 +64,7 @@ __all__ = [
     "user_validated",
 ]
 
-payment_success: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_success")
+payment_success: Final = DurableSignal[PaymentReceiver]("payment_success")
 """The service says that an order was paid: a fact, with or without a checkout, live or test.
 
 Sent once for each order, when its success is first known, by notification or by list. Not sent if a full reversal of it is
@@ -100,7 +73,7 @@ known already. Grant nothing here: only ``checkout_paid`` says that the payment 
 Arguments: `PaymentArguments`.
 """
 
-payment_refund: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_refund")
+payment_refund: Final = DurableSignal[PaymentReceiver]("payment_refund")
 """The service says that money was paid back by the shop. ``partial`` says whether it was less than the charge.
 
 Sent once for each order, when its first refund is known. Further parts are not sent (docs/fulfilment.md).
@@ -108,19 +81,19 @@ Sent once for each order, when its first refund is known. Further parts are not 
 Arguments: `PaymentArguments`.
 """
 
-payment_chargeback: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_chargeback")
+payment_chargeback: Final = DurableSignal[PaymentReceiver]("payment_chargeback")
 """The service says that the customer's bank took the money back. Sent once for each order.
 
 Arguments: `PaymentArguments`.
 """
 
-payment_cancel: Final = DurableSignal[PaymentReceiver, PaymentDecorator]("payment_cancel")
+payment_cancel: Final = DurableSignal[PaymentReceiver]("payment_cancel")
 """The service says that an order ended unpaid: it was canceled or rejected. Sent once for each order.
 
 Arguments: `PaymentArguments`.
 """
 
-checkout_paid: Final = DurableSignal[GrantReceiver, GrantDecorator]("checkout_paid")
+checkout_paid: Final = DurableSignal[GrantReceiver]("checkout_paid")
 """A checkout of this shop is paid, and the verdict is verified or accepted: **grant goods here**.
 
 Sent once for each `Grant` that is opened: one for a checkout, one for each renewal, one for an accepted order without a
@@ -130,7 +103,7 @@ before a receiver has run, that receiver is not run any more.
 Arguments: `GrantArguments`.
 """
 
-checkout_reversed: Final = ReversalSignal[GrantReceiver, GrantDecorator]("checkout_reversed")
+checkout_reversed: Final = ReversalSignal[GrantReceiver]("checkout_reversed")
 """No payment for the grant is valid any more: **revoke goods here**.
 
 Sent once for each `Grant` that is closed. Name the receiver of ``checkout_paid`` that yours undoes, with
@@ -139,7 +112,7 @@ Sent once for each `Grant` that is closed. Name the receiver of ``checkout_paid`
 Arguments: `GrantArguments`.
 """
 
-payment_review: Final = DurableSignal[ReviewReceiver, ReviewDecorator]("payment_review")
+payment_review: Final = DurableSignal[ReviewReceiver]("payment_review")
 """Staff should review a payment: it could not be verified, it is a second one, or its data is contradictory.
 
 Sent once for each order and ``reason``.
@@ -147,7 +120,7 @@ Sent once for each order and ``reason``.
 Arguments: `ReviewArguments`.
 """
 
-order_changed: Final = DurableSignal[ChangeReceiver, ChangeDecorator]("order_changed")
+order_changed: Final = DurableSignal[ChangeReceiver]("order_changed")
 """The displayed status of an order changed. Sent once for each change.
 
 Not sent for a new order that waits for its payment, nor for one from before the installation.
@@ -155,15 +128,13 @@ Not sent for a new order that waits for its payment, nor for one from before the
 Arguments: `ChangeArguments`.
 """
 
-user_validated: Final = DurableSignal[ValidationReceiver, ValidationDecorator]("user_validated")
+user_validated: Final = DurableSignal[ValidationReceiver]("user_validated")
 """The shop's decision on user.validate was recorded. Sent once for each `ValidationDecision`, not for an exact duplicate.
 
 Arguments: `ValidationArguments`.
 """
 
-notification_failed: Final = DurableSignal[NotificationFailedReceiver, NotificationFailedDecorator](
-    "notification_failed"
-)
+notification_failed: Final = DurableSignal[NotificationFailedReceiver]("notification_failed")
 """A notification could not be applied, or was quarantined: alert somebody.
 
 Sent once for each notification, ``state`` and ``reason``. A failed one is retried by itself, and may have been applied by the
@@ -172,9 +143,7 @@ time your receiver runs: ``notification.state`` says so.
 Arguments: `NotificationFailedArguments`.
 """
 
-receiver_given_up: Final = DurableSignal[ReceiverGivenUpReceiver, ReceiverGivenUpDecorator](
-    "receiver_given_up"
-)
+receiver_given_up: Final = DurableSignal[ReceiverGivenUpReceiver]("receiver_given_up")
 """A receiver of yours was given up after ten attempts: goods may not be granted until somebody runs it again.
 
 Sent once each time that a run is given up. Not sent for receivers of ``notification_failed``, ``receiver_given_up`` and
@@ -183,7 +152,7 @@ Sent once each time that a run is given up. Not sent for receivers of ``notifica
 Arguments: `ReceiverGivenUpArguments`.
 """
 
-sync_failed: Final = DurableSignal[SyncFailedReceiver, SyncFailedDecorator]("sync_failed")
+sync_failed: Final = DurableSignal[SyncFailedReceiver]("sync_failed")
 """A pass through the transaction list ended without being complete: it failed, or the service did not respond.
 
 Sent once for each such pass. The next pass of the lane reads the same rows again.
@@ -194,7 +163,7 @@ Arguments: `SyncFailedArguments`.
 LIFE_CYCLE: Final = (notification_failed, receiver_given_up, sync_failed)
 """Signals about the app's own work, with which a shop alerts itself."""
 
-SIGNALS: Final[Mapping[str, DurableSignal[Any, Any]]] = {
+SIGNALS: Final[Mapping[str, DurableSignal[Any]]] = {
     signal.name: signal
     for signal in (
         payment_success,

@@ -7,7 +7,19 @@ A receiver takes those that it needs by name, and the rest as ``**kwargs``. ``Un
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
+from collections.abc import Callable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 if TYPE_CHECKING:
     from checkout_integration.models import (
@@ -21,9 +33,15 @@ if TYPE_CHECKING:
         ValidationDecision,
     )
     from checkout_integration.protocol.order import Refund
-    from checkout_integration.signals.durable import DurableSignal, Receiver
 
 Origin: TypeAlias = Literal["notification", "sync", "creation", "staff"]
+R = TypeVar("R", bound=Callable[..., Any])
+
+
+class NamedSignal(Protocol):
+    """One of this app's signals, by its name."""
+
+    name: str
 
 
 class RunArguments(TypedDict):
@@ -31,7 +49,7 @@ class RunArguments(TypedDict):
 
     sender: type[Order]
     """The model `Order`, whatever the signal."""
-    signal: DurableSignal[Receiver, object]
+    signal: NamedSignal
     """The signal itself, for a receiver of several; ``signal.name`` is its name."""
     idempotency_key: str
     """The key of this event: the same at each attempt, and for each receiver. Pass it to other systems."""
@@ -49,15 +67,15 @@ class OrderArguments(RunArguments):
     checkout: Checkout | None
     """The checkout that the order is bound to; None while it is bound to none."""
     refund: Refund | None
-    """The refund in the order's document, no row. Where parts were refunded, ``order.refund_amount`` is their sum."""
+    """The refund in the order's document, no row; its amount is what was refunded in all, ``order.refund_amount``."""
     verdict: str
     """Whether the payment is one of this shop's: pending, verified, review, accepted or historic."""
     previous_status: str
-    """The order's status before this event; "" for a new order."""
+    """The order's status before this event; "" for a new order, and where the event was another order's."""
     live: bool
-    """Whether it was a real payment; False for a test."""
+    """Whether it is a real payment; False for a test."""
     partial: bool
-    """Whether less than the charge was refunded."""
+    """Whether less of this order than its charge was refunded."""
     renewal: bool
     """Whether the grant is that of a renewal; False without a grant. ``order.recurring_id`` names the agreement."""
 
@@ -68,7 +86,7 @@ class PaymentArguments(OrderArguments):
     grant: None
     """None: these are the service's facts, whether or not goods are granted."""
     transition: Transition | None
-    """The change of the order's status; None where the status stayed as it was."""
+    """The change of this order's status; None where it stayed as it was, or the event was another order's."""
 
 
 class GrantArguments(OrderArguments):
@@ -77,7 +95,7 @@ class GrantArguments(OrderArguments):
     grant: Grant
     """The grant that was opened or closed. Record goods under ``grant.key``, which both signals of a pair share."""
     transition: Transition | None
-    """The change of the order's status; None where the status stayed as it was."""
+    """The change of this order's status; None where it stayed as it was, or the event was another order's."""
 
 
 class ReviewArguments(OrderArguments):
@@ -86,7 +104,7 @@ class ReviewArguments(OrderArguments):
     grant: None
     """None."""
     transition: Transition | None
-    """The change of the order's status; None where the status stayed as it was."""
+    """The change of this order's status; None where it stayed as it was, or the event was another order's."""
     reason: str
     """Why staff should review: a reason of the verdict or a kind of incident (docs/reference/words.md)."""
 
@@ -237,57 +255,41 @@ ReceiverGivenUpT = TypeVar("ReceiverGivenUpT", bound=ReceiverGivenUpReceiver)
 SyncFailedT = TypeVar("SyncFailedT", bound=SyncFailedReceiver)
 
 
-class PaymentDecorator(Protocol):
-    """A decorator that connects receivers of signals about payments, and leaves their own types as they are."""
+class Connection(Generic[R]):
+    """A decorator that connects receivers to one signal, and leaves their own types as they are."""
 
-    def __call__(self, receiver: PaymentT, /) -> PaymentT:
+    def __init__(self, connect: Callable[[R], None]) -> None:
+        self._connect = connect
+
+    @overload
+    def __call__(self: Connection[PaymentReceiver], receiver: PaymentT, /) -> PaymentT: ...
+
+    @overload
+    def __call__(self: Connection[GrantReceiver], receiver: GrantT, /) -> GrantT: ...
+
+    @overload
+    def __call__(self: Connection[ReviewReceiver], receiver: ReviewT, /) -> ReviewT: ...
+
+    @overload
+    def __call__(self: Connection[ChangeReceiver], receiver: ChangeT, /) -> ChangeT: ...
+
+    @overload
+    def __call__(self: Connection[ValidationReceiver], receiver: ValidationT, /) -> ValidationT: ...
+
+    @overload
+    def __call__(
+        self: Connection[NotificationFailedReceiver], receiver: NotificationFailedT, /
+    ) -> NotificationFailedT: ...
+
+    @overload
+    def __call__(
+        self: Connection[ReceiverGivenUpReceiver], receiver: ReceiverGivenUpT, /
+    ) -> ReceiverGivenUpT: ...
+
+    @overload
+    def __call__(self: Connection[SyncFailedReceiver], receiver: SyncFailedT, /) -> SyncFailedT: ...
+
+    def __call__(self, receiver: Any, /) -> Any:
         """Connect the receiver."""
-
-
-class GrantDecorator(Protocol):
-    """A decorator that connects receivers of grants, and leaves their own types as they are."""
-
-    def __call__(self, receiver: GrantT, /) -> GrantT:
-        """Connect the receiver."""
-
-
-class ReviewDecorator(Protocol):
-    """A decorator that connects receivers of payments for review, and leaves their own types as they are."""
-
-    def __call__(self, receiver: ReviewT, /) -> ReviewT:
-        """Connect the receiver."""
-
-
-class ChangeDecorator(Protocol):
-    """A decorator that connects receivers of changes of an order, and leaves their own types as they are."""
-
-    def __call__(self, receiver: ChangeT, /) -> ChangeT:
-        """Connect the receiver."""
-
-
-class ValidationDecorator(Protocol):
-    """A decorator that connects receivers of decisions about customers, and leaves their own types as they are."""
-
-    def __call__(self, receiver: ValidationT, /) -> ValidationT:
-        """Connect the receiver."""
-
-
-class NotificationFailedDecorator(Protocol):
-    """A decorator that connects receivers of notifications that failed, and leaves their own types as they are."""
-
-    def __call__(self, receiver: NotificationFailedT, /) -> NotificationFailedT:
-        """Connect the receiver."""
-
-
-class ReceiverGivenUpDecorator(Protocol):
-    """A decorator that connects receivers of runs that were given up, and leaves their own types as they are."""
-
-    def __call__(self, receiver: ReceiverGivenUpT, /) -> ReceiverGivenUpT:
-        """Connect the receiver."""
-
-
-class SyncFailedDecorator(Protocol):
-    """A decorator that connects receivers of passes of the sync that failed, and leaves their own types as they are."""
-
-    def __call__(self, receiver: SyncFailedT, /) -> SyncFailedT:
-        """Connect the receiver."""
+        self._connect(receiver)
+        return receiver

@@ -13,41 +13,56 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MethodType
-from typing import Any, Final, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias
 
 from django.dispatch import Signal
 
+from checkout_integration.signals.arguments import Connection, R
+
 Receiver = Callable[..., Any]
-R = TypeVar("R", bound=Receiver)
-Decorator = TypeVar("Decorator")
 UndoneWhen: TypeAlias = Literal["completed", "attempted"]
 _Undone: TypeAlias = tuple[str, Callable[[], Receiver | None] | None]
 LONGEST_NAME: Final = 255
 """The longest name of a receiver that the column of its runs can store."""
 
 
-class DurableSignal(Signal, Generic[R, Decorator]):
+class DurableSignal(Signal, Generic[R]):
     """A Django signal that only this app sends; the outbox runs its receivers, one by one.
 
-    ``R`` is the type of its receivers, and ``Decorator`` the type of the decorator that connects them: type checkers refuse
-    others in `connect` and in `receiver`.
+    ``R`` is the type of its receivers: type checkers refuse others in `connect` and in `receiver`.
     """
+
+    changes: ClassVar[int] = 0
+    """How often a receiver of any signal was connected or disconnected in this process."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
         self.problems: dict[str, str] = {}
+        self._formerly: dict[str, tuple[str, ...]] = {}
         # By name and sender, as Django keeps them: a receiver may be connected for one sender after the other.
         self._registry: dict[tuple[str, int], tuple[Callable[[], Receiver | None], object]] = {}
         self._registry_lock = threading.Lock()
 
     def connect(  # type: ignore[override]  # it takes receivers of this signal only
-        self, receiver: R, sender: object = None, weak: bool = True, dispatch_uid: object = None
+        self,
+        receiver: R,
+        sender: object = None,
+        weak: bool = True,
+        dispatch_uid: object = None,
+        *,
+        formerly: str | Sequence[str] = (),
     ) -> None:
-        """Connect a receiver; ``weak`` as in Django. A system check reports a receiver that cannot be run later."""
+        """Connect a receiver; ``weak`` as in Django. A system check reports a receiver that cannot be run later.
+
+        ``formerly``: the name or names that it had before, so that it stays one receiver while processes with the old and
+        with the new name work side by side.
+        """
         name = receiver_name(receiver, dispatch_uid)
+        former = (formerly,) if isinstance(formerly, str) else tuple(formerly)
         named = isinstance(dispatch_uid, str)
         problem = uncallable(receiver) or too_long(name) or (None if named else unnameable(receiver))
+        problem = problem or next(filter(None, map(too_long, former)), None)
         with self._registry_lock:
             living = self._living(name)
             if problem is None and living and receiver not in living.values() and not named:
@@ -57,15 +72,21 @@ class DurableSignal(Signal, Generic[R, Decorator]):
             elif id(sender) not in living:
                 reference = _reference(receiver) if weak else partial(_itself, receiver)
                 self._registry[name, id(sender)] = (reference, sender)
+                self._formerly[name] = former
+                DurableSignal.changes += 1
 
-    def receiver(self, *, sender: object = None, weak: bool = True, dispatch_uid: object = None) -> Decorator:
+    def receiver(
+        self,
+        *,
+        sender: object = None,
+        weak: bool = True,
+        dispatch_uid: object = None,
+        formerly: str | Sequence[str] = (),
+    ) -> Connection[R]:
         """Return a decorator that connects, like Django's ``@receiver``, for which type checkers accept any receiver."""
-
-        def connect(receiver: R) -> R:
-            self.connect(receiver, sender, weak, dispatch_uid)
-            return receiver
-
-        return cast("Decorator", connect)
+        return Connection(
+            partial(self.connect, sender=sender, weak=weak, dispatch_uid=dispatch_uid, formerly=formerly)
+        )
 
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
@@ -77,7 +98,12 @@ class DurableSignal(Signal, Generic[R, Decorator]):
             if id(sender) not in self._living(name):
                 return False
             del self._registry[name, id(sender)]
+            DurableSignal.changes += 1
             return True
+
+    def formerly(self, name: str) -> tuple[str, ...]:
+        """Return the names that the receiver of this name says it had before, the oldest last."""
+        return self._formerly.get(name, ())
 
     def connected(self, sender: object = None) -> dict[str, Receiver]:
         """Return the living receivers for this sender, by name."""
@@ -120,7 +146,7 @@ class Undoing:
     when: UndoneWhen = "completed"
 
 
-class ReversalSignal(DurableSignal[R, Decorator]):
+class ReversalSignal(DurableSignal[R]):
     """A durable signal whose receivers name the receivers that they undo."""
 
     def __init__(self, name: str) -> None:
@@ -133,6 +159,8 @@ class ReversalSignal(DurableSignal[R, Decorator]):
         sender: object = None,
         weak: bool = True,
         dispatch_uid: object = None,
+        *,
+        formerly: str | Sequence[str] = (),
         undoes: Receiver | str | Sequence[Receiver | str] = (),
         when: UndoneWhen = "completed",
     ) -> None:
@@ -143,6 +171,7 @@ class ReversalSignal(DurableSignal[R, Decorator]):
             sender: as for any signal.
             weak: as for any signal.
             dispatch_uid: as for any signal.
+            formerly: as for any signal.
             undoes: one receiver or several, as callables or by name. The receiver runs if one of them completed for the
                 grant; without ``undoes``, if any receiver of ``checkout_paid`` did.
             when: "attempted" runs it also where one of them was begun and did not complete, for effects outside the database.
@@ -154,7 +183,7 @@ class ReversalSignal(DurableSignal[R, Decorator]):
         if when not in ("completed", "attempted"):
             raise ValueError(f'when is "completed" or "attempted", not {when!r}.')
         several = [undoes] if callable(undoes) or isinstance(undoes, str) else list(undoes)
-        super().connect(receiver, sender, weak, dispatch_uid)
+        super().connect(receiver, sender, weak, dispatch_uid, formerly=formerly)
         self._undoing[receiver_name(receiver, dispatch_uid)] = (tuple(map(_undone, several)), when)
 
     def receiver(
@@ -163,16 +192,22 @@ class ReversalSignal(DurableSignal[R, Decorator]):
         sender: object = None,
         weak: bool = True,
         dispatch_uid: object = None,
+        formerly: str | Sequence[str] = (),
         undoes: Receiver | str | Sequence[Receiver | str] = (),
         when: UndoneWhen = "completed",
-    ) -> Decorator:
+    ) -> Connection[R]:
         """Return a decorator that connects a receiver with the receivers that it undoes."""
-
-        def connect(receiver: R) -> R:
-            self.connect(receiver, sender, weak, dispatch_uid, undoes, when)
-            return receiver
-
-        return cast("Decorator", connect)
+        return Connection(
+            partial(
+                self.connect,
+                sender=sender,
+                weak=weak,
+                dispatch_uid=dispatch_uid,
+                formerly=formerly,
+                undoes=undoes,
+                when=when,
+            )
+        )
 
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None

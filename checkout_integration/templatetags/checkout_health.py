@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from django.template import Context, Library
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration import flows
@@ -19,33 +20,16 @@ register = Library()
 
 TONES: Final[Mapping[Severity, tuple[str, str, StrOrPromise]]] = {
     Severity.OK: ("good", "✓", _("well")),
+    Severity.UNKNOWN: ("calm", "?", _("not known yet")),
     Severity.WARNING: ("wait", "!", _("look at it")),
     Severity.FAILING: ("bad", "✗", _("failing")),
 }
 """Tone, mark and word of a severity, as the admin's badges have them."""
-NAMES: Final[Mapping[str, StrOrPromise]] = {
-    "notifications": _("Last notification"),
-    "refused": _("Refused requests"),
-    "refused_unknown": _("Requests for unknown projects"),
-    "not_applied": _("Notifications not applied"),
-    "sync_recent": _("List: recent orders"),
-    "sync_open": _("List: open orders"),
-    "sync_reversals": _("List: reversals"),
-    "sync_all": _("List: all orders"),
-    "incidents": _("Incidents"),
-    "apply": _("Apply"),
-    "fan_out": _("Hand to receivers"),
-    "run": _("Run receivers"),
-    "receivers_failing": _("Receivers that fail"),
-    "receivers_given_up": _("Receivers given up"),
-    "receivers_overlong": _("Receivers that run long"),
-    "database": _("Database"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The findings of a project, or of what all projects share (``alias`` is "", ``test`` None), the worst first."""
+    """The findings of a project, or of what all projects share (``alias`` is "", ``test`` None)."""
 
     alias: str
     test: bool | None
@@ -54,22 +38,57 @@ class Part:
     @property
     def severity(self) -> Severity:
         """The worst severity."""
-        return max(
-            (finding.severity for finding in self.findings), key=lambda each: each.rank, default=Severity.OK
-        )
-
-    @property
-    def urgent(self) -> Sequence[Finding]:
-        """The findings that ask for somebody."""
-        return [finding for finding in self.findings if finding.severity != Severity.OK]
+        return max((each.severity for each in self.findings), key=lambda each: each.rank, default=Severity.OK)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """What the pages show."""
+    """What the pages show: what is bad first, and what is well in one line."""
 
     parts: Sequence[Part]
     queues: Sequence[StaffQueue]
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """All findings, the worst first."""
+        found = [finding for part in self.parts for finding in part.findings]
+        return sorted(found, key=lambda each: -each.severity.rank)
+
+    @property
+    def severity(self) -> Severity:
+        """The worst severity."""
+        return self.findings[0].severity
+
+    @property
+    def urgent(self) -> Sequence[Finding]:
+        """The findings that ask for somebody."""
+        return [finding for finding in self.findings if finding.severity.is_urgent]
+
+    @property
+    def calm(self) -> Sequence[Finding]:
+        """The others."""
+        return [finding for finding in self.findings if not finding.severity.is_urgent]
+
+    @property
+    def unknown(self) -> Sequence[Finding]:
+        """The findings about which nothing is known yet."""
+        return [finding for finding in self.findings if finding.severity == Severity.UNKNOWN]
+
+    @property
+    def headline(self) -> str:
+        """The whole in one sentence."""
+        counts = {severity: sum(each.severity == severity for each in self.findings) for severity in Severity}
+        if count := counts[Severity.FAILING]:
+            text = ngettext("%(n)s thing is failing.", "%(n)s things are failing.", count)
+            return text % {"n": count}
+        if count := counts[Severity.WARNING]:
+            text = ngettext(
+                "Somebody should look at %(n)s thing.", "Somebody should look at %(n)s things.", count
+            )
+            return text % {"n": count}
+        if counts[Severity.UNKNOWN]:
+            return gettext("Nothing is wrong so far, but not everything was seen to work yet.")
+        return gettext("All is well.")
 
 
 @register.simple_tag(takes_context=True)
@@ -91,14 +110,15 @@ def _parts() -> Sequence[Part]:
     return [*projects, Part(alias="", test=None, findings=health.of(""))]
 
 
+@register.simple_tag(takes_context=True)
+def rows_link(context: Context, finding: Finding) -> str:
+    """Return the path of a finding's rows; "" for a viewer who may not see them."""
+    may_see = finding.rows is not None and context["request"].user.has_perm(finding.rows.view_permission)
+    return finding.link if may_see else ""
+
+
 @register.inclusion_tag("admin/checkout_integration/severity.html")
-def severity_badge(severity: Severity) -> dict[str, Any]:
+def severity_badge(severity: str) -> dict[str, Any]:
     """Render a severity as a mark and a word."""
-    tone, mark, word = TONES[severity]
+    tone, mark, word = TONES[Severity(severity)]
     return {"tone": tone, "mark": mark, "word": word}
-
-
-@register.filter
-def finding_title(finding: Finding) -> StrOrPromise:
-    """Return the title of a finding."""
-    return NAMES.get(finding.name, finding.name)

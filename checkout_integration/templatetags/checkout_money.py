@@ -12,8 +12,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.template import Context, Library
+from django.utils.html import format_html
 
-from checkout_integration.display import shown_amount, shown_day, shown_number
+from checkout_integration.display import shown_amount, shown_day, shown_number, shown_part
 from checkout_integration.flows import accounting
 from checkout_integration.flows.accounting import Dimension, Mode, MoneyQuery, MoneyRow, Period
 
@@ -55,6 +56,7 @@ class Panel:
     """What the app's page on the admin's index shows."""
 
     is_test: bool
+    is_complete: bool
     currencies: Sequence[Days]
     columns: Sequence[str] = ("day",)
 
@@ -68,6 +70,7 @@ def checkout_money(context: Context) -> Panel | None:
     rows = accounting.money_rows(MoneyQuery(period=period, by=[Dimension.DAY], mode=mode))
     return Panel(
         is_test=mode is Mode.TEST,
+        is_complete=all(row.sums.is_complete for row in rows),
         currencies=[_days_of(total.currency, period, rows) for total in accounting.totals_of(rows)],
     )
 
@@ -82,10 +85,13 @@ def _days_of(currency: str, period: Period, rows: Sequence[MoneyRow]) -> Days:
     return Days(currency=currency, today=days[-1], rows=days)
 
 
-@register.filter
-def amount(value: Decimal, currency: str) -> str:
-    """Return an amount with the decimal places of its currency, as people write it in the active language."""
-    return shown_amount(value, currency)
+@register.simple_tag
+def money_sum(row: MoneyRow, name: str) -> str:
+    """Return a sum in the active language, and of how many payments it is if some have not stated it; "–" for none."""
+    sums, total = row.sums, getattr(row.sums, name)
+    shown = "–" if total is None else shown_amount(total, row.currency)
+    of = shown_part(sums.stated[name], sums.unstated[name])
+    return format_html('{} <span class="ci-of">{}</span>', shown, of) if of else shown
 
 
 register.filter("number", shown_number)
@@ -111,7 +117,8 @@ def money_chart(rows: Sequence[MoneyRow], columns: Sequence[str]) -> dict[str, A
 
 def _heights(row: MoneyRow) -> tuple[Decimal, Decimal] | None:
     """Return what came in and what went back; None if nothing did."""
-    up, down = max(row.sums.gross, ZERO), max(row.sums.refunded + row.sums.charged_back, ZERO)
+    sums = row.sums
+    up, down = max(sums.gross or ZERO, ZERO), max((sums.refunded or ZERO) + (sums.charged_back or ZERO), ZERO)
     return (up, down) if up or down else None
 
 

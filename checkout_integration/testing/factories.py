@@ -151,7 +151,7 @@ def _record(project: Project, document: Mapping[str, Any], event: Event | None) 
         observed_at=datetime.now(UTC) if event else None,
         live=sent["is_production"] if event else None,
     )
-    step = Step(observations=(observation,), cause=Cause(source=source))
+    step = Step(observation=observation, cause=Cause(source=source))
     (outcome,) = ledger.record(project, [step], ledger.consult_hooks(project, [step]))
     assert outcome.error is None, outcome.error
 

@@ -86,5 +86,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "project": finding.project,
         "severity": finding.severity.value,
         "text": finding.text,
+        "action": finding.action,
+        "link": finding.link,
         "figures": dict(finding.figures),
     }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, TypeAlias
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
@@ -32,9 +34,25 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.dispatching import JsonDispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
+AnyView: TypeAlias = Callable[..., HttpResponseBase]
 CHANGING = (*Checkout.PAYABLE, Checkout.Status.REVIEW)
 """Statuses that change without the customer: their page looks again."""
+
+
+def without_referrer(view: AnyView) -> AnyView:
+    """Return the view whose response keeps the signed reference, which is in the address, from other sites."""
+
+    @wraps(view)
+    def guarded(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(*args, **kwargs)
+        response.headers.setdefault("Referrer-Policy", "same-origin")
+        return response
+
+    return guarded
+
+
 EVERYWHERE = (
+    without_referrer,
     require_safe,
     never_cache,
     login_not_required,  # the form's frame sends no session cookie; the signed reference identifies the checkout
@@ -79,6 +97,7 @@ class ReturnPage(ReturnPageMixin, TemplateView):
     template_name = "checkout_integration/return.html"
 
 
+@without_referrer
 @require_safe
 @never_cache
 @login_not_required

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -18,6 +19,8 @@ from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.views.returning import return_link
 from checkout_integration.views.transactions import outside_transactions
+
+logger = logging.getLogger("checkout_integration.selling")
 
 
 @method_decorator((never_cache, outside_transactions), name="dispatch")
@@ -41,15 +44,15 @@ class SellMixin(LoginRequiredMixin, View):
         return {"request": self.request, "attribution": flows.Attribution.of_visit(page), **self.get_terms()}
 
     def create(self) -> Checkout:
-        """Create the checkout. Raises ``CheckoutError``."""
+        """Create the checkout. Raises ``CheckoutError``, and ``CreationError`` for terms that cannot be sold."""
         return flows.create_checkout(user=self.request.user, **self.get_arguments())
 
     def created(self, checkout: Checkout) -> HttpResponseBase:
         """Return the response that leads to the form, or to the return page where there is nothing left to pay."""
         return redirect(form_link(checkout) or return_link(checkout))
 
-    def not_created(self, error: flows.CheckoutError) -> HttpResponseBase:
-        """Return the response where the service made no order, or may have: ``error`` says which."""
+    def not_created(self, error: flows.CheckoutError | flows.CreationError) -> HttpResponseBase:
+        """Return the response where there is no form: ``error`` says whether the service made an order all the same."""
         context = {"error": error, "csp_nonce": csp_nonce(self.request)}
         return render(self.request, "checkout_integration/not_created.html", context, status=503)
 
@@ -59,5 +62,9 @@ class SellMixin(LoginRequiredMixin, View):
             return self.created(self.create())
         except flows.NotRecorded as error:
             return self.created(error.checkout)
+        except flows.CreationError as error:
+            # The terms, and not the service: the customer can do nothing about it, so engineers read it.
+            logger.error("%s sells nothing: %s", type(self).__qualname__, error)
+            return self.not_created(error)
         except flows.CheckoutError as error:
             return self.not_created(error)

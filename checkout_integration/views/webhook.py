@@ -12,7 +12,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 
-from checkout_integration import dispatch, telemetry
+from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import count_refused
 from checkout_integration.flows.webhook import (
@@ -27,7 +27,7 @@ from checkout_integration.flows.webhook import (
 )
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.body import accepts_gzip
-from checkout_integration.views.dispatching import DispatchingResponse
+from checkout_integration.views.dispatching import CountingResponse, DispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
 logger = logging.getLogger("checkout_integration.intake")
@@ -67,13 +67,15 @@ def webhook(request: HttpRequest, project: str = "default") -> HttpResponse:
     response = respond(answer, packed=packed)
     if answer.notification is not None and isinstance(response, DispatchingResponse):
         response.notification = answer.notification
-        response.applied = dispatch.apply_now(answer.notification)
     return response
 
 
 def _refuse(answer: WebhookResponse, project: str, *, packed: bool) -> HttpResponse:
-    """Refuse a request: it is counted without SQL and logged without its content. ``project``: "" for an unknown one."""
-    count_refused(project)
+    """Refuse a request: it is logged without its content, and counted without SQL until the response is sent.
+
+    ``project``: "" for an unknown one.
+    """
+    count_refused(project, answer.code)
     telemetry.count(telemetry.REFUSED, project=project, reason=answer.code)
     ids = {"project": project, "reason": answer.code}
     logger.info("A request was refused: %s, %s.", answer.status, answer.code, extra=ids)
@@ -125,7 +127,7 @@ def respond(answer: WebhookResponse, *, packed: bool = False) -> HttpResponse:
 
     The error object is gzipped for a sender that asks for it (SVC-07).
     """
-    kind = DispatchingResponse if answer.stored else HttpResponse
+    kind = DispatchingResponse if answer.stored else CountingResponse
     if answer.status == 200:
         response = kind(b"", status=200)
         del response["Content-Type"]

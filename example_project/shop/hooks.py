@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User as Account
-
+from checkout_integration import flows
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.protocol.user import User
 
@@ -13,7 +12,7 @@ class ShopHooks(Hooks):
 
     def validate_user(self, user: User) -> bool | Refusal:
         """Let our own players pay. The ``external_id`` is the account's key, as ``create_checkout`` sent it."""
-        key = user.external_id or ""
-        if key.isdecimal() and Account.objects.filter(pk=int(key), is_active=True).exists():
+        account = flows.account_of(user)
+        if account is not None and account.is_active:
             return True
         return Refusal(message="This player is not known at Brightwick Games.")

@@ -81,11 +81,11 @@ class Buy(SellMixin):
             redirect("pay", self.way, checkout.reference) if self.way in WAYS else super().created(checkout)
         )
 
-    def not_created(self, error: flows.CheckoutError) -> HttpResponseBase:
+    def not_created(self, error: flows.CheckoutError | flows.CreationError) -> HttpResponseBase:
         """Say so on the product's page."""
         advice = (
             _("Please look at your purchases before you try again.")
-            if error.outcome_unknown
+            if isinstance(error, flows.CheckoutError) and error.outcome_unknown
             else _("Please try again.")
         )
         text = _("The payment could not be started, and nothing was charged.")

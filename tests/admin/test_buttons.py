@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.test import Client, override_settings
+from django.utils import timezone
 
 from checkout_integration.admin.order.buttons import ACCEPT
 from checkout_integration.admin.site.buttons import Refused
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause
-from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models import Order, Receiver, ReceiverRun
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.signals import checkout_paid
@@ -115,8 +117,8 @@ def test_a_payment_that_was_taken_back_cannot_be_accepted(admin_client: Client) 
 def test_a_payment_that_the_ledger_refuses_is_not_accepted() -> None:
     """The ledger decides under its lock: the order may have changed since the button was shown."""
     order = rows.make_order(status="refunded", verdict="review")
-    with pytest.raises(Refused, match="Only a paid order that is in review"):
-        ACCEPT.act(order, rows.make_staff(), "x")
+    with pytest.raises(Refused, match="Only a paid order can be accepted"):
+        ACCEPT.act(order, rows.make_staff(), {"reason": "x"})
 
 
 class _List(BaseHTTPRequestHandler):
@@ -206,3 +208,25 @@ def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, sta
     assert (
         "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).content.decode()
     )
+
+
+def test_staff_say_that_a_receiver_was_removed(client: Client) -> None:
+    """Offered where no process knows it; refused while one with it works; then all of its runs end."""
+    now = timezone.now()
+    row = Receiver.objects.create(
+        signal="checkout_paid", name="gone", names=["gone"], first_seen=now, last_seen=now
+    )
+    waiting = rows.make_run(rows.make_order(), receiver="gone", state="unknown", finished_at=None)
+    due = rows.make_run(rows.make_order(order_id="order-2"), receiver="gone", state="due", finished_at=None)
+    client.force_login(rows.make_staff("view_receiverrun", "change_receiverrun", "view_order", name="grace"))
+    page, press = page_address("receiverrun", waiting), "/retire/"
+    text = client.get(page).content.decode()
+    assert "This receiver was removed" in text
+    assert "waiting for a process that knows this receiver" in text
+    assert "This receiver was removed" not in client.get(page_address("receiverrun", due)).content.decode()
+    answer = client.post(page.replace("/change/", press), follow=True)
+    assert "a process with this receiver works" in answer.content.decode()
+    Receiver.objects.filter(pk=row.pk).update(last_seen=now - timedelta(minutes=6))
+    answer = client.post(page.replace("/change/", press), follow=True)
+    assert "The receiver is retired" in answer.content.decode()
+    assert set(ReceiverRun.objects.values_list("state", flat=True)) == {"superseded"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.utils.html import format_html
 
-from checkout_integration.admin.site.cells import breakable, in_list
+from checkout_integration.admin.site.values import breakable, in_list
 
 UUID = "0198f3a2-7c4e-7b1d-9a55-2f6c8e1d0022"
 
@@ -47,3 +49,18 @@ def test_a_short_text_is_shown_in_a_list_as_it_is(text: str, shown: str) -> None
 def test_the_name_of_a_receiver_is_not_shortened_in_a_list() -> None:
     """Each of its parts says something."""
     assert in_list("shop.receivers.grant_goods") == "shop.<wbr>receivers.<wbr>grant_<wbr>goods"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("player-31@example.com", "player-31@example.com"),
+        ("maximilian.mustermann-31@buyers.example", "maximilian.mustermann-31@buyers.example"),
+        ("ada@" + "mail." * 10 + "example", "ada@mail.mail.mail.mail.mail.mail.mail.m…"),
+        ("a" * 50 + "@buyers.example", "a" * 50 + "@b…"),
+    ],
+)
+def test_the_name_of_an_e_mail_address_is_whole_in_a_list(address: str, shown: str) -> None:
+    """It tells customers apart; the domain seldom does."""
+    text = re.sub(r"<[^>]*>", "", str(in_list(address)))
+    assert text == shown

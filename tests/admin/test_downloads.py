@@ -13,6 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
@@ -22,13 +23,16 @@ from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.admin.site.csv_files import CHUNK, cell, rows_in_chunks
-from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.downloads import CHUNK, CsvAdmin, cell, rows_in_chunks
+from checkout_integration.flows import privacy
 from checkout_integration.models import Incident, Order
+from checkout_integration.models.columns import MoneyField
 from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row
 
 pytestmark = pytest.mark.django_db
+COMPUTED = {"product", "paid_at"}
+FILES = ["order", "refund"]
 
 
 def address(screen: str, query: str = "") -> str:
@@ -49,14 +53,14 @@ def downloaded(client: Client, screen: str, query: str = "") -> list[dict[str, s
     return parsed(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("screen", SCREENS)
-def test_each_list_can_be_downloaded(admin_client: Client, screen: str) -> None:
+@pytest.mark.parametrize("screen", FILES)
+def test_a_list_can_be_downloaded(admin_client: Client, screen: str) -> None:
     """With its own columns, from a link of the list."""
     make_row(screen)
     (model,) = [model for model in admin.site._registry if model._meta.model_name == screen]
     found = downloaded(admin_client, screen)
     assert len(found) == model._default_manager.count()
-    assert list(found[0]) == list(cast("ReadOnlyAdmin", admin.site._registry[model]).csv_columns)
+    assert list(found[0]) == list(cast("CsvAdmin", admin.site._registry[model]).csv_columns)
     assert 'href="csv/' in admin_client.get(f"/admin/checkout_integration/{screen}/").content.decode()
 
 
@@ -77,11 +81,61 @@ def test_a_file_has_all_rows_and_not_one_page(admin_client: Client) -> None:
     assert [row["order_id"] for row in downloaded(admin_client, "order", "?p=2")] == made[::-1]
 
 
+@pytest.mark.parametrize("screen", sorted(set(SCREENS) - set(FILES)))
+def test_other_lists_are_no_files(admin_client: Client, screen: str) -> None:
+    """They have no link either."""
+    make_row(screen)
+    assert admin_client.get(address(screen)).status_code in (302, 404)
+    assert "csv/" not in admin_client.get(f"/admin/checkout_integration/{screen}/").content.decode()
+
+
+@pytest.mark.parametrize("screen", FILES)
+def test_each_amount_of_a_file_stands_beside_its_currency(screen: str) -> None:
+    """So that it is written with the places of that currency, and of no other."""
+    model = apps.get_model("checkout_integration", screen)
+    columns = getattr(admin.site._registry[model], "csv_columns", ())
+    fields = [model._meta.get_field(name) for name in columns if "__" not in name and name not in COMPUTED]
+    amounts = [each for each in fields if isinstance(each, MoneyField)]
+    assert {each.currency for each in amounts} <= set(columns)
+    assert not [name for name in columns if "__" in name and name.endswith("amount")]
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "written"),
+    [("USD", "14.9", "14.90"), ("JPY", "1500", "1500"), ("KWD", "3.333", "3.333"), ("", "14.9", "14.9")],
+)
+def test_amounts_have_the_places_of_their_currency(
+    admin_client: Client, currency: str, amount: str, written: str
+) -> None:
+    """In the files of orders and refunds, and in the export of a customer."""
+    customer = rows.make_customer("player-places")
+    checkout = rows.make_checkout(expected_amount=amount, currency=currency, virtual_currency_amount="1200")
+    order = rows.make_order(amount=amount, currency=currency, checkout=checkout, user=customer)
+    rows.make_refund(order, amount=amount, currency=currency)
+    assert [row["amount"] for row in downloaded(admin_client, "order")] == [written]
+    assert [row["amount"] for row in downloaded(admin_client, "refund")] == [written]
+    request = privacy.PrivacyRequest(reason="asked", origin="admin")
+    person = privacy.find_persons(external_id="player-places")
+    exported = json.loads("".join(privacy.export_customer(person, request)), parse_float=str, parse_int=str)
+    (order_row,) = exported["projects"][0]["orders"]
+    assert (order_row["amount"], order_row["refunds"][0]["amount"]) == (written, written)
+
+
+def test_a_file_says_what_was_bought_and_when_it_was_paid(admin_client: Client) -> None:
+    """As the list does; the time is the service's."""
+    slots = {"processed/notification": {"at": "2026-03-04T12:00:07.000000Z"}, "processed/list": {}}
+    rows.make_order(checkout=rows.make_checkout(description="1,200 gems"), facts={"slots": slots})
+    rows.make_order(document={"description": "500 gems by phone"}, virtual_currency_amount="0")
+    rows.make_order(document={"description": ""}, status="created")
+    found = [(row["product"], row["paid_at"]) for row in downloaded(admin_client, "order")]
+    assert found == [("", ""), ("500 gems by phone", ""), ("1,200 gems", "2026-03-04T12:00:07+00:00")]
+
+
 def test_values_are_those_of_the_row(admin_client: Client) -> None:
     """Numbers as numbers, times with their offset, nothing for the unknown."""
     order = rows.make_order(created_at=rows.NOON, tax_rate="0.19", refund_amount="-0.5")
     (row,) = downloaded(admin_client, "order")
-    assert (row["amount"], row["tax_rate"], row["refund_amount"]) == ("9.9900", "0.190000", "-0.5000")
+    assert (row["amount"], row["tax_rate"], row["refund_amount"]) == ("9.99", "0.19", "-0.5")
     assert row["created_at"] == "2026-03-04T12:00:00+00:00"
     assert (row["refunded_at"], row["is_production"], row["order_id"]) == ("", "no", order.order_id)
 
@@ -171,8 +225,8 @@ def test_unmasked_personal_data_are_logged(client: Client) -> None:
 
 def test_a_file_without_personal_data_is_not_logged(admin_client: Client) -> None:
     """Nor is a look at its headers."""
-    make_row("incident")
-    downloaded(admin_client, "incident")
+    make_row("refund")
+    downloaded(admin_client, "refund")
     admin_client.head(address("order"))
     assert not LogEntry.objects.exists()
 
@@ -216,9 +270,10 @@ def test_the_one_project_is_a_filter_too(admin_client: Client) -> None:
 
 @pytest.mark.parametrize("screen", ["privacyact", "syncrun"])
 def test_a_list_without_a_search_box_finds_nothing(admin_client: Client, screen: str) -> None:
-    """It is no file of all rows either."""
+    """By its address; it would otherwise show all rows."""
     make_row(screen)
-    assert downloaded(admin_client, screen, "?q=recent") == []
+    page = admin_client.get(f"/admin/checkout_integration/{screen}/?q=recent")
+    assert list(page.context["cl"].result_list) == []
 
 
 def test_rows_are_read_in_chunks() -> None:

@@ -11,8 +11,9 @@ from zipfile import ZipFile
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
+from django.utils.timezone import get_current_timezone_name
 
-from checkout_integration.models import Order
+from checkout_integration.models import Order, Transition
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
 
@@ -119,6 +120,30 @@ def test_its_page_stands_alone(admin_client: Client, order: Order) -> None:
     ):
         assert text in page
     assert [each for each in ("<script", "src=", "<link", "/admin/") if each in page] == []
+
+
+def test_the_notes_of_colleagues_stay_with_them(admin_client: Client, order: Order) -> None:
+    """The file goes to a bank, and perhaps to the customer."""
+    Transition.objects.create(
+        order=order,
+        from_status="chargeback",
+        to_status="chargeback",
+        source="staff",
+        act=Transition.Act.NOTE,
+        reason="we think that this one is a fraudster",
+    )
+    assert "fraudster" in admin_client.get(page_address("order", order)).content.decode()
+    pack = pack_of(admin_client, order)
+    assert [name for name in pack.namelist() if b"fraudster" in pack.read(name)] == []
+
+
+def test_its_page_can_be_printed(admin_client: Client, order: Order) -> None:
+    """Identifiers are whole texts and no fields, times have their zone, and a chargeback is called one."""
+    page = pack_of(admin_client, order).read("summary.html").decode()
+    assert "<input" not in page and "<button" not in page
+    assert f"<dd>{order.order_id}</dd>" in page and f"<dd>{order.transaction}</dd>" in page
+    assert f"time zone {get_current_timezone_name()}" in page
+    assert "charged back: 9.20\N{NO-BREAK SPACE}EUR" in page and "refunded: " not in page
 
 
 def test_the_sums_are_those_of_the_files(admin_client: Client, order: Order) -> None:

@@ -75,18 +75,27 @@ def test_the_index_says_what_is_not_well_and_the_page_says_all(admin_client: Cli
 
 
 def _ungranted(now: datetime) -> None:
-    """A paid order whose receiver waits for its next attempt."""
+    """An order that was paid six minutes ago and whose receiver waits for its next attempt."""
     order = rows.make_order()
     run = rows.make_run(order, state="due", due_at=now + timedelta(minutes=5), finished_at=None)
     grant = order.grants.create(key=order.order_id, project="default")
-    type(run.message).objects.filter(pk=run.message_id).update(grant=grant)
+    type(run.message).objects.filter(pk=run.message_id).update(
+        grant=grant, recorded_at=now - timedelta(minutes=6)
+    )
+
+
+def _undelivered(now: datetime) -> None:
+    """A paid order that no receiver was connected for."""
+    run = rows.make_granting_run(rows.make_order())
+    type(run.message).objects.filter(pk=run.message_id).update(state="no_receivers")
+    run.delete()
 
 
 MAKERS: dict[str, Callable[[datetime], object]] = {
     "not_granted": _ungranted,
+    "undelivered": _undelivered,
     "review": lambda now: rows.make_order(verdict="review"),
     "pending": lambda now: rows.make_order(status="pending", created_at=now - timedelta(days=2)),
-    "created": lambda now: rows.make_order(status="created", created_at=now - timedelta(days=2)),
     "chargebacks": lambda now: rows.make_order(status="chargeback", refunded_at=now),
     "failed": lambda now: came(now, state="failed"),
     "quarantined": lambda now: came(now, state="quarantined"),
@@ -126,6 +135,19 @@ def test_a_viewer_sees_the_queues_of_their_own_lists(client: Client) -> None:
     assert "in review" not in html
 
 
+def test_a_finding_links_to_lists_that_the_viewer_may_see(client: Client) -> None:
+    """An operator without the permission reads the sentence."""
+    rows.make_incident(None)
+    link = (
+        'href="/admin/checkout_integration/incident/?resolved_at_known=no" aria-label="Show them: Incidents"'
+    )
+    client.force_login(rows.make_staff("view_health", name="operator"))
+    html = html_of(client, PAGE)
+    assert "Open incidents: 1." in html and link not in html
+    client.force_login(rows.make_staff("view_health", "view_incident"))
+    assert link in html_of(client, PAGE)
+
+
 def test_support_sees_its_queues_without_the_health(client: Client) -> None:
     """On the index: the queues of the lists that it may see, and no others."""
     client.force_login(rows.make_staff("view_order"))
@@ -149,8 +171,8 @@ def test_the_page_costs_the_same_for_any_number_of_rows(admin_client: Client, ad
     for _ in range(3):
         for make in MAKERS.values():
             make(datetime.now(UTC))
-    # One statement more asks when the newest run was given up.
-    assert statements() <= few + 1 <= 36
+    # Four more: which receivers fail, what they completed since, their last errors, and since when goods are not granted.
+    assert statements() <= few + 8 <= 60
 
 
 def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client) -> None:

@@ -11,11 +11,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 
-from checkout_integration.admin.screens import IncidentAdmin
+from checkout_integration.admin.screens.incidents import IncidentAdmin
 from checkout_integration.admin.site.reasons import INCIDENTS, REASONS, incident_label, incident_sentence
 from checkout_integration.models import Incident
-from checkout_integration.policy import consequences, drift, state
-from checkout_integration.policy import status as status_rules
+from checkout_integration.policy import contradictions, drift, incidents, refunds
 from checkout_integration.policy.verdict import Reason
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
@@ -23,12 +22,24 @@ from tests.support.admin.screens import page_address
 pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/incident/"
 KINDS = {
-    *(status_rules.PAID_AND_CANCELED, status_rules.LISTED_CANCELED_THOUGH_PAID, status_rules.DOUBLE_LOSS),
-    status_rules.REVERSAL_AFTER_DECISION,
-    *(state.PARTIAL_REFUND, state.LISTED_REJECTED_WITH_TRANSACTION),
+    *(
+        contradictions.PAID_AND_CANCELED,
+        contradictions.LISTED_CANCELED_THOUGH_PAID,
+        contradictions.DOUBLE_LOSS,
+    ),
+    contradictions.REVERSAL_AFTER_DECISION,
+    *(
+        contradictions.LISTED_REJECTED_WITH_TRANSACTION,
+        contradictions.NEGATIVE_CHARGE,
+        contradictions.ZERO_CHARGE,
+        refunds.REFUND_EXCEEDED,
+        refunds.REFUND_CURRENCY,
+        refunds.REFUND_MIXED,
+        refunds.REFUND_AMOUNT,
+    ),
     *("unknown_status", "unknown_event", "refused_content", "not_applied", drift.REVERSAL_UNDONE),
     *("conflict:type", "inexact:refund.amount", "unreadable:amount"),
-    *(f"review:{each}" for each in {*Reason, *consequences.REVIEWED} - {Reason.NONE}),
+    *(f"review:{each}" for each in {*Reason, *incidents.REVIEWED} - {Reason.NONE}),
 }
 
 
@@ -65,7 +76,7 @@ def test_a_review_says_why(admin_client: Client) -> None:
     assert incident_label("review:amount") == "payment in review: other amount"
     assert incident_sentence("review:amount") == REASONS[Reason.AMOUNT][1]
     assert incident_label("review:conflict:amount") == "payment in review: conflicting values: amount"
-    assert incident_label("review:partial_refund") == "payment in review: partly refunded"
+    assert incident_label("review:refund_mixed") == "payment in review: refunded in two currencies"
 
 
 def test_an_unknown_kind_stands_for_itself() -> None:

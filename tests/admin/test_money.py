@@ -22,6 +22,10 @@ from tests.support.admin import rows
 pytestmark = pytest.mark.django_db
 PAGE = "/admin/checkout_integration/money/"
 INDEX = "/admin/checkout_integration/"
+OF_THE_FILE = [
+    "contradicted",
+    *(f"{name}_unstated" for name in ("gross", "charged", "tax", "fee", "net", "refunded", "charged_back")),
+]
 EVERYTHING = "?first=2026-03-01&last=2026-03-31&mode=test&by=day&by=method&by=country&by=vat"
 
 
@@ -104,12 +108,76 @@ def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, revers
     make_history()
     query = f"?first=2026-03-01&last=2026-03-31&mode=test&reversals={reversals}{by}"
     header, *lines = file_of(admin_client, query)
-    assert header[0] == "currency" and header[-2:] == ["refund_rate", "chargeback_rate"]
+    assert header[0] == "currency" and header[-len(OF_THE_FILE) :] == OF_THE_FILE
     shown = shown_rows(html_of(admin_client, PAGE + query))
-    assert [[cell or "–" for cell in line] for line in lines] == [
+    assert [[cell or "–" for cell in line[: -len(OF_THE_FILE)]] for line in lines] == [
         [cell.replace(",", "") for cell in line] for line in shown
     ]
     assert len(lines) >= 3
+
+
+def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
+    """In its cell, in those of the totals, and in the file; a sum without any amount is a dash, and empty in the file."""
+    sell(net_revenue_amount=Decimal("8.10"), net_revenue_currency="USD")
+    sell(day=5, net_revenue_amount=None, net_revenue_currency="", fee_amount=None, fee_currency="")
+    sell(day=5, net_revenue_amount=Decimal("7.90"), net_revenue_currency="USD")
+    days = "?first=2026-03-01&last=2026-03-31&mode=test&currency=USD"
+    header, line = file_of(admin_client, days)
+    row = dict(zip(header, line, strict=True))
+    assert (row["net"], row["net_unstated"], row["gross_unstated"]) == ("16.00", "1", "0")
+    (shown,) = shown_rows(html_of(admin_client, PAGE + days))
+    assert shown[header.index("net")] == '16.00 <span class="ci-of">2 of 3</span>'
+    note = "2 of 3” beside a sum"
+    assert note in html_of(admin_client, PAGE + days)
+    assert note not in html_of(admin_client, PAGE + days.replace("-31&", "-04&"))
+    (day,) = [line for line in shown_rows(html_of(admin_client, f"{PAGE}{days}&by=day")) if "05" in line[1]]
+    assert day[header.index("net") + 1] == '7.90 <span class="ci-of">1 of 2</span>'
+    assert (row["fee"], row["fee_unstated"]) == ("", "1")
+    assert shown[header.index("fee")] == "–"
+
+
+def test_unknown_is_never_zero(admin_client: Client) -> None:
+    """Of payments from the list of deployed services: not on the page, in the file, or on the app's page."""
+    unknown: dict[str, Any] = {
+        f"{name}_{part}": value
+        for name in ("net_revenue", "fee", "tax", "charge")
+        for part, value in (("amount", None), ("currency", ""))
+    }
+    sell(created_at=datetime.now(UTC), tax_rate=None, **unknown)
+    refunded = sell(created_at=datetime.now(UTC), tax_rate=None, status="refunded", **unknown)
+    rows.make_refund(refunded, amount=None, currency="", refunded_at=datetime.now(UTC))
+    for by in ("", "?by=day", "?by=vat&by=country"):
+        header, *lines = file_of(admin_client, by)
+        amounts = [header.index(name) for name in ("charged", "tax", "fee", "net", "refunded")]
+        assert {line[place] for line in lines for place in amounts} == {""}
+        shown = shown_rows(html_of(admin_client, PAGE + by))
+        assert {line[place] for line in shown for place in amounts} == {"–"}
+    html = html_of(admin_client, INDEX)
+    assert "<dt>Net</dt><dd>–</dd>" in html and "2 of 3” beside a sum" in html
+
+
+def test_amounts_have_the_places_of_their_currency(admin_client: Client) -> None:
+    """In the file and on the page."""
+    sell(currency="JPY", amount=Decimal(1500))
+    sell(currency="KWD", amount=Decimal("3.333"))
+    sell(amount=Decimal("14.9"))
+    _header, *lines = file_of(admin_client, "?first=2026-03-01&last=2026-03-31&mode=test")
+    gross = {line[0]: line[2] for line in lines}
+    assert gross == {"EUR": "", "JPY": "1500", "KWD": "3.333", "USD": "14.90"}
+
+
+def test_a_payment_that_was_canceled_later_is_counted_and_named(admin_client: Client) -> None:
+    """Its goods are granted: the sums have it, and a line says how many there are."""
+    slots: dict[str, Any] = {"processed/notification": {}, "canceled/notification": {}}
+    days = "?first=2026-03-01&last=2026-03-31&mode=test&currency=USD"
+    sell()
+    assert "although" not in html_of(admin_client, PAGE + days)
+    sell(status="canceled", facts={"slots": slots})
+    sell(status="canceled", facts={"slots": {"canceled/notification": {}}})
+    header, line = file_of(admin_client, days)
+    row = dict(zip(header, line, strict=True))
+    assert (row["payments"], row["gross"], row["contradicted"]) == ("2", "19.98", "1")
+    assert "1 payment is in these sums although its order is canceled" in html_of(admin_client, PAGE + days)
 
 
 def test_currencies_are_never_added(admin_client: Client) -> None:
@@ -122,9 +190,10 @@ def test_currencies_are_never_added(admin_client: Client) -> None:
         "1",
         "9.99",
         "0.40",
-        "0.00",
+        "",
     ]
     assert [found["EUR"][name] for name in ("payments", "charged", "net")] == ["0", "9.20", "8.10"]
+    assert {found[currency]["net_unstated"] for currency in found} == {"0"}
 
 
 def test_numbers_stay_numbers(admin_client: Client) -> None:
@@ -207,12 +276,6 @@ def test_the_usual_page_shows_the_last_thirty_days(admin_client: Client) -> None
     assert row[2] == "1"
 
 
-def test_what_the_service_has_not_stated_is_said(admin_client: Client) -> None:
-    """The list of deployed services has no net revenue."""
-    sell(net_revenue_amount=None, net_revenue_currency="")
-    assert "net revenue of 1 payment" in html_of(admin_client, PAGE + EVERYTHING)
-
-
 def test_a_chart_has_a_bar_for_each_row(admin_client: Client) -> None:
     """Where one column divides them; the table has the numbers."""
     make_history()
@@ -232,6 +295,7 @@ def test_the_index_shows_the_money_of_today(admin_client: Client) -> None:
     sell(created_at=datetime.now(UTC), amount=Decimal("0.01"))
     html = html_of(admin_client, INDEX)
     assert "USD today" in html and "<dd>10.00</dd>" in html and "EUR today" in html
+    assert "beside a sum" not in html
 
 
 def statements(client: Client, addresses: Sequence[str]) -> int:

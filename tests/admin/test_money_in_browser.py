@@ -42,6 +42,15 @@ def accountant(page: Page, live_server: Any, client: Client) -> Page:
             rows.make_order(created_at=now - timedelta(days=day), country="DE", method_type="BANKCARD", **vat)
     reversed_order = rows.make_order(created_at=now, status="chargeback", charge_currency="USD", **vat)
     rows.make_refund(reversed_order, status="chargeback", currency="USD", refunded_at=now)
+    unknown: dict[str, Any] = {
+        f"{name}_{part}": value
+        for name in ("net_revenue", "fee")
+        for part, value in (("amount", None), ("currency", ""))
+    }
+    rows.make_order(created_at=now, **vat, **unknown)
+    paid: dict[str, Any] = {"net_revenue_amount": Decimal("8.10"), "net_revenue_currency": "USD"}
+    slots: dict[str, Any] = {"processed/notification": {}, "canceled/notification": {}}
+    rows.make_order(created_at=now, status="canceled", facts={"slots": slots}, **vat, **paid)
     client.force_login(rows.make_staff("view_money", "view_order", name="anna"))
     name = django_settings.SESSION_COOKIE_NAME
     page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live_server.url}])

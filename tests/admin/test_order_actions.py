@@ -12,8 +12,8 @@ from django.contrib.admin.models import LogEntry
 from django.db import OperationalError, connections
 from django.test import Client
 
-from checkout_integration.admin.order import actions
-from checkout_integration.admin.order.actions import MOST_AT_ONCE
+from checkout_integration.admin.site import buttons
+from checkout_integration.admin.site.buttons import MOST_AT_ONCE
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from tests.admin.test_buttons import in_review as in_review  # noqa: PLC0414  # a fixture
@@ -58,7 +58,7 @@ def test_orders_are_checked_with_the_service(client: Client, in_review: Order, s
     """Each says what changed, or that nothing did."""
     client.force_login(rows.make_staff("view_order", "check_order"))
     confirmation = choose(client, "check_selected", in_review)
-    assert f">{in_review.order_id}</td>" in confirmation and "Selected orders: 1" in confirmation
+    assert f">{in_review.order_id}</td>" in confirmation and "Selected rows: 1" in confirmation
     assert Order.objects.get().status == "processed"
     assert "Order order-1: Order refreshed from the service: paid → refunded" in choose(
         client, "check_selected", in_review, confirmed="yes"
@@ -96,7 +96,7 @@ def test_a_service_that_is_away_stops_the_action(
     other = rows.make_order("order-2")
     html = choose(admin_client, "check_selected", in_review, other, confirmed="yes")
     assert html.count("The order could not be fetched from the service") == 1
-    assert "0 of 2 orders were done." in html
+    assert "Done: 0 of 2." in html
 
 
 @pytest.mark.parametrize("action", ["check_selected", "run_selected"])
@@ -107,14 +107,14 @@ def test_more_than_a_page_of_orders_is_refused(client: Client, action: str, list
     rows.make_run(orders[0], receiver="goods", state="failed", attempts=10)
     client.force_login(rows.make_staff("view_order", "change_receiverrun", "check_order"))
     html = choose(client, action, orders[0], select_across="1", confirmed="yes")
-    assert "you selected more than 50 orders. Select at most 50 at once." in html
+    assert "you selected more than 50 rows. Select at most 50 at once." in html
     assert ReceiverRun.objects.get().state == "failed"
 
 
 def test_nothing_to_do_is_said(admin_client: Client) -> None:
     """Instead of an empty page."""
     order = rows.make_order()
-    assert "there is nothing to do for the selected orders" in choose(admin_client, "run_selected", order)
+    assert "there is nothing to do for the selected rows" in choose(admin_client, "run_selected", order)
 
 
 def test_keys_are_posted_as_they_are(admin_client: Client, settings: Any) -> None:
@@ -125,12 +125,12 @@ def test_keys_are_posted_as_they_are(admin_client: Client, settings: Any) -> Non
     assert 'value="12345"' in choose(admin_client, "check_selected", order)
 
 
-def test_a_project_that_is_gone_stops_the_action(admin_client: Client) -> None:
+def test_a_project_that_is_gone_is_said(admin_client: Client) -> None:
     """The message says which order, and how many were done."""
     order = rows.make_order()
     Order.objects.update(project="old")
     html = choose(admin_client, "check_selected", order, confirmed="yes")
-    assert "0 of 1 orders were done." in html
+    assert "Done: 0 of 1." in html
 
 
 def failing_orders(count: int) -> list[Order]:
@@ -145,11 +145,11 @@ def test_an_action_ends_in_time_and_says_what_it_did(
     admin_client: Client, listen: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow service must not outlast the request; the rest is left as it was. The constant is set: nobody waits 20 s."""
-    monkeypatch.setattr(actions, "LONGEST", 0.0)
+    monkeypatch.setattr(buttons, "LONGEST", 0.0)
     heard, orders = listen(checkout_paid, name="goods"), failing_orders(3)
     html = choose(admin_client, "run_selected", *orders, confirmed="yes")
     assert "The time is up, so the others were left as they were. Select them again." in html
-    assert "1 of 3 orders were done." in html
+    assert "Done: 1 of 3." in html
     assert (len(heard), LogEntry.objects.count()) == (1, 1)
     assert ReceiverRun.objects.filter(state="failed").count() == 2
 
@@ -168,7 +168,7 @@ def test_a_database_that_fails_in_the_middle_is_said(admin_client: Client, liste
 
     with connections["default"].execute_wrapper(fail):
         html = choose(admin_client, "run_selected", *orders, confirmed="yes")
-    assert "the database failed (Unavailable). 1 of 3 orders were done." in html
+    assert "the database failed (Unavailable). Done: 1 of 3." in html
     assert "canary-of-a-row" not in html
     assert html.count("These receivers run again now: goods.") == 1
     assert LogEntry.objects.count() == 1

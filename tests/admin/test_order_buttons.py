@@ -13,7 +13,7 @@ from django.test import Client
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, Transition
-from checkout_integration.signals import checkout_paid
+from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -32,6 +32,7 @@ PERMISSION = {
     "apply": "apply_notification",
     "link-account": "link_account",
     "export": "export_customer",
+    "revoke": "revoke_payment",
     "restore": "restore_payment",
     "erase": "erase_customer",
 }
@@ -73,6 +74,7 @@ NOT_OFFERED: dict[str, Callable[[], Order]] = {
     "mark-granted": lambda: _with_run(state="done"),
     "apply": rows.make_order,
     "link-account": rows.make_order,
+    "revoke": lambda: rows.make_order(verdict="review"),
     "restore": rows.make_order,
 }
 
@@ -205,7 +207,7 @@ def test_a_reversed_payment_is_restored_with_a_reason(
     checkout_deliver(notification("payment.chargeback", {**document, "status": "chargeback"}))
     order = Order.objects.get()
     as_staff(client, "restore_payment")
-    assert "What was paid" in client.get(address(order, "restore")).content.decode()
+    assert "Refunds and disputes" in client.get(address(order, "restore")).content.decode()
     assert "This field is required." in press(client, order, "restore", reason=" ")
     html = press(client, order, "restore", reason="dispute 7 won")
     assert "The payment is restored: charged back → paid." in html
@@ -214,13 +216,30 @@ def test_a_reversed_payment_is_restored_with_a_reason(
     assert LogEntry.objects.get().get_change_message() == "Restore this payment dispute 7 won"
 
 
+def test_goods_are_revoked_with_a_reason(
+    client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The page says so, with author and reason, and offers to accept the payment again."""
+    heard, granted = listen(checkout_reversed), listen(checkout_paid)
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    order = Order.objects.get()
+    as_staff(client, "revoke_payment", "accept_payment")
+    assert "This field is required." in press(client, order, "revoke", reason=" ")
+    html = press(client, order, "revoke", reason="sold the key on")
+    assert "The goods are revoked. The money stays with the shop" in html
+    assert html.count("sold the key on") == 2 and "by grace" in html
+    assert address(order, "accept") in html and address(order, "revoke") not in html
+    assert (Order.objects.get().status, Checkout.objects.get().status) == ("processed", "reversed")
+    assert (len(granted), len(heard)) == (1, 1)
+
+
 def test_goods_are_marked_as_granted_with_a_reason(client: Client) -> None:
     """The receiver counts as done; author and reason are in the timeline, once."""
     run = rows.make_granting_run(rows.make_order())
     staff = as_staff(client, "mark_granted")
     assert "This field is required." in press(client, run.order, "mark-granted", run=run.pk)
     html = press(client, run.order, "mark-granted", run=run.pk, reason="sent by post")
-    assert "Marked as granted by hand: shop.receivers.grant." in html
+    assert "Marked as delivered by hand: shop.receivers.grant." in html
     assert ReceiverRun.objects.get().state == "done"
     assert "marked as granted by hand" in html and html.count("sent by post") == 1
     assert LogEntry.objects.get().user == Transition.objects.get(act="mark_granted").staff == staff

@@ -102,7 +102,7 @@ def test_the_confirmation_of_an_action_fits_and_is_accessible(
     desk.get_by_label("Action:").select_option(action)
     look_around(desk, "desk-list")
     desk.get_by_role("button", name="Go").click()
-    expect(desk.get_by_role("heading", name="Selected orders: 1")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Selected rows: 1")).to_be_visible()
     for size in SIZES.values():
         desk.set_viewport_size(size)
         assert desk.evaluate("document.documentElement.scrollWidth") <= size["width"]

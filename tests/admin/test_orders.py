@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from checkout_integration.admin.site import large_tables
-from checkout_integration.models import Order, OutboxMessage
+from checkout_integration.models import Order, OrderItem, OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.support.admin import rows
@@ -33,14 +36,27 @@ def page_of(client: Client, order: Order) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    ["order-77", "paid", f"9.99{SPACE}USD", "in review", "other amount", "TEST", "player-9", "2026-03-04"],
+    ["order-77", "paid", f"9.99{SPACE}USD", "in review", "other amount", "player-9", "2026-03-04"],
 )
 def test_list_tells_each_order_in_words(admin_client: Client, words: str) -> None:
-    """Id, status, amount, verdict with its reason, mode, customer and time stand in the list."""
+    """Id, status, amount, verdict with its reason, customer and time stand in the list."""
     rows.make_order(
         "order-77", user=rows.make_customer("player-9"), verdict="review", verdict_reason="amount"
     )
     assert words in html_of(admin_client, LIST)
+
+
+@pytest.mark.parametrize("takes_tests", [True, False])
+@pytest.mark.parametrize("is_production", [True, False])
+def test_list_marks_the_mode_that_is_not_the_usual_one(
+    admin_client: Client, settings: Any, takes_tests: bool, is_production: bool
+) -> None:
+    """A mark on each row would say nothing."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ACCEPT_TEST_PAYMENTS": takes_tests}
+    rows.make_order(is_production=is_production, live=is_production)
+    badges = re.findall(r"> (TEST|LIVE)<", html_of(admin_client, LIST))
+    usual = takes_tests is not is_production
+    assert badges == ([] if usual else ["LIVE" if is_production else "TEST"])
 
 
 @pytest.mark.parametrize(
@@ -69,6 +85,50 @@ def test_page_answers_on_top(admin_client: Client) -> None:
     for text in (f"9.20{SPACE}EUR", f"8.10{SPACE}EUR", "granted", "shop.receivers.grant"):
         assert text in html
     assert '<a href="https://service.example/receipts/R-0001"' in html
+
+
+def test_page_begins_with_a_sentence(admin_client: Client) -> None:
+    """What was bought, for how much, by whom and when it was paid; and that there is nothing to do."""
+    paid = {"slots": {"processed/notification": {"at": "2026-03-04T11:59:00.000000Z"}}}
+    html = page_of(admin_client, rows.make_order(facts=paid))
+    text = " ".join(
+        re.sub(r"<[^>]*>", "", html.partition("ci-headline")[2].partition("ci-badges")[0]).split()
+    )
+    assert "500 gems · 9.99 USD · ada@buyers.example · paid 2026-03-04" in text.replace(SPACE, " ")
+    assert text.replace(SPACE, " ").endswith("Nothing to do.") or "Nothing to do." in text
+
+
+def _failed() -> Order:
+    order = rows.make_order()
+    rows.make_run(order, state="failed", error="OSError", finished_at=None)
+    return order
+
+
+def _with_incident() -> Order:
+    order = rows.make_order()
+    rows.make_incident(order, "double_loss")
+    return order
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: rows.make_order(verdict="review", verdict_reason="amount"),
+            "Somebody has to decide: The amount differs",
+        ),
+        (_with_incident, "Somebody has to look: The payment was both refunded and charged back"),
+        (_failed, "has failed: look at the error below, and run it again."),
+        (
+            lambda: rows.make_order(status="created", verdict="pending"),
+            "Nothing to do: no payment has come yet.",
+        ),
+    ],
+)
+def test_the_sentence_says_what_to_do(admin_client: Client, make: Callable[[], Order], words: str) -> None:
+    """For each state that needs somebody."""
+    top = page_of(admin_client, make()).partition("ci-headline")[2].partition("ci-badges")[0]
+    assert words in top
 
 
 def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
@@ -105,6 +165,36 @@ def test_money_with_contradicting_notifications_is_not_certain(admin_client: Cli
 
 
 @pytest.mark.parametrize(
+    ("document", "sold", "item", "units", "name"),
+    [
+        ({"description": "500 gems by phone"}, None, None, "0", "500 gems by phone"),
+        ({"description": ""}, None, None, "500", "500 of virtual currency"),
+        ({"description": ""}, None, None, None, "–"),
+        ({"description": ""}, None, None, "0", "–"),
+        ({"description": "as sent"}, {"description": "1,200 gems"}, None, "1200", "1,200 gems"),
+        ({"description": "as sent"}, {"description": "1,200 gems"}, {"sku": "gems-1200"}, None, "1,200 gems"),
+        ({"description": "as sent"}, {"products": ["sword"]}, {"name": "Golden sword"}, None, "Golden sword"),
+    ],
+)
+def test_a_list_and_a_page_have_one_name_for_what_was_bought(
+    admin_client: Client,
+    document: dict[str, Any],
+    sold: dict[str, Any] | None,
+    item: dict[str, Any] | None,
+    units: str | None,
+    name: str,
+) -> None:
+    """The item's, the shop's or the service's; a number of units of nothing is no name."""
+    checkout = rows.make_checkout(**sold) if sold else None
+    order = rows.make_order(document=document, checkout=checkout, virtual_currency_amount=units)
+    if item:
+        OrderItem.objects.create(order=order, position=0, **item)
+    listed = admin_client.get("/admin/checkout_integration/order/").content.decode()
+    assert re.findall(r'<td class="field-product[^>]*><span.*?</span>(.*?)</td>', listed) == [name]
+    assert f'<dd class="ci-value">{name}</dd>' in page_of(admin_client, order)
+
+
+@pytest.mark.parametrize(
     ("status", "given_back", "words"),
     [
         ("refunded", {"refund_amount": "9.99", "refund_currency": "USD"}, f"the refund of 9.99{SPACE}USD"),
@@ -131,21 +221,44 @@ def test_what_was_refunded_is_shown_beside_what_was_received(
 )
 def test_a_partial_refund_says_of_how_much(admin_client: Client, currency: str, words: str) -> None:
     """Of the price or of the charge, whichever is in the currency of the refund; else it stands alone."""
-    order = rows.make_order(status="refunded", refund_amount="2", refund_currency=currency)
+    charge = {"charge_amount": Decimal("9.20"), "charge_currency": "EUR"}
+    slots: dict[str, Any] = {"processed/notification": {}, "refunded/notification": {}}
+    facts = {"slots": slots, "refunds": {"stated": {currency: ["2", False, False]}}}
+    order = rows.make_order(status="refunded", document=charge, facts=facts)
     html = page_of(admin_client, order)
     assert f"refunded: {words}" in html and f"before the refund of {words}" in html
 
 
-def test_a_chargeback_after_a_part_was_refunded_has_no_sum_of_its_own(
+def test_a_chargeback_after_a_part_was_refunded_is_what_was_left(
     admin_client: Client, checkout_deliver: Deliver
 ) -> None:
-    """The sum that is known is the refund's."""
+    """Each of the two has its own sum, as on the page about money."""
     paid = order_document_for(CheckoutFactory())
     part = {"status": "refunded", "refunded": True, "refund": {"amount": 2, "currency": paid["currency"]}}
     checkout_deliver(order=paid)
     checkout_deliver(notification("payment.refund", paid | part))
     checkout_deliver(notification("payment.chargeback", paid | {"status": "chargeback"}))
-    assert "before the chargeback of an unknown amount" in page_of(admin_client, Order.objects.get())
+    html = page_of(admin_client, Order.objects.get())
+    assert f"before the chargeback of 7.99 of 9.99{SPACE}USD" in html
+    assert f"refunded: 2.00 of 9.99{SPACE}USD" in html and f"charged back: 7.99 of 9.99{SPACE}USD" in html
+
+
+def test_a_chargeback_is_never_called_a_refund(admin_client: Client) -> None:
+    """The issuer of the card reads the page in the evidence, and would take the dispute for settled."""
+    order = rows.make_order(status="chargeback", refund_amount="9.99", refund_currency="USD")
+    html = page_of(admin_client, order)
+    assert f"charged back: 9.99{SPACE}USD" in html and "refunded: " not in html
+    rows.make_refund(order, status="chargeback", amount="9.20", currency="EUR")
+    html = page_of(admin_client, order)
+    assert f"charged back: 9.20{SPACE}EUR" in html and "refunded: " not in html
+
+
+def test_a_restored_payment_has_lost_nothing(admin_client: Client) -> None:
+    """The dispute was won; the table below has what happened."""
+    order = rows.make_order(refund_amount="9.99", refund_currency="USD")
+    rows.make_refund(order, status="chargeback")
+    html = page_of(admin_client, order)
+    assert "charged back: " not in html and "refunded: " not in html
 
 
 @pytest.mark.parametrize("verdict", ["verified", "accepted", "review"])
@@ -169,12 +282,24 @@ def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
         document={"refund": part},
         refund_amount="2",
         refund_currency="USD",
-        facts={"slots": slots, "refunds": {"stated": ["2", "USD"]}},
+        facts={"slots": slots, "refunds": {"stated": {"USD": ["2", False, False]}}},
     )
     html = page_of(admin_client, order)
     assert "partly refunded" in html
     assert "goods may be granted" in html
     assert f"8.10{SPACE}EUR before the refund of 2.00 of 9.99{SPACE}USD" in html
+
+
+def test_a_refund_of_nothing_is_no_part(admin_client: Client) -> None:
+    """The order shows the service's word; the goods stay."""
+    slots: dict[str, Any] = {"processed/notification": {}, "refunded/notification": {}}
+    order = rows.make_order(
+        status="refunded",
+        facts={"slots": slots, "refunds": {"stated": {"USD": [None, False, True]}}},
+    )
+    html = page_of(admin_client, order)
+    assert "partly refunded" not in html
+    assert "goods may be granted" in html
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from django.contrib import admin
 from django.db.models import Field, Model
 from django.test import Client
 
-from checkout_integration.admin.site import ReadOnlyAdmin
+from checkout_integration.admin.site.downloads import CsvAdmin
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.models import Order, OrderItem
 from tests.support.admin import rows
 from tests.support.admin.rights import MASKED
@@ -56,6 +57,8 @@ def test_a_lookup_in_the_address_is_refused(client: Client, screen: str) -> None
     assert lookups
     for path in sorted(lookups):
         for page, lookup in (("", f"{path}__startswith"), ("csv/", path)):
+            if page and not isinstance(shown, CsvAdmin):
+                continue
             address = f"/admin/checkout_integration/{screen}/{page}"
             assert client.get(address, {lookup: "a"}).status_code == 400, lookup
 
@@ -82,6 +85,8 @@ def test_no_file_and_no_list_confirms_a_guess(client: Client, screen: str, text:
     masked(client, f"view_{screen}")
     address = f"/admin/checkout_integration/{screen}/"
     assert list(client.get(address, {"q": text}).context["cl"].result_list) == []
+    if not isinstance(screen_of(screen), CsvAdmin):
+        return
     file = b"".join(client.get(f"{address}csv/", {"q": text}).streaming_content)  # type: ignore[attr-defined]
     assert file.count(b"\n") == 1, "nothing but the header"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
 
+from checkout_integration.signals import checkout_paid
 from tests.support.admin import rows
 from tests.support.admin.requests import FORM_TOKEN, PlannedRequest, all_requests, request_for
 from tests.support.admin.rights import FIRST_LEVEL, PEOPLE, RIGHTS, Right
 from tests.support.documents import ROOT
+from tests.support.flows.shop import Listening
 from tests.support.tables import rows_of_all_tables
 
 pytestmark = pytest.mark.django_db
@@ -26,15 +29,20 @@ WITH_PERMISSIONS = [right for right in RIGHTS if right.permissions]
 
 
 @pytest.fixture(autouse=True)
-def _everything_included(request: pytest.FixtureRequest, settings: Any) -> None:
-    """The shop's addresses, a hook that sells, and the service where a line calls it."""
+def _everything_included(request: pytest.FixtureRequest, settings: Any) -> Iterator[None]:
+    """The shop's addresses, a hook that sells, the service where a line calls it, and a receiver where all has to be well."""
     if any(name in request.node.name for name in CALLING):
         request.getfixturevalue("checkout_sandbox")
+    listening = Listening()
+    if "GET health" in request.node.name:
+        listening(checkout_paid)
     settings.ROOT_URLCONF = "tests.admin.urls"
     settings.CHECKOUT_INTEGRATION = {
         **settings.CHECKOUT_INTEGRATION,
         "HOOKS": "tests.support.admin.requests.Shop",
     }
+    yield
+    listening.end()
 
 
 def tables() -> dict[str, list[str]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from checkout_integration.signals import checkout_paid
 from tests.support.admin.requests import request_for
 from tests.support.admin.rights import RIGHTS, Right
+from tests.support.flows.shop import Listening
 from tests.support.tables import rows_of_all_tables
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +24,13 @@ DOWNLOADS = ("order_csv", "order_evidence")
 
 
 @pytest.fixture(autouse=True)
-def _everything_included(settings: Any) -> None:
+def _everything_included(settings: Any) -> Iterator[None]:
+    """The shop's addresses, and a receiver for what is paid: without one the address of health says 503."""
     settings.ROOT_URLCONF = "tests.admin.urls"
+    listening = Listening()
+    listening(checkout_paid)
+    yield
+    listening.end()
 
 
 @pytest.fixture

@@ -88,8 +88,7 @@ def test_a_list(visit: Visit, page: Page, screen: str) -> None:
     visit(f"{screen}-list", address)
     if screens()[screen].search_fields:
         visit(f"{screen}-list-nothing", f"{address}?q=nothing-like-this")
-    for action in screens()[screen].actions or ():
-        name = str(getattr(action, "__name__", action))
+    for button in getattr(screens()[screen], "list_buttons", ()):
         if screen == "order":
             for order in Order.objects.all():
                 rows.make_run(order, state="failed", receiver="shop.goods")
@@ -97,9 +96,9 @@ def test_a_list(visit: Visit, page: Page, screen: str) -> None:
             rows.make_waiting_notification()
         page.goto(page.url.partition("?")[0])
         page.locator("#action-toggle").check()
-        page.get_by_label("Action:").select_option(name)
+        page.get_by_label("Action:").select_option(button.name)
         page.get_by_role("button", name="Go").click()
-        visit(f"{screen}-list-{name}")
+        visit(f"{screen}-list-{button.name}")
 
 
 @pytest.mark.parametrize(("screen", "name"), PAGES)

@@ -7,7 +7,8 @@ import re
 import pytest
 from django.contrib.auth.models import User
 
-from checkout_integration.admin.order import actions
+from checkout_integration.admin.order.buttons import CHECK_SELECTED, RUN_SELECTED
+from checkout_integration.admin.site.buttons import MOST_AT_ONCE
 from checkout_integration.models import Order, Transition
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.testing.delivery import Deliver
@@ -28,9 +29,9 @@ def test_the_page_has_each_button_with_its_permission() -> None:
 
 def test_the_page_has_the_actions_and_the_bounds() -> None:
     """By the words that the list shows."""
-    for act in (actions.CHECK_SELECTED, actions.RUN_SELECTED):
+    for act in (CHECK_SELECTED, RUN_SELECTED):
         assert f"| {act.label} |" in PAGE
-    assert f"At most {actions.MOST_AT_ONCE} orders at once" in PAGE
+    assert f"At most {MOST_AT_ONCE} orders at once" in PAGE
     assert f"up to {LONGEST_REASON:,} characters" in PAGE
 
 

@@ -43,8 +43,10 @@ def test_whether_notifications_arrive(desk: Desk, sell: Sales) -> None:
     """When the last one came."""
     installed(datetime.now(UTC) - timedelta(days=1))
     sell()
+    desk.follow("Checkout")
     desk.follow("Health")
-    desk.reads_at_once("Last notification", "Refused requests")
+    desk.unfold("things that were looked at")
+    desk.reads("Last notification", "Refused requests")
     desk.look("health")
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from werkzeug.test import Client
 
-from checkout_integration.protocol.creation_rules import CreationError, check_order, check_token
+from checkout_integration.protocol.creation_rules import check_order, check_token
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.sandbox import Sandbox, SandboxProject
-from checkout_integration.sandbox.server import SandboxApp
+from checkout_integration.sandbox.server.app import SandboxApp
 from tests.agreement.checkout_table import LONG_PROJECT, LONG_TOKEN, PREPARED, PROJECT, TOKEN
 
 SECRET = "sandbox_agreement"

@@ -93,6 +93,17 @@ def test_nothing_personal_and_nothing_internal_is_shown(api: APIClient, buyer: U
         assert f'"{word}' not in text
 
 
+def test_an_amount_that_the_service_does_not_have_is_null(api: APIClient, buyer: User) -> None:
+    """It writes a zero without a currency there: no client is to show that nothing was charged. Units have none."""
+    nothing = {"amount": Decimal(0), "currency": ""}
+    order = make_order(
+        buyer, charge_amount=Decimal(0), charge_currency="", tax={**nothing, "rate": Decimal(0)}
+    )
+    body = api.get(f"/api/orders/{order.order_id}/").json()
+    assert (body["charge_amount"], body["tax"]["amount"]) == (None, None)
+    assert (body["virtual_currency_amount"], body["tax"]["rate"]) == ("0", "0")
+
+
 def test_amounts_have_the_places_of_their_currency(api: APIClient, buyer: User) -> None:
     """As text, never as a JSON number."""
     for amount, currency in (
@@ -276,7 +287,7 @@ def test_what_is_stored_is_applied_first(
     for checkout in (paid, failed):
         checkout_deliver(order=order_document_for(checkout))
     later = timezone.now() + timedelta(minutes=5)
-    Notification.objects.filter(reference=failed.reference).update(state="failed", due_at=later)
+    Notification.objects.filter(reference=failed.reference).update(state="failed", tries=1, due_at=later)
     found: dict[str, Any] = {}
     for checkout in (paid, failed):
         body = api.get(address.format(checkout.reference)).json()

@@ -173,7 +173,6 @@ def test_a_session_needs_the_csrf_token(buyer: User, shop: Any) -> None:
         b'{"a": ' + b"9" * 5000 + b"}",
         b'{"a": "\xff"}',
         '{"a": 1}'.encode("utf-16"),
-        b"\xef\xbb\xbf{}",
         b'{"a":' * 5000,
         b"[" * 60000,
     ],

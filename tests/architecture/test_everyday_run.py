@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 
+from tests.support import scale
 from tests.support.documents import ROOT
-from tests.support.scale import MOST_CASES, sample_of
+from tests.support.scale import MOST_CASES, left_out, sample_of
 from tests.support.suite import WITHOUT_SCHEMATHESIS
 
 USE = re.compile(r"^(import|from) schemathesis", re.MULTILINE)
@@ -32,6 +34,46 @@ def test_no_test_is_left_out(request: pytest.FixtureRequest) -> None:
     sample = sample_of(cases_of(request, long=100, short=2, single=1))
     names = [case.name.partition("[")[0] for case in sample]
     assert {name: names.count(name) for name in names} == {"long": MOST_CASES, "short": 2, "single": 1}
+
+
+@pytest.mark.parametrize("more", [False, True])
+@pytest.mark.parametrize("database", ["sqlite", "postgres", "mariadb"])
+def test_the_rest_is_what_the_everyday_run_leaves_out(
+    database: str, more: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each case is in one of both runs; where `times` gives the rest more examples, all are in it."""
+    cases = cases_of(request, long=100, short=2)
+    monkeypatch.setenv("CHECKOUT_TEST_DATABASE", database)
+    monkeypatch.setattr(scale, "ON_SERVER", database != "sqlite")
+    monkeypatch.setattr(scale, "GUARANTEES", ("tests/architecture",))
+    monkeypatch.setattr(scale, "WHOLE_ON_SERVERS", ("tests/architecture",))
+    if more:
+        monkeypatch.setattr(sys.modules[__name__], "times", scale.times, raising=False)
+    runs = {}
+    for run in (scale.EVERYDAY, scale.REST, scale.ALL):
+        monkeypatch.setattr(scale, "THIS_RUN", run)
+        monkeypatch.setattr(scale, "QUICK", run == scale.EVERYDAY)
+        runs[run] = {case.name for case in set(cases) - left_out(cases, cases)}
+    assert len(runs["everyday"]) == MOST_CASES + 2
+    assert runs["all"] == {case.name for case in cases}
+    everyday = set() if more or database == "mariadb" else runs["everyday"]
+    assert runs["rest"] == runs["all"] - everyday
+
+
+def test_a_server_has_a_sample_of_what_it_does_not_promise(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the rest only, unless the run is full: `--all` is everything."""
+    cases = cases_of(request, long=100)
+    monkeypatch.setattr(scale, "ON_SERVER", True)
+    monkeypatch.setattr(scale, "QUICK", False)
+    counts = {}
+    monkeypatch.setenv("CHECKOUT_TEST_DATABASE", "mariadb")
+    for run, full in [("", False), ("all", False), ("rest", False), ("rest", True)]:
+        monkeypatch.setattr(scale, "THIS_RUN", run)
+        monkeypatch.setattr(scale, "FULL", full)
+        counts[run, full] = len(cases) - len(left_out(cases, cases))
+    assert counts == {("", False): 100, ("all", False): 100, ("rest", False): MOST_CASES, ("rest", True): 100}
 
 
 def test_each_process_takes_the_same_cases(request: pytest.FixtureRequest) -> None:

@@ -1,4 +1,4 @@
-"""The rooms: their size, their front doors, and that the contracts about them turn red for one sabotaged import each.
+"""The rooms: their front doors, and that the contracts about them turn red for one sabotaged import each.
 
 The contracts are checked where the lint group is installed; `.ci/run` has it.
 """
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = Path(checkout_integration.__file__).parent
 ROOT: Final = PACKAGE.parent
-MOST_FILES: Final = 9
 GREEN: Final = attrgetter("kept")
 """What import-linter calls it."""
 OUTSIDER: Final = "checkout_integration.urls"
@@ -51,18 +50,12 @@ def test_nothing_of_flows_stands_outside_a_room() -> None:
     assert [path.name for path in (PACKAGE / "flows").glob("*.py")] == ["__init__.py"]
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if ".admin." not in room])
-def test_a_room_has_few_files(room: str) -> None:
-    """Its ``__init__`` among them."""
-    assert len(list((ROOT / room.replace(".", "/")).rglob("*.py"))) <= MOST_FILES
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_reads_as_the_contents_of_its_path(room: str) -> None:
-    """Its front door says what stands behind it."""
+    """Its front door says what stands behind it, and names what others call, by importing it."""
     text = (ROOT / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
     assert text.startswith('"""')
-    assert "__all__" in text
+    assert "import" in text.partition('"""\n')[2]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.__main__ import recipe
+from tests.__main__ import is_path, recipe
 from tests.support import services, suite
 from tests.support.services import Server
 from tests.support.suite import NOTHING_COLLECTED, ROOT, Job, Run
@@ -174,3 +174,25 @@ def test_browser_tests_where_playwright_is_missing(required: str, code: int) -> 
     )
     assert bool(done.returncode) == bool(code), done.stdout
     assert ("needs playwright" if not required else "playwright") in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "named"),
+    [
+        ("tests/protocol", True),
+        ("tests/architecture/test_suite.py::test_exit_code", True),
+        ("-k", False),
+        ("money", False),
+        ("--durations=30", False),
+    ],
+)
+def test_what_is_named_is_run_whole(argument: str, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, a folder or a test, not an option and its value."""
+    monkeypatch.chdir(ROOT)
+    assert is_path(argument) is named
+
+
+def test_the_everyday_run_says_what_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody takes it for everything."""
+    suite._summary(ended(0), [HERE], [], everyday=True)
+    assert "every other test, on every database: python3 -m tests --rest" in capsys.readouterr().out

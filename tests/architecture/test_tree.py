@@ -46,25 +46,10 @@ def test_every_folder_of_tests_is_a_package(files: list[Path]) -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
-def test_no_file_is_a_drawer(files: list[Path]) -> None:
-    """A module of the product fits on a few screens."""
-    long = [
-        path
-        for path in files
-        if path.suffix == ".py" and "migrations" not in path.parts and lines(path) > 350
-    ]
-    assert long == []
-
-
 @pytest.mark.parametrize("host", REGISTRY_HOSTS)
 def test_no_file_names_a_package_registry(files: list[Path], host: str) -> None:
     """Where packages come from is the business of the machine, not of the repository."""
     assert [path for path in files if host.encode() in path.read_bytes()] == []
-
-
-def lines(path: Path) -> int:
-    """Return how many lines a file has."""
-    return len(path.read_text(encoding="utf-8").splitlines())
 
 
 def test_no_file_cites_a_text_that_nobody_has(files: list[Path]) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from checkout_integration.protocol.creation import CreationError, Customer, OrderRequest, TokenRequest
+from checkout_integration.protocol.creation import Customer, OrderRequest, TokenRequest
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.listing import TransactionFilter
+from checkout_integration.protocol.values import Secret
 from tests.client.conftest import SECRET, MakeClient
 from tests.support.client.stub import gzipped, http, running
 from tests.support.protocol.vectors import vector_bytes
@@ -57,12 +59,18 @@ def test_order_creation(client_of: MakeClient) -> None:
     assert (answer.id, answer.payment_form_url) == ("order-1", FORM)
 
 
-@pytest.mark.spec("EP6-05", "EP2-12", "EP1-24")
-def test_order_creation_from_a_token(client_of: MakeClient) -> None:
-    """The body is the token and nothing else."""
+@pytest.mark.spec("EP6-05", "EP2-12", "EP1-24", "EP2-02", "SVC-08", "AUT-02")
+@pytest.mark.parametrize("token", ["tok-1", "a+b/c=="])
+def test_order_creation_from_a_token(client_of: MakeClient, token: str) -> None:
+    """The body is the token and nothing else; the headers are those of any other order."""
     with running(http(200, ORDER_ANSWER)) as stub:
-        client_of(stub).create_order_from_token("tok-1")
-    assert stub.received[0].body == b'{"token":"tok-1"}'
+        client_of(stub).create_order_from_token(token)
+    (request,) = stub.received
+    assert request.body == b'{"token":"%s"}' % token.encode()
+    assert (request.headers["content-type"], request.headers["x-api-signature"]) == (
+        "application/json",
+        SECRET,
+    )
 
 
 @pytest.mark.spec("EP3-01", "EP3-02", "EP3-12", "AUT-03", "SVC-04")
@@ -77,6 +85,17 @@ def test_the_transaction_list(client_of: MakeClient) -> None:
     assert "x-api-signature" not in request.headers
     assert (page.count, page.ids) == (2, ("order-1", "order-2"))
     assert page.date == datetime(2024, 5, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.spec("EP3-02", "AUT-03")
+@pytest.mark.parametrize("project", ["proj-1", "Project-B", "4711"])
+@pytest.mark.parametrize("key", ["sk-Canary-0123456789", "key:with:colons-99"])
+def test_the_list_is_read_as_the_project_with_its_key(client_of: MakeClient, project: str, key: str) -> None:
+    """Login and password of HTTP Basic, to the letter."""
+    with running(http(200, vector_bytes("transactions"))) as stub:
+        client_of(stub, project_id=project, secret_key=Secret(key)).list_transactions(TransactionFilter())
+    scheme, _, credentials = stub.received[0].headers["authorization"].partition(" ")
+    assert (scheme, base64.b64decode(credentials).decode()) == ("Basic", f"{project}:{key}")
 
 
 @pytest.mark.spec("EP3-08")

@@ -55,6 +55,19 @@ def test_each_status_has_its_exception(
     assert "***" not in f"{error!s}{error!r}{error.error!r}"
 
 
+@pytest.mark.parametrize(("status", "kind"), DOCUMENTED)
+@pytest.mark.parametrize("code", ["ma000022", "co000005", "fm000048"])
+def test_a_code_of_bad_credentials_changes_no_other_status(
+    client_of: MakeClient, status: int, kind: type[errors.ErrorResponse], code: str
+) -> None:
+    """Only a 400 needs it, which says nothing of itself."""
+    kind = errors.BadCredentials if status == 400 else kind
+    body = json.dumps({"code": code, "message": "x"}).encode()
+    with running(http(status, body, Retry_After="0")) as stub:
+        error = failure(client_of(stub), CALLS["order"])
+    assert type(error) is kind
+
+
 @pytest.mark.parametrize("code", ["ma000022", "co000005", "fm000048"])
 @pytest.mark.spec("AUT-05")
 def test_bad_credentials_that_answer_400_are_recognised(client_of: MakeClient, code: str) -> None:

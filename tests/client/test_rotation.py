@@ -57,6 +57,24 @@ def test_a_refusal_may_be_a_400(client_of: MakeClient, name: str, code: str) -> 
     assert [key_of(request) for request in stub.received] == [SECRET, NEW]
 
 
+@pytest.mark.parametrize("name", ["token", "order"])
+@pytest.mark.parametrize("code", ["key_unknown", "E-17"])
+@pytest.mark.spec("AUT-05", "HTT-16")
+def test_another_service_has_other_codes(client_of: MakeClient, name: str, code: str) -> None:
+    """The codes are not listed: those of the configuration mean that the key is wrong, and no others do."""
+    codes = frozenset({"key_unknown", "E-17"})
+    with running(coded(400, code), good_answer(name)) as stub:
+        CALLS[name](client_of(stub, other_keys=OTHERS, credential_codes=codes))
+    assert [key_of(request) for request in stub.received] == [SECRET, NEW]
+    with running(coded(400, code)) as stub:
+        caught = failure(client_of(stub, credential_codes=codes), CALLS[name])
+    assert isinstance(caught, errors.BadCredentials)
+    with running(coded(400, "fm000048")) as stub:
+        caught = failure(client_of(stub, other_keys=OTHERS, credential_codes=codes), CALLS[name])
+    assert type(caught) is errors.BadRequest
+    assert len(stub.received) == 1
+
+
 @pytest.mark.parametrize(
     "answer", [coded(400, "co000002"), coded(400, "fm000002"), coded(403, "fm000048"), coded(500, "fm000048")]
 )

@@ -10,7 +10,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from checkout_integration.client import Client
-from checkout_integration.client.errors import DeadlineExceeded
+from checkout_integration.client.errors import DeadlineExceeded, ResponseUnreadable
 from tests.client.conftest import SECRET, config_for
 from tests.client.test_client import ORDER, ORDER_ANSWER
 from tests.support.client.stub import Received, http, running
@@ -73,6 +73,15 @@ def test_redirects_are_not_followed() -> None:
         with pytest.raises(Exception, match="302"):
             client.create_order(ORDER)
         assert len(stub.received) == 1
+
+
+def test_the_body_of_a_redirect_is_not_read() -> None:
+    """Not beyond the limit of any other body, although requests reads it all to say where it would lead."""
+    too_large = pytest.raises(ResponseUnreadable, match="larger than")
+    with running(http(302, b" " * 300_000, Location="http://127.0.0.1:9/")) as stub:
+        client = Client(config_for(stub.url))
+        with client, too_large:
+            client.create_order(ORDER)
 
 
 def test_a_mounted_adapter_sends() -> None:

@@ -15,7 +15,7 @@ import pytest
 from checkout_integration.client import Client, errors
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.listing import TransactionFilter
-from checkout_integration.protocol.strict_json import left_out_of
+from checkout_integration.protocol.strict_json import unread_in
 from tests.client.conftest import MakeClient
 from tests.support.client.calls import CALLS, PAGE, every_call, failure
 from tests.support.client.stub import Received, gzipped, http, running
@@ -125,8 +125,8 @@ def test_an_odd_number_in_a_row_costs_its_field(client_of: MakeClient) -> None:
     rows = b'{"count":2,"items":[{"id":"a","amount":1.1e-21,"currency":"USD"},{"id":"b","amount":9.99}]}'
     with running(http(200, rows)) as stub:
         odd, fine = client_of(stub).list_transactions(TransactionFilter()).items
-    assert (odd.id, odd.amount, odd.currency, left_out_of(odd.document)) == ("a", None, "USD", ("amount",))
-    assert (fine.amount, left_out_of(fine.document)) == (Decimal("9.99"), ())
+    assert (odd.id, odd.amount, odd.currency, unread_in(odd.document)) == ("a", None, "USD", ("amount",))
+    assert (fine.amount, unread_in(fine.document)) == (Decimal("9.99"), ())
 
 
 def test_a_cursor_list_that_does_not_advance_is_an_error(client_of: MakeClient) -> None:
@@ -136,6 +136,42 @@ def test_a_cursor_list_that_does_not_advance_is_an_error(client_of: MakeClient) 
         error = failure(client_of(stub), lambda client: list(client.iter_list("/api/v1/things")))
     assert isinstance(error, errors.ResponseUnreadable)
     assert len(stub.received) == 2
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\xff", b"caf\xe9", b"\xed\xa0\x80", b"cut \xc3", b"\xc0\xaf", b"\\ud800", b"a\\u0000b"]
+)
+@pytest.mark.parametrize("position", [1, 2])
+def test_a_broken_id_of_a_cursor_list_is_an_error(
+    client_of: MakeClient, broken: bytes, position: int
+) -> None:
+    """It says which element; such an id names nothing, and the list could not be continued after it."""
+    ids = [b"a", b"b"]
+    ids[position - 1] = broken
+    data = b",".join(b'{"id":"%s","name":"n"}' % each for each in ids)
+    page = b'{"object":"list","data":[%s],"has_more":false,"has_before":false,"total_count":2}' % data
+    with running(http(200, page)) as stub:
+        error = failure(client_of(stub), lambda client: client.list_page("/api/v1/things"))
+    assert isinstance(error, errors.ResponseUnreadable)
+    assert f"the id of element {position} of the page has characters that cannot be read" in str(error)
+
+
+def test_a_broken_text_of_a_cursor_list_costs_its_field(client_of: MakeClient) -> None:
+    """It has U+FFFD, as has an id that was sent with that character."""
+    data = b'{"id":"caf\xef\xbf\xbd","name":"caf\xe9"}'
+    page = b'{"object":"list","data":[%s],"has_more":false,"has_before":false}' % data
+    with running(http(200, page)) as stub:
+        (element,) = client_of(stub).list_page("/api/v1/things").data
+    assert dict(element) == {"id": "caf\ufffd", "name": "caf\ufffd"}
+
+
+def test_a_cursor_list_whose_last_element_has_no_id_is_an_error(client_of: MakeClient) -> None:
+    """An empty cursor would be none, and the first page would come again."""
+    page = {"data": [{"id": "a"}, {"id": ""}], "has_more": True, "has_before": False}
+    with running(http(200, json.dumps(page).encode())) as stub:
+        error = failure(client_of(stub), lambda client: list(client.iter_list("/api/v1/things")))
+    assert isinstance(error, errors.ResponseUnreadable)
+    assert len(stub.received) == 1
 
 
 def test_a_bomb_is_never_unpacked_in_memory() -> None:

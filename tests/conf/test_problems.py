@@ -29,6 +29,16 @@ def test_there_are_projects(raw: object) -> None:
     assert "PROJECTS" in problem.message and '"PROJECT_ID"' in problem.hint
 
 
+@pytest.mark.parametrize("projects", [lambda: {"default": OWN}, [OWN], CANARY])
+def test_projects_that_are_no_mapping_are_said_to_be_there(projects: object) -> None:
+    """As for a platform that has its merchants in a database: "no PROJECTS" would be wrong. No value is repeated."""
+    (problem,) = found(with_shared(PROJECTS=projects))
+    assert (
+        f"PROJECTS of CHECKOUT_INTEGRATION is a {type(projects).__name__} and no mapping" in problem.message
+    )
+    assert CANARY not in problem.message
+
+
 @pytest.mark.parametrize("own", [None, [], "text", CANARY, 5])
 def test_a_project_is_a_dict(own: object) -> None:
     """The message does not repeat the value: it may be a secret."""
@@ -143,7 +153,7 @@ def test_a_callable_is_a_secret() -> None:
         ("", "is empty, blank or shorter than 16 characters"),
         (" " * 40, "is empty, blank or shorter"),
         ("canary-short", "is empty, blank or shorter"),
-        ("canary-line-break-0123456789\n", "has characters that a header cannot carry"),
+        ("canary-line\nbreak-0123456789", "has characters that a header cannot carry"),
         (" canary-blank-before-0123456789", "begins or ends with a blank"),
         ("canary-blank-behind-0123456789 ", "begins or ends with a blank"),
         (None, "could not be read: TypeError"),
@@ -160,6 +170,18 @@ def test_the_secret_that_a_callable_returns_is_checked(
     assert problem.id == "checkout_integration.E005"
     assert why in problem.message and name in problem.message + problem.hint
     assert "canary" not in problem.message + problem.hint
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_line_end_of_a_mounted_file_is_no_part_of_the_secret(settings: Any, end: str) -> None:
+    """Of a callable's value; a text that is written down is not corrected silently."""
+    settings.CHECKOUT_INTEGRATION = with_own(
+        SECRET_KEY=lambda: CANARY + end, PREVIOUS_SECRET_KEYS=[lambda: "another-secret-0123456789" + end]
+    )
+    project = app_settings().project()
+    assert [secret.reveal() for secret in project.secrets] == [CANARY, "another-secret-0123456789"]
+    assert list(secret_problems(project)) == [] and project.secrets_with_line_end
+    assert [each.id for each in found(with_own(SECRET_KEY=CANARY + end))] == ["checkout_integration.E005"]
 
 
 @pytest.mark.parametrize("previous", [True, False])
@@ -284,6 +306,35 @@ def test_plain_http_elsewhere_is_never_allowed() -> None:
     assert problem.id == "checkout_integration.E007"
     loopback = with_shared(BASE_URL="http://127.0.0.1", ALLOW_HTTP_LOOPBACK="False")
     assert [each.id for each in found(loopback)] == ["checkout_integration.E004", "checkout_integration.E007"]
+
+
+@pytest.mark.parametrize(
+    ("debug", "key", "is_allowed"),
+    [
+        (True, CANARY, True),
+        (True, lambda: CANARY, True),
+        (False, "sandbox_key_0123456789", True),
+        (False, CANARY, False),
+        (False, lambda: "sandbox_key_0123456789", False),
+    ],
+)
+def test_named_hosts_may_be_plain_http_where_no_real_key_goes_there(
+    settings: Any, debug: bool, key: object, is_allowed: bool
+) -> None:
+    """As a container's name is, in development. The host alone, exactly."""
+    settings.DEBUG = debug
+    address = {"BASE_URL": "http://sandbox:8090", "ALLOW_HTTP_HOSTS": ["sandbox"]}
+    raw = with_own(SECRET_KEY=key) | address
+    assert [each.id for each in found(raw)] == [] if is_allowed else ["checkout_integration.E007"]
+    settings.CHECKOUT_INTEGRATION = {**raw, "BASE_URL": "https://service.invalid"}
+    assert app_settings().project().allow_http_hosts == (("sandbox",) if is_allowed else ())
+    for other in (
+        "http://sandbox.evil.example",
+        "http://other:8090",
+        "http://sandbox@other",
+        "ftp://sandbox",
+    ):
+        assert [each.id for each in found({**raw, "BASE_URL": other})] == ["checkout_integration.E007"]
 
 
 @pytest.mark.parametrize("alias", ["default", "shop-2", "a.b_c~d", "7", "x" * 64])

@@ -151,6 +151,12 @@ def test_settings_that_cannot_be_used_are_refused_by_name(settings: Any) -> None
     assert "canary" not in str(refused.value)
 
 
+def test_a_call_ends_before_a_web_server_loses_patience(settings: Any) -> None:
+    """Gunicorn's limit is 30 s. A page of the list, for which nobody waits, may take three times as long."""
+    assert project(settings).timeout == 10
+    assert (project(settings, TIMEOUT=5).timeout, project(settings, TIMEOUT=5).page_timeout) == (5, 15)
+
+
 def test_settings_that_are_mended_are_used(settings: Any) -> None:
     """A refusal is not remembered."""
     with pytest.raises(ImproperlyConfigured):

@@ -1,4 +1,4 @@
-"""The page of settings against the settings."""
+"""The pages of settings against the settings."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES, problem
 from checkout_integration.conf.project import Project
 from tests.support.documents import block
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("settings.md", "another-service.md"))
 ROW = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
 
 
 def test_every_setting_is_described_and_no_other() -> None:
     """A setting without documentation cannot be found."""
-    described = [name for name, _, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))]
+    described = [name for name, _, _ in ROW.findall(PAGES)]
     assert sorted(described) == sorted(APP_NAMES | PROJECT_NAMES)
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    """The page has the default of each setting."""
-    documented = {
-        name: default.strip("`") for name, default, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))
-    }
+    """The pages have the default of each setting."""
+    documented = {name: default.strip("`") for name, default, _ in ROW.findall(PAGES)}
     for each in fields(Project):
         name = each.name.upper()
         if each.default is not MISSING and name != "LIST_URL":
@@ -42,6 +41,7 @@ def test_the_example_has_every_setting_and_nothing_wrong(monkeypatch: pytest.Mon
     monkeypatch.setenv("CHECKOUT_OLD_SECRET_KEY", "previous_key_of_my_shop")
     written: dict[str, Any] = {}
     exec(block("docs/settings.md", "# settings.py, every setting"), written)
+    exec(block("docs/another-service.md", "# settings.py, another service"), written)
     settings = written["CHECKOUT_INTEGRATION"]
     assert list(problems(settings)) == []
     assert set(settings) | set(settings["PROJECTS"]["default"]) == APP_NAMES | PROJECT_NAMES

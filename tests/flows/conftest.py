@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db import connections
 
 from checkout_integration.flows.database import installation
-from checkout_integration.flows.monitoring import refusals
-from checkout_integration.flows.operations import draining
+from checkout_integration.flows.monitoring import webhook as refusals
 from tests.support.flows.shop import Listening, ShopHooks
 
 
@@ -44,18 +44,10 @@ def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _not_looked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget when this process has found that nothing was left behind."""
-    monkeypatch.setattr(draining.ThisProcess, "looks_again_at", 0.0)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget refused requests, and failures of the cache that counts them."""
-    monkeypatch.setattr(refusals.ThisProcess, "resting_until", 0.0)
-    cache.clear()
-    yield
-    cache.clear()
+def _nothing_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget refused requests that this process has counted; those of the next minute are only counted in memory."""
+    monkeypatch.setattr(refusals.ThisProcess, "counts", Counter())
+    monkeypatch.setattr(refusals.ThisProcess, "written_at", time.monotonic())
 
 
 @pytest.fixture

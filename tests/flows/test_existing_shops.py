@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.models import Incident, Installation, Order, OutboxMessage
-from checkout_integration.signals import checkout_paid, payment_review
+from checkout_integration.signals import checkout_paid, payment_review, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.support.flows.shop import Listening, notification, record_listed
@@ -119,3 +119,31 @@ def accept() -> None:
     staff = User.objects.get_or_create(username="sam")[0]
     flows.operations.accept_payment(Order.objects.get(), staff=staff, reason="moved shop")
     flows.run_due()
+
+
+@pytest.mark.parametrize("ways", [["listed", "signed"], ["signed", "listed"]])
+def test_staff_review_it_once(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, ways: list[str]
+) -> None:
+    """Whether the list or the notification is read first, about an open order from before the installation."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "UNBOUND_ORDERS": "review"}
+    review, facts = listen(payment_review), listen(payment_success)
+    order = created(timedelta(hours=1))
+    for way in ways:
+        let_arrive(checkout_deliver, way, order)
+    assert (len(review), len(facts), Order.objects.get().verdict_reason) == (1, 1, "unbound")
+    assert [incident.kind for incident in Incident.objects.filter(resolved_at=None)] == ["review:unbound"]
+
+
+@pytest.mark.parametrize("ways", [["listed", "signed"], ["signed", "listed"]])
+def test_what_was_recorded_in_silence_is_reported_with_its_notification(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, ways: list[str]
+) -> None:
+    """An old order that was paid after the installation: the same signals and incidents, whatever came first."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "UNBOUND_ORDERS": "review"}
+    review, facts = listen(payment_review), listen(payment_success)
+    order = created(timedelta(days=30), charge_amount=-1, charge_currency="USD")
+    for way in ways:
+        let_arrive(checkout_deliver, way, order)
+    assert ([each["reason"] for each in review], len(facts)) == (["unbound"], 1)
+    assert sorted(Incident.objects.values_list("kind", flat=True)) == ["negative_charge", "review:unbound"]

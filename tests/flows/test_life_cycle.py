@@ -50,7 +50,6 @@ CANARY = "canary-of-a-hook"
 def give_up(times: int = 1) -> None:
     """Let each run that is due fail for the last time, so often."""
     for _ in range(times):
-        outbox.fan_out()
         ReceiverRun.objects.filter(state="due").update(attempts=retrying.MOST_ATTEMPTS - 1)
         make_due()
         flows.run_due()
@@ -289,7 +288,7 @@ def test_an_alert_whose_row_was_removed_is_sent_all_the_same(
     listen: Listening, name: str, remove: Callable[[], object]
 ) -> None:
     """Its words and ids are in the message."""
-    signals: dict[str, DurableSignal[Any, Any]] = {
+    signals: dict[str, DurableSignal[Any]] = {
         "notification": notification_failed,
         "run": receiver_given_up,
         "sync_run": sync_failed,

@@ -14,8 +14,8 @@ from django.db import connection
 from django.db.models import Sum
 
 from checkout_integration import flows
-from checkout_integration.flows.ledger.rows import state_of
 from checkout_integration.models import Incident, Notification, Order, OutboxMessage, Transition
+from checkout_integration.models.order import state_of
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.testing.delivery import Deliver

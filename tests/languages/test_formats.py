@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from checkout_integration.admin.site import moment, money
+from checkout_integration.admin.site.values import moment, money
 from checkout_integration.display import amount_text, shown_amount, shown_day, shown_number
 from checkout_integration.flows.monitoring import span
 from checkout_integration.testing.factories import CheckoutFactory
@@ -62,7 +62,7 @@ def test_attributes_are_for_programs() -> None:
 
 @pytest.mark.parametrize(
     ("language", "texts"),
-    [("en", ["3 days", "5 h", "90 min", "7 s"]), ("de", ["3 d", "5 h", "90 min", "7 s"])],
+    [("en", ["3 days", "5 h", "90 min", "7 s"]), ("de", ["3 Tagen", "5 h", "90 min", "7 s"])],
 )
 def test_lengths_of_time_are_translated(language: str, texts: list[str]) -> None:
     """In the largest unit of which there are two or more."""

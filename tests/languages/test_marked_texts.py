@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from checkout_integration.flows.monitoring import refusals
+from checkout_integration.flows.monitoring import webhook as refusals
 from checkout_integration.models import Installation, Order, SyncDifference
 from tests.languages.marked_pages import ADMIN, unmarked_in, unmarked_on
 from tests.languages.pseudo import marked_texts
@@ -135,8 +135,9 @@ def test_health_and_queues_have_translated_texts_only(admin_client: Client) -> N
         rows.make_waiting_notification(state)
     rows.make_incident(rows.make_order())
     for _ in range(200):
-        refusals.count_refused("default")
-        refusals.count_refused(refusals.NO_PROJECT)
+        refusals.count_refused("default", "INVALID_SIGNATURE")
+        refusals.count_refused(refusals.NO_PROJECT, "UNKNOWN_PROJECT")
+    refusals.write_refused()
     for page in pages:
         assert unmarked_on(admin_client, page) == []
 
@@ -145,8 +146,8 @@ def test_reconciliation_has_translated_texts_only(admin_client: Client) -> None:
     """Lanes, passes, totals and differences."""
     page = f"{ADMIN}syncdifference/"
     assert unmarked_on(admin_client, page) == []
-    total = {"currency": "USD", "status": "processed", "here": {"count": 2, "sum": "3"}}
-    run = rows.make_sync_run(lane="all", totals=[{**total, "there": {"count": 1, "sum": "2"}}])
+    total = {"currency": "USD", "status": "processed", "here": {"count": 2, "unknown": 1, "sum": "3"}}
+    run = rows.make_sync_run(lane="all", totals=[{**total, "there": {"count": 1, "unknown": 1, "sum": None}}])
     given = {
         "run": run,
         "project": "default",

@@ -75,9 +75,9 @@ def get(client: Client, settings: Any) -> Iterator[Callable[[str], Any]]:
         (
             "checkouts/?limit=0",
             "Die Anfrage ist ungültig.",
-            "limit: Verwenden Sie eine ganze Zahl von 1 bis 100.",
+            "limit: Verwende eine ganze Zahl von 1 bis 100.",
         ),
-        ("checkouts/?status=x", "Die Anfrage ist ungültig.", "status: Verwenden Sie eines von: new, unknown"),
+        ("checkouts/?status=x", "Die Anfrage ist ungültig.", "status: Verwende eines von: new, unknown"),
         (
             "orders/?starting_after=x",
             "Die Anfrage ist ungültig.",

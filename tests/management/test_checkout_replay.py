@@ -46,7 +46,7 @@ def test_receiver_connected_later_is_given_past_events(listen: Listening) -> Non
     flows.run_due()
     assert (len(late), owned()) == (3, 3)
     heard = OutboxMessage.objects.filter(signal="checkout_paid").values_list("state", flat=True)
-    assert set(heard) == {"fanned_out"}
+    assert set(heard) == {"sent"}
 
 
 def test_dry_run_changes_nothing(listen: Listening) -> None:

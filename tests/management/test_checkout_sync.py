@@ -15,6 +15,7 @@ from checkout_integration import flows
 from checkout_integration.models import Order, SyncCursor, SyncRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
+from tests.support.documents import block
 from tests.support.flows.list_service import HOUR_AGO, ListService, list_service, listed
 from tests.support.flows.shop import Listening, fault
 
@@ -183,6 +184,25 @@ def test_what_the_list_contradicts_is_drift(service: ListService) -> None:
     assert run()[0] == 1
 
 
+def test_totals_say_of_how_many_orders_they_are(service: ListService) -> None:
+    """An unknown amount is no zero, neither in text nor in JSON."""
+    service.rows = [
+        listed("a"),
+        listed("b", 10, amount=None),
+        listed("c", 20, status="rejected", amount=None),
+    ]
+    assert run("--lane", "all")[0] == 0
+    Order.objects.filter(order_id="a").update(amount=None)
+    code, printed = run("--lane", "all", "--dry-run")
+    assert code == 1
+    assert "  total processed USD: unknown in 2 orders here, 9.99 in 1 of 2 orders there\n" in printed
+    assert "total rejected" not in printed
+    (step,) = json.loads(run("--lane", "all", "--dry-run", "--json")[1])["steps"]
+    (processed, rejected) = step["report"]["totals"]
+    assert processed["here"] == {"count": 2, "unknown": 2, "sum": None}
+    assert rejected["here"] == rejected["there"] == {"count": 1, "unknown": 1, "sum": None}
+
+
 def test_a_long_list_of_differences_is_cut(service: ListService) -> None:
     """The rest is in the JSON."""
     assert run()[0] == 0
@@ -256,3 +276,14 @@ def test_a_terminal_shows_progress(service: ListService, settings: Any) -> None:
     quiet = StringIO()
     run(terminal=quiet)
     assert quiet.getvalue() == ""
+
+
+def test_the_commands_for_a_restored_backup(checkout_sandbox: Sandbox) -> None:
+    """The first one says what the copy lacks, the second one brings it."""
+    sold(checkout_sandbox)
+    shown = block("docs/reconciliation.md", "$ python manage.py checkout_sync --lane all --dry-run")
+    look, bring = (line.split()[4:] for line in shown.splitlines())
+    assert run(*look)[0] == 1
+    assert not Order.objects.filter(status="processed").exists()
+    assert run(*bring)[0] == 0
+    assert Order.objects.get().status == "processed"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -16,15 +16,17 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from checkout_integration import flows
 from checkout_integration.flows.monitoring import backlog as queue_status
-from checkout_integration.flows.outbox import fan_out
-from checkout_integration.models import Notification, Order, OutboxMessage, ReceiverRun
+from checkout_integration.flows.operations import QueueState
+from checkout_integration.models import Installation, Notification, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.management.test_commands import run
 from tests.support.flows.shop import Failing, Listening, own, owned
 from tests.support.flows.threads import Gate, at_work
+from tests.support.plans import empty_tables, fill_queue, plans_of
 
 pytestmark = pytest.mark.django_db
 
@@ -44,16 +46,14 @@ def sell(count: int) -> None:
         OrderFactory(checkout=CheckoutFactory())
 
 
-def status(*words: str) -> tuple[int, dict[str, Any]]:
-    """Exit code and the one step of the queue's state."""
-    code, printed = run("checkout_work", "--status", "--json", *words)
-    (step,) = json.loads(printed)["steps"]
-    return code, step
+def status() -> QueueState:
+    """The state of the queue, as monitors see it."""
+    return flows.operations.queue_state()
 
 
-def counts(step: dict[str, Any]) -> dict[str, int]:
-    """The status in numbers."""
-    return {name: step[name] for name in ("new", "due", "running", "waiting", "failed")}
+def counts(queue: QueueState) -> dict[str, int]:
+    """The queue in numbers."""
+    return {name: getattr(queue, name) for name in ("due", "running", "waiting", "failed")}
 
 
 @pytest.mark.postgres
@@ -109,7 +109,6 @@ def test_all_slots_end_and_give_their_connections_back(listen: Listening) -> Non
     [
         *(("--interval", value) for value in ("1e300", "-1", "0", "nan", "soon", "")),
         *(("--slots", value) for value in ("-3", "0", "1.5", "1000000")),
-        *(("--max-age", value) for value in ("nan", "-1", "inf", "old")),
     ],
 )
 def test_impossible_numbers_are_refused(option: str, value: str) -> None:
@@ -121,13 +120,8 @@ def test_impossible_numbers_are_refused(option: str, value: str) -> None:
 
 
 def test_status_of_an_empty_queue() -> None:
-    """Nothing waits; a line for people, fields for machines."""
-    assert run("checkout_work", "--status") == (
-        0,
-        "oldest left for 0 s; 0 stored, 0 new, 0 due, 0 running, 0 waiting, 0 failed, 0 overdue; list read 0 s ago\n",
-    )
-    code, step = status()
-    assert (code, step["ok"], step["oldest_seconds"]) == (0, True, 0)
+    """Nothing waits."""
+    assert not any(asdict(status()).values())
 
 
 def test_notification_that_nobody_applies_ages(checkout_deliver: Deliver, settings: Any) -> None:
@@ -135,37 +129,24 @@ def test_notification_that_nobody_applies_ages(checkout_deliver: Deliver, settin
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     checkout_deliver()
     Notification.objects.update(due_at=datetime.now(UTC) - timedelta(minutes=10))
-    code, step = status()
-    assert (code, step["stored"], 600 <= step["oldest_seconds"] < 700) == (1, 1, True)
+    queue = status()
+    assert (queue.stored, 600 <= queue.oldest_seconds < 700) == (1, True)
     run("checkout_work", "--once")
-    assert (status()[0], status()[1]["stored"]) == (0, 0)
-
-
-def test_announcement_that_nobody_takes_up_ages(listen: Listening) -> None:
-    """A worker that is connected and does nothing is seen by its queue."""
-    listen(checkout_paid)
-    sell(1)
-    minutes = datetime.now(UTC) - timedelta(minutes=10)
-    OutboxMessage.objects.update(recorded_at=minutes)
-    code, step = status()
-    assert (code, step["ok"], 600 <= step["oldest_seconds"] < 700) == (1, False, True)
-    assert step["new"] == OutboxMessage.objects.count()
-    assert status("--max-age", "1000")[0] == 0
+    assert (status().stored, status().oldest_seconds) == (0, 0)
 
 
 def test_delivery_that_nobody_runs_ages(listen: Listening) -> None:
     """From the time when it could have run, or was claimed by a dead process; SQLite does not know which have died."""
     listen(checkout_paid)
     sell(2)
-    fan_out()
     past = datetime.now(UTC) - timedelta(minutes=10)
     ReceiverRun.objects.update(due_at=past)
     dead = ReceiverRun.objects.order_by("pk")[0]
     ReceiverRun.objects.filter(pk=dead.pk).update(state=ReceiverRun.State.RUNNING)
-    code, step = status()
-    assert (code, 600 <= step["oldest_seconds"] < 700) == (1, True)
+    queue = status()
+    assert 600 <= queue.oldest_seconds < 700
     sqlite = connection.vendor == "sqlite"
-    assert counts(step) == {"new": 0, "due": 2 - sqlite, "running": int(sqlite), "waiting": 0, "failed": 0}
+    assert counts(queue) == {"due": 2 - sqlite, "running": int(sqlite), "waiting": 0, "failed": 0}
 
 
 def test_waiting_and_running_are_no_reason_to_worry(listen: Listening) -> None:
@@ -178,11 +159,11 @@ def test_waiting_and_running_are_no_reason_to_worry(listen: Listening) -> None:
     ReceiverRun.objects.filter(receiver="sound", state=ReceiverRun.State.DONE).update(due_at=long_ago)
     first, second = ReceiverRun.objects.filter(receiver="failing").order_by("pk")
     ReceiverRun.objects.filter(pk=first.pk).update(state=ReceiverRun.State.FAILED)
-    code, step = status("--max-age", "0")
-    assert (code, counts(step)) == (0, {"new": 0, "due": 0, "running": 0, "waiting": 1, "failed": 1})
+    assert status().oldest_seconds == 0
+    assert counts(status()) == {"due": 0, "running": 0, "waiting": 1, "failed": 1}
     now = datetime.now(UTC)
     ReceiverRun.objects.filter(pk=second.pk).update(state=ReceiverRun.State.RUNNING, due_at=now)
-    assert counts(status()[1]) == {"new": 0, "due": 0, "running": 1, "waiting": 0, "failed": 1}
+    assert counts(status()) == {"due": 0, "running": 1, "waiting": 0, "failed": 1}
 
 
 @pytest.mark.postgres
@@ -196,16 +177,15 @@ def test_receiver_that_hangs_is_overdue_and_holds_up_no_other_order(listen: List
     with at_work(1, lambda: run("checkout_work", "--once")):
         try:
             gate.await_inside(1)
-            assert status()[0] == 0
+            assert status().overdue == 0
             settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVER_DEADLINE": 0.001}
-            code, step = status()
-            assert (code, step["ok"], step["running"], step["overdue"]) == (1, False, 1, 1)
+            assert (status().running, status().overdue) == (1, 1)
             sell(2)
             run("checkout_work", "--once")
-            assert counts(status()[1]) == {"new": 0, "due": 0, "running": 1, "waiting": 0, "failed": 0}
+            assert counts(status()) == {"due": 0, "running": 1, "waiting": 0, "failed": 0}
         finally:
             gate.open()
-    assert status()[0] == 0
+    assert status().overdue == 0
 
 
 def test_status_counts_to_an_end(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,29 +193,18 @@ def test_status_counts_to_an_end(listen: Listening, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(queue_status, "MOST_COUNTED", 2)
     listen(checkout_paid)
     sell(3)
-    assert status()[1]["new"] == 2
-    fan_out()
     with CaptureQueriesContext(connection) as seen:
-        assert status()[1]["due"] == 2
-    assert len(seen) == 2
+        assert status().due == 2
+    assert len(seen) == 1
 
 
 @pytest.mark.postgres
-def test_status_reads_indexes_only(listen: Listening) -> None:
-    """No statement of it reads a table as a whole, nor sorts."""
-    listen(checkout_paid)
-    sell(1)
-    fan_out()
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-    with CaptureQueriesContext(connection) as seen:
-        status()
-    selects = [
-        each["sql"] for each in seen if each["sql"].startswith("SELECT") and "FOR NO KEY" not in each["sql"]
-    ]
-    with connection.cursor() as cursor:
-        for select in selects:
-            cursor.execute(f"EXPLAIN {select}")
-            plan = "\n".join(line for (line,) in cursor.fetchall())
-            assert "Index" in plan and "Seq Scan" not in plan and "Sort" not in plan, plan
+def test_status_reads_indexes_only() -> None:
+    """No statement of it reads a table as a whole, nor sorts; the few installations are read whole."""
+    empty_tables()
+    fill_queue()
+    plans = plans_of(status)
+    assert "ci_receiver_run_due" in set().union(*(plan.indexes() for plan in plans))
+    for plan in plans:
+        assert plan.tables_read("Seq Scan") <= {Installation._meta.db_table}, plan
+        assert not plan.kinds() & {"Bitmap Heap Scan", "Sort"}, plan

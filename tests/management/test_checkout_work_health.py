@@ -34,10 +34,10 @@ def test_a_failure_is_1() -> None:
     fail()
     code, printed = run("checkout_work", "--health")
     assert code == 1
-    assert (
-        "failing: receivers_given_up: Receiver runs given up after ten attempts: 1. Correct the receiver"
-        in printed
-    )
+    (line,) = [each for each in printed.splitlines() if each.startswith("failing: receivers_given_up: ")]
+    assert "given up after ten attempts: 1, the last one" in line and "Correct the receiver" in line
+    assert line.endswith(" /admin/checkout_integration/receiverrun/?state=failed")
+    assert printed.startswith(line)
 
 
 def test_the_crontab_of_the_page_fails_at_a_warning() -> None:
@@ -63,7 +63,7 @@ def test_programs_read_steps() -> None:
     result = json.loads(printed)
     assert (code, result["ok"], result["severity"]) == (1, False, "failing")
     (step,) = [each for each in result["steps"] if not each["ok"]]
-    assert set(step) == {"name", "ok", "seconds", "detail", "project", "severity", "figures"}
+    assert set(step) == {"name", "ok", "seconds", "detail", "project", "severity", "link", "figures"}
     assert (step["name"], step["figures"]["failed"]) == ("receivers_given_up", 1)
 
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
-from django.db import OperationalError
+from django.core.management import CommandError, call_command
 
-from checkout_integration.flows.database.transactions import Unavailable
-from checkout_integration.models import OutboxMessage
+from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.flows.shop import Failing, Listening
@@ -40,7 +38,7 @@ def test_work_once_runs_what_is_due(listen: Listening) -> None:
     code, printed = run("checkout_work", "--once")
     assert (code, printed) == (0, "6 run, 3 failed\n")
     assert (len(heard), failing.tries) == (3, 3)
-    assert not OutboxMessage.objects.filter(state="new").exists()
+    assert not ReceiverRun.objects.filter(attempts=0).exists()
 
 
 def test_work_tells_machines(listen: Listening) -> None:
@@ -83,5 +81,5 @@ def test_worker_outlives_its_database(database_away: None) -> None:
     complaints = Stopping()
     call_command("checkout_work", "--interval", "0.01", stdout=StringIO(), stderr=complaints)
     assert "OperationalError" in complaints.getvalue() or "Unavailable" in complaints.getvalue()
-    with pytest.raises((OperationalError, Unavailable)):
+    with pytest.raises(CommandError):
         run("checkout_work", "--once")

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from checkout_integration.models import Notification, Order, PersonalData, SyncRun, Transition
 from checkout_integration.models.row import NearQuerySet
-from tests.support.flows.rebuilt import tear_out
+from tests.support.flows.forging import tear_out
 
 pytestmark = pytest.mark.django_db
 REFUSED: Final = "never changed or deleted"
@@ -187,6 +187,12 @@ def test_the_triggers_of_the_migration_are_missed_when_they_are_gone() -> None:
             MIGRATION.create(None, editor)
     assert [each.msg.split()[-3] for each in messages] == sorted(created)
     assert all("migrate checkout_integration 0001" in (each.hint or "") for each in messages)
+    assert lost_triggers() == []
+
+
+def test_a_database_without_tables_lacks_nothing(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    """Before the first `migrate`, which runs this check too: a warning would name a migration that was never made."""
+    monkeypatch.setattr(Transition._meta, "db_table", "checkout_integration_not_made")
     assert lost_triggers() == []
 
 

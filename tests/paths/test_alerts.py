@@ -12,6 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from checkout_integration import flows, telemetry
+from checkout_integration.flows.monitoring import webhook as refusals
 from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.models import Notification
 from checkout_integration.sandbox import Sandbox
@@ -21,7 +22,7 @@ from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.conftest import _not_installed, _nothing_refused, database_away, hooks, listen
 from tests.support.admin import rows
-from tests.support.alerts import CONDITION, RULE, dashboard, firing, is_true, rules
+from tests.support.alerts import ABOUT_ALL, CONDITION, RULE, dashboard, firing, is_true, rules
 from tests.support.flows.notified import came, came_each_week, installed
 from tests.support.flows.shop import Failing, Listening, ShopHooks, fault, leave_behind, make_due
 from tests.support.measured import Measured
@@ -34,8 +35,9 @@ OTHER_SECRET = "another-secret-of-this-test"
 
 
 @pytest.fixture
-def measured() -> Measured:
-    """Give what is measured from now on, of an app in which all is well."""
+def measured(listen: Listening) -> Measured:
+    """Give what is measured from now on, of an app in which all is well: it has a receiver of what is paid."""
+    listen(checkout_paid, name="shop.receivers.grant")
     installed(datetime.now(UTC) - timedelta(minutes=50))
     found = Measured()
     assert firing(found) == set()
@@ -110,10 +112,11 @@ def test_passes_fail(measured: Measured, checkout_sandbox: Sandbox, listen: List
 
 def test_the_secret_was_rotated_out(measured: Measured, checkout_deliver: Deliver, settings: Any) -> None:
     """The service signs with a secret that the settings do not have; the counter says why. The new secret ends it."""
-    for _ in range(3):
+    for _ in range(4):
         assert checkout_deliver(order=OrderDocumentFactory(), secret=OTHER_SECRET).status_code == 401
+        refusals.ThisProcess.written_at = -refusals.WRITE_EVERY  # a minute later
     assert firing(measured) == {"CheckoutRequestsRefused"}
-    assert measured.added("checkout_requests_refused_total") == {("default", "INVALID_SIGNATURE"): 3}
+    assert measured.added("checkout_requests_refused_total") == {("default", "INVALID_SIGNATURE"): 4}
     project = {**settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"], "SECRET_KEY": OTHER_SECRET}
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": project}}
     assert checkout_deliver(order=order_document_for(CheckoutFactory())).status_code == 200
@@ -162,8 +165,20 @@ def test_the_database_is_away(measured: Measured, settings: Any, database_away: 
     assert measured.value("checkout_queue_length", step="apply") == 0
 
 
+IN_THE_TABLE = {
+    "CheckoutWebhookNotWorking",
+    "CheckoutServiceAway",
+    "CheckoutReceiversFailing",
+    "CheckoutPaidNotGranted",
+    "CheckoutReceiverUnknown",
+    "CheckoutValidationFailing",
+    "CheckoutProjectRemoved",
+}
+"""Rules that ``test_health_table`` causes."""
+
+
 def test_each_rule_has_a_test() -> None:
-    """The tests above."""
+    """The tests above, and those of the table."""
     assert set(rules()) == {
         "CheckoutSilent",
         "CheckoutRequestsRefused",
@@ -174,6 +189,8 @@ def test_each_rule_has_a_test() -> None:
         "CheckoutNotificationsNotApplied",
         "CheckoutIncidentsOpen",
         "CheckoutDatabaseAway",
+        *IN_THE_TABLE,
+        *ABOUT_ALL,
     }
 
 

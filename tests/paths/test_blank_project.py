@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +37,17 @@ pytestmark = pytest.mark.slow
 
 SELL = """
 from decimal import Decimal
+from django.contrib.auth import get_user_model
 from checkout_integration import flows
 from shop.models import Basket
-print(flows.create_checkout(amount=Decimal("9.99"), currency="USD", subject=Basket.objects.create()).order_id)
+robin, _ = get_user_model().objects.get_or_create(username="robin-sells")
+basket = Basket.objects.create(buyer=robin)
+print(flows.create_checkout(amount=Decimal("9.99"), currency="USD", subject=basket).order_id)
+"""
+BUTTON = re.compile(r'action="(/buy/\d+/)".*?name="csrfmiddlewaretoken" value="(\w+)"', re.DOTALL)
+REVIEWED = """
+from checkout_integration.models import OutboxMessage
+print(OutboxMessage.objects.filter(signal="payment_review", order__order_id="{}").count())
 """
 UNDONE = """
 import time
@@ -47,6 +58,20 @@ runs = ReceiverRun.objects.filter(message__order__order_id__in=orders)
 while (left := runs.exclude(state="done").count()) and time.monotonic() < deadline:
     time.sleep(0.1)
 print(*FailedAttempt.objects.filter(run__in=runs).values_list("traceback", flat=True), left, sep="\\n")
+"""
+CALLS = """
+from decimal import Decimal
+
+import pytest
+
+from checkout_integration import flows
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_test_that_forgot_the_sandbox(no_calls):
+    with pytest.raises(flows.CheckoutError):
+        flows.create_checkout(amount=Decimal(1), currency="USD")
+    assert len(no_calls.calls) == 1
 """
 DELIVERED = "from shop.models import Delivery; print(Delivery.objects.count())"
 KNOWN = "from checkout_integration.models import Order; print(Order.objects.get(order_id='{}').status)"
@@ -88,16 +113,42 @@ class Merchant:
 
 
 @pytest.fixture(scope="module")
-def merchant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Merchant]:
-    """Make the blank project once, and run the sandbox beside it."""
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the built wheel once; gives the Python that has it."""
     if not (ROOT / "checkout_integration").exists():
         pytest.skip("a copy of the tests has no product to build")
-    folder = tmp_path_factory.mktemp("blank")
+    return install(tmp_path_factory.mktemp("installed"))
+
+
+@contextmanager
+def merchant_in(folder: Path, python: Path, *, uuids: bool) -> Iterator[Merchant]:
+    """Make a blank project, and run the sandbox beside it."""
     known = SandboxProject(project_id=PROJECT_ID, secret_key=SECRET)
     with Sandbox([known]) as sandbox, SandboxServer(sandbox) as server:
-        project = BlankProject.start(folder / "project", install(folder), server.url)
+        project = BlankProject.start(folder / "project", python, server.url, uuids=uuids)
         project.take_notes()
         yield Merchant(project=project, sandbox=sandbox)
+
+
+@pytest.fixture(scope="module")
+def merchant(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Merchant]:
+    """A merchant whose accounts have numbers as keys, as Django makes them."""
+    with merchant_in(tmp_path_factory.mktemp("blank"), python, uuids=False) as merchant:
+        yield merchant
+
+
+@pytest.fixture(scope="module")
+def merchant_with_uuids(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Merchant]:
+    """A merchant whose accounts have UUIDs as keys."""
+    with merchant_in(tmp_path_factory.mktemp("uuids"), python, uuids=True) as merchant:
+        yield merchant
+
+
+@pytest.fixture(params=["merchant", "merchant_with_uuids"])
+def any_merchant(request: pytest.FixtureRequest) -> Merchant:
+    """Each of them."""
+    merchant: Merchant = request.getfixturevalue(request.param)
+    return merchant
 
 
 def post_signed(shop: str, document: Mapping[str, Any]) -> requests.Response:
@@ -174,36 +225,116 @@ def test_an_unbound_order_grants_only_where_the_setting_says_so(merchant: Mercha
         assert merchant.runs_left([document["id"]]) == "0"
 
 
+def buying(shop: str, session: requests.Session) -> Callable[[], requests.Response]:
+    """Open the README's page, and return what pressing its button does."""
+    page = session.get(f"{shop}/", timeout=30)
+    action, token = BUTTON.search(page.text).groups()  # type: ignore[union-attr]
+    form = {"csrfmiddlewaretoken": token}
+
+    def press() -> requests.Response:
+        copied = {"Cookie": "; ".join(f"{name}={value}" for name, value in session.cookies.items())}
+        return requests.post(f"{shop}{action}", form, headers=copied, timeout=30, allow_redirects=False)
+
+    return press
+
+
 @pytest.mark.parametrize("settings", ["", "atomic"])
-def test_the_view_sells_and_the_receivers_deliver(merchant: Merchant, settings: str) -> None:
-    """The README's view, over HTTP, with ATOMIC_REQUESTS too; then a refund takes the basket back."""
+def test_the_button_sells_once_and_the_receivers_deliver_once(any_merchant: Merchant, settings: str) -> None:
+    """Pressed twice at once, and in a second window: one form. Paid twice: one delivery. Refunds of both take it back."""
+    merchant, name = any_merchant, f"robin-{settings}"
     before = merchant.count_delivered()
-    with merchant.served(settings) as shop, requests.Session() as session:
-        log_in(merchant.project, shop, session, f"robin-{settings}")
-        token = {"csrfmiddlewaretoken": session.cookies["csrftoken"]}
-        answer = session.post(f"{shop}/buy/", token, timeout=30, allow_redirects=False)
-        assert answer.status_code == 302, answer.text
-        form = answer.headers["Location"]
+    with merchant.served(settings) as shop, requests.Session() as session, ThreadPoolExecutor(2) as pair:
+        log_in(merchant.project, shop, session, name)
+        press, again = buying(shop, session), buying(shop, session)
+        answers = [*pair.map(lambda act: act(), [press, press]), again()]
+        assert {answer.status_code for answer in answers} == {302}, answers[0].text
+        (form,) = {answer.headers["Location"] for answer in answers}
         assert requests.get(form, timeout=30).status_code == 200
         order_id = form.partition("order_id=")[2].partition("&")[0]
         merchant.sandbox.payments.pay(order_id)
         await_note(merchant.project, f"checkout_paid {order_id}")
         await_that(lambda: merchant.count_delivered() == before + 1, lambda: "nothing was delivered")
+        # A second order with the same reference, as a request that the service had twice leaves one.
+        paid = merchant.sandbox.ledger.find(order_id)
+        assert paid is not None
+        sold = {"amount": paid.amount, "currency": "USD", "metadata": dict(paid.metadata)}
+        twice = OrderDocumentFactory(**sold)
+        assert post_signed(shop, NotificationDocumentFactory(object=twice)).status_code == 200
+        await_note(merchant.project, f"payment_success {twice['id']} verified")
+        assert merchant.project.manage("shell", "-c", REVIEWED.format(twice["id"])).split()[-1] == "1"
+        assert merchant.count_delivered() == before + 1
+        assert buying(shop, session)().headers["Location"] != form  # a new basket
+        # The goods stay for as long as one of the two payments stands.
+        back = OrderDocumentFactory(id=twice["id"], status="refunded", **sold)
+        assert (
+            post_signed(shop, NotificationDocumentFactory(object=back, event="payment.refund")).status_code
+            == 200
+        )
         merchant.sandbox.payments.refund(order_id)
         await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
 
 
-def test_the_hook_says_who_may_pay(merchant: Merchant) -> None:
-    """A known account may; an unknown one may not, and without the hook no one may."""
-    create = "from django.contrib.auth.models import User; print(User.objects.create_user('kim').pk)"
-    known = UserDocumentFactory(external_id=merchant.project.manage("shell", "-c", create).split()[-1])
-    stranger = UserDocumentFactory(external_id="999999")
-    for settings, answers in (("hooked", (200, 403)), ("", (403, 403))):
-        with merchant.project.served(settings=settings) as shop:
-            questions = [
-                NotificationDocumentFactory(event="user.validate", object=user) for user in (known, stranger)
-            ]
-            assert tuple(post_signed(shop, document).status_code for document in questions) == answers
+@pytest.mark.parametrize("how", ["refuses", "is silent"])
+def test_a_service_that_is_down_is_a_page(merchant: Merchant, how: str) -> None:
+    """It comes before a web server such as gunicorn would end the request, after 30 s; nothing was sold."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        if how == "is silent":
+            nobody.listen()
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        with merchant.served(CHECKOUT_URL=address) as shop, requests.Session() as session:
+            log_in(merchant.project, shop, session, f"kim {how}".replace(" ", "-"))
+            answer = buying(shop, session)()
+    assert answer.status_code == 503
+    assert "The payment could not be started" in answer.text
+
+
+def test_the_first_migrate_warns_of_nothing(any_merchant: Merchant) -> None:
+    """Nor does `makemigrations`; and `check` has nothing to say afterwards."""
+    assert "Applying checkout_integration.0001_initial... OK" in any_merchant.project.steps
+    assert "WARNING" not in any_merchant.project.steps
+    assert "?:" not in any_merchant.project.steps
+    said = any_merchant.project.follow("$ python manage.py check --database default")
+    assert "no issues (0 silenced)" in said, said
+
+
+def test_the_page_of_the_test_kit_passes_in_the_shop(any_merchant: Merchant) -> None:
+    """Each of its examples, typed from the page, with its fixtures; and no test reaches another host."""
+    folder = any_merchant.project.folder / "shop"
+    fixtures = [
+        block("docs/reference/testing.md", "# shop/conftest.py"),
+        block("docs/reference/testing.md", "# shop/conftest.py, without the network"),
+    ]
+    (folder / "conftest.py").write_text("\n".join(fixtures).replace("from __future__", "# from __future__"))
+    (folder / "test_checkouts.py").write_text(block("docs/reference/testing.md", "# shop/test_checkouts.py"))
+    (folder / "test_documents.py").write_text(block("docs/reference/testing.md", "# shop/test_documents.py"))
+    (folder / "test_calls.py").write_text(CALLS)
+    command = block("docs/reference/testing.md", "$ pytest --ds mysite.settings")
+    said = any_merchant.project.follow(
+        command, "-p", "no:cacheprovider", CHECKOUT_URL="https://service.invalid"
+    )
+    assert " passed" in said and "failed" not in said, said
+
+
+def test_the_hook_says_who_may_pay(any_merchant: Merchant) -> None:
+    """A known account may; a closed one and an unknown one may not, and without the hook no one may."""
+    create = (
+        "from django.contrib.auth import get_user_model; make = get_user_model().objects.create_user; "
+        "print(make('kim').pk, make('alex', is_active=False).pk)"
+    )
+    keys = any_merchant.project.manage("shell", "-c", create).split()[-2:]
+    users = [UserDocumentFactory(external_id=key) for key in (*keys, "999999")]
+    for settings, answers in (("hooked", [200, 403, 403]), ("", [403] * 3)):
+        with any_merchant.project.served(settings=settings) as shop:
+            questions = [NotificationDocumentFactory(event="user.validate", object=user) for user in users]
+            assert [post_signed(shop, document).status_code for document in questions] == answers
+
+
+def test_the_shops_own_entries_of_beat_stay(merchant: Merchant) -> None:
+    """What CELERY_BEAT_SCHEDULE says, beside ours."""
+    schedule = "from mysite import celery_app; print(sorted(celery_app.conf.beat_schedule))"
+    said = merchant.project.run("-c", schedule, settings="periodic")
+    assert "'invoices'" in said and "checkout_integration.run_due" in said
 
 
 @pytest.mark.redis
@@ -251,3 +382,14 @@ def test_the_sandbox_is_the_service_that_the_settings_name(merchant: Merchant) -
         await_answer(address)
         order_id = project.manage("shell", "-c", SELL).split()[-1]
         assert requests.get(f"{address}/form/?order_id={order_id}", timeout=30).status_code == 200
+
+
+def test_the_sandbox_serves_each_project_of_the_settings(merchant: Merchant) -> None:
+    """With one command, at one address."""
+    address, in_eu = f"http://127.0.0.1:{free_port()}", SELL.replace("amount=", 'project="eu", amount=')
+    project = BlankProject(folder=merchant.project.folder, python=merchant.project.python, service=address)
+    with project.running(block("README.md", "$ python manage.py checkout_sandbox"), settings="two") as log:
+        await_answer(address)
+        for sell in (SELL, in_eu):
+            assert project.manage("shell", "-c", sell, settings="two").split()[-1]
+        assert "/checkout/webhook/eu/" in log.read_text()

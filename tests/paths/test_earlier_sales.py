@@ -28,12 +28,10 @@ places = Places(folder=Path(sys.argv[1]), shop_port=int(sys.argv[2]), service_po
 assert places.begins
 with running(places):
     from checkout_integration import flows
-    from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
+    from checkout_integration.models import Checkout, Order, ReceiverRun
     from example_project.shop.models import InventoryItem
 
-    while OutboxMessage.objects.filter(state="new").exists() or ReceiverRun.objects.filter(
-        state__in=["due", "running"], attempts=0
-    ).exists():
+    while ReceiverRun.objects.filter(state__in=["due", "running"], attempts=0).exists():
         flows.run_due()
     found = {
         "statuses": dict(Checkout.objects.values_list("reference", "status")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkout_integration.sandbox.faults import KINDS, FaultPoint
+from checkout_integration.sandbox.faults.catalogue import KINDS, FaultPoint
 from tests.support.paths.fault_page import PAGE, page
 from tests.support.paths.fault_rows import (
     API_ROWS,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.policy.amounts import column_amount, fits_column, inexact_amounts, without_noise
-from checkout_integration.policy.consequences import REVIEWED
+from checkout_integration.policy.incidents import REVIEWED
 from checkout_integration.protocol.order import parse_order
 from tests.support.policy.observations import known, paid
 
@@ -50,7 +50,7 @@ def test_the_decimal_precision_of_the_host_changes_nothing(amount: Decimal, fits
         ("0.12500001", "JPY", "0"),
         ("0.000005", "KWD", "0.000"),
         ("0.00015000", "USD", "0"),
-        ("1.00005000", None, "1.0000"),
+        ("1.00005000", None, "1.0001"),
         ("-594.9999999999999", "USD", "-595.00"),
         ("1e15", "USD", None),
         ("999999999999999.99999", "USD", None),
@@ -58,7 +58,7 @@ def test_the_decimal_precision_of_the_host_changes_nothing(amount: Decimal, fits
     ],
 )
 def test_a_column_holds_the_rounded_amount(amount: str, currency: str | None, stored: str | None) -> None:
-    """Exact where it fits, else rounded half to even to the currency's places; to four without a currency."""
+    """Exact where it fits, else rounded half up to the currency's places; to four without a currency."""
     column = column_amount(Decimal(amount), currency)
     assert column == (None if stored is None else Decimal(stored))
     assert column is None or fits_column(column)

@@ -10,7 +10,8 @@ import pytest
 
 from checkout_integration.policy import facts
 from checkout_integration.policy.drift import Difference, differences, text_of, text_of_state
-from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.policy.reversal_documents import reversal_of
 from checkout_integration.policy.state import OrderState, observe
 from checkout_integration.protocol.order import Order, parse_order

@@ -8,7 +8,8 @@ import pytest
 
 from checkout_integration.policy.events import facts_of
 from checkout_integration.policy.facts import Facts, Slot, join
-from checkout_integration.policy.observation import Observation, Source, Timing, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.policy.status import displayed_status
 from checkout_integration.protocol.vocabulary import OrderStatus
 from tests.support.policy.observations import TIMING, ZERO_TIMES, at, creation, message, row, written
@@ -34,7 +35,7 @@ def status(*observations: Observation) -> str:
 
 @pytest.mark.spec("EVT-03", "STA-03")
 @pytest.mark.parametrize(
-    "order_status", ["processed", "created", "", "pending", "rejected", "no such status"]
+    "order_status", ["processed", "created", "", "pending", "rejected", "canceled", "no such status"]
 )
 def test_a_success_is_processed_whatever_its_object_says(order_status: str) -> None:
     """The event decides: payment.success can carry ``created``."""
@@ -69,9 +70,15 @@ def test_a_chargeback_is_no_refund() -> None:
 @pytest.mark.parametrize(
     ("order_status", "kind"), [("rejected", "rejected"), ("canceled", "canceled"), ("created", "canceled")]
 )
-def test_a_cancel_is_rejected_where_its_object_says_so(order_status: str, kind: str) -> None:
-    """payment.cancel is also sent for a declined payment."""
-    assert times(message("payment.cancel", 5, status=order_status)) == {f"{kind}/notification": stamp(at(5))}
+@pytest.mark.parametrize(
+    "more", [{}, {"canceled": True}, {"cancellation": {"code": "02", "reason": "Declined by the bank"}}]
+)
+def test_a_cancel_is_rejected_where_its_object_says_so(
+    order_status: str, kind: str, more: dict[str, object]
+) -> None:
+    """payment.cancel is also sent for a declined payment, for which deployed services give a cancellation too."""
+    sent = message("payment.cancel", 5, status=order_status, **more)
+    assert times(sent) == {f"{kind}/notification": stamp(at(5))}
 
 
 @pytest.mark.spec("ORD-08")

@@ -1,4 +1,4 @@
-"""A checkout with its orders: the paying order, its status, its grants, and its reversals."""
+"""A checkout with its orders: the paying order, its status, and its grants."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from checkout_integration.policy.fulfilment import (
     Fulfilment,
     GrantChanges,
-    GrantedBy,
     Payment,
-    Undo,
     fulfilment_of,
     grant_changes,
-    undo,
+    payment_of,
 )
+from tests.support.policy.checkouts import PAYS_SIMPLE, VERIFIED
+from tests.support.policy.observations import known, message
 
 FIRST = Payment(
     order_id="first", moment="1", stands=True, reversed=False, ended=False, decided=False, pays=True
@@ -76,6 +76,7 @@ def test_the_earliest_payment_pays() -> None:
         payer="first",
         lines=fulfilment_of([FIRST, SECOND]).lines,
         paid_twice=("second",),
+        paid_once=("first",),
     )
     assert fulfilment_of([SECOND, FIRST]) == expected
     assert [line.order_ids for line in expected.lines] == [("first", "second")]
@@ -153,37 +154,19 @@ def test_no_reversal_closes_what_staff_decided() -> None:
     assert changes([back(replace(FIRST, decided=True))], (1, "first")).closed == ()
 
 
-GRANTED = GrantedBy(begun=frozenset({"grant", "mail"}), completed=frozenset({"grant"}))
-CONNECTED = frozenset({"grant", "mail"})
-
-
-@pytest.mark.parametrize(
-    ("undoes", "attempted", "expected"),
-    [
-        ({"grant"}, False, Undo.RUN),
-        ({"grant", "other"}, False, Undo.RUN),
-        ({"mail"}, False, Undo.NOTHING),
-        ({"mail"}, True, Undo.RUN),
-        ({"other"}, True, Undo.NOTHING),
-    ],
-)
-def test_a_receiver_runs_if_what_it_undoes_completed(
-    undoes: set[str], attempted: bool, expected: Undo
+@pytest.mark.spec("ORD-46")
+@pytest.mark.parametrize(("recurring", "lines"), [(True, 2), (False, 1), (None, 1)])
+def test_a_recurring_id_makes_a_renewal_only_of_a_recurring_payment(
+    recurring: bool | None, lines: int
 ) -> None:
-    """Or was attempted, for effects outside the database."""
-    assert undo(GRANTED, frozenset(undoes), connected=CONNECTED, attempted=attempted) is expected
-
-
-def test_without_undoes_a_receiver_runs_if_any_completed() -> None:
-    """With one receiver of each signal nothing has to be said."""
-    assert undo(GRANTED, frozenset(), connected=CONNECTED) is Undo.RUN
-    assert undo(GrantedBy(begun=frozenset({"grant"})), frozenset(), connected=CONNECTED) is Undo.NOTHING
-
-
-def test_goods_of_renamed_receivers_are_for_a_person() -> None:
-    """No receiver is known that could revoke them."""
-    renamed = GrantedBy(completed=frozenset({"old_name"}))
-    assert undo(renamed, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
-    beside = GrantedBy(completed=frozenset({"old_name", "mail"}))
-    assert undo(beside, frozenset({"grant"}), connected=CONNECTED) is Undo.UNKNOWN
-    assert undo(GrantedBy(), frozenset({"grant"}), connected=CONNECTED) is Undo.NOTHING
+    """A customer who paid twice under one id has paid twice for the same goods."""
+    fields = {**PAYS_SIMPLE, "recurring": recurring, "recurring_id": "agreement"}
+    payments = [
+        payment_of(
+            order_id, known(message("payment.success", minutes, **{**fields, "id": order_id})), VERIFIED
+        )
+        for minutes, order_id in enumerate(["first", "second"])
+    ]
+    fulfilment = fulfilment_of(payments)
+    assert len(fulfilment.lines) == lines
+    assert fulfilment.paid_twice == (() if recurring else ("second",))

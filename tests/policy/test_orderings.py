@@ -14,9 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkout_integration.policy.contradictions import (
+    DOUBLE_LOSS,
+    LISTED_CANCELED_THOUGH_PAID,
+    LISTED_REJECTED_WITH_TRANSACTION,
+    PAID_AND_CANCELED,
+)
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.state import LISTED_REJECTED_WITH_TRANSACTION, OrderState
-from checkout_integration.policy.status import DOUBLE_LOSS, LISTED_CANCELED_THOUGH_PAID, PAID_AND_CANCELED
+from checkout_integration.policy.state import OrderState
 from tests.support.policy.histories import (
     ORDERS,
     History,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -15,7 +15,7 @@ from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes,
 from checkout_integration.policy.observation import Observation, Timing
 from checkout_integration.policy.reversal_documents import reversal_of
 from checkout_integration.policy.state import OrderState, observe
-from checkout_integration.policy.verdict import Terms, judge
+from checkout_integration.policy.verdict import PENDING, Reason, Terms, Verdict, VerdictStatus, judge
 from tests.support.policy.checkouts import PAYS_SIMPLE, SIMPLE
 from tests.support.policy.observations import at, message, row, written
 from tests.support.scale import times
@@ -35,6 +35,7 @@ class Shop:
 
     checkout: CheckoutValue = SIMPLE
     states: dict[str, OrderState] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
     grants: dict[int, str] = field(default_factory=dict)
     opened: int = 0
 
@@ -42,8 +43,18 @@ class Shop:
         """Apply one observation, and settle the checkout as the ledger does."""
         state = self.states.get(order_id, OrderState())
         self.states[order_id] = observe(state, observation, TIMING)
-        verdicts = {each: judge(state, self.checkout, TERMS) for each, state in self.states.items()}
-        payments = [payment_of(each, state, verdicts[each]) for each, state in self.states.items()]
+        for each, state in self.states.items():
+            self.verdicts[each] = judge(state, self.checkout, TERMS, before=self.verdicts.get(each, PENDING))
+        self.settle()
+
+    def decide(self, verdict: Verdict, order_ids: Iterable[str]) -> None:
+        """Let staff decide about payments."""
+        self.verdicts |= dict.fromkeys(order_ids, verdict)
+        self.settle()
+
+    def settle(self) -> None:
+        """Open and close grants by the payments as they are."""
+        payments = [payment_of(each, state, self.verdicts[each]) for each, state in self.states.items()]
         changes = grant_changes(fulfilment_of(payments), payments, self.grants.items())
         self.grants = dict(changes.payers)
         for line in changes.opened:
@@ -152,3 +163,47 @@ def test_every_order_of_every_set_ends_alike() -> None:
             observations = [MAKERS[event](source) for event in events]
             ends = [ended(order).end for order in permutations(observations)]
             assert all(end == ends[0] for end in ends), observations
+
+
+REVOKED: Final = Verdict(VerdictStatus.REVOKED, Reason.BY_STAFF)
+ACCEPTED: Final = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
+
+
+def revoked(shop: Shop) -> set[str]:
+    """Let staff revoke the goods of the first order, as the ledger does: by all payments for them that are known."""
+    first = next((line for line in shop.fulfilment.lines if "first" in line.order_ids), None)
+    paying = (
+        {each for each in first.order_ids if shop.verdicts[each].pays and shop.states[each].stands}
+        if first
+        else set()
+    )
+    shop.decide(REVOKED, paying)
+    return paying
+
+
+def test_no_later_observation_undoes_a_revocation() -> None:
+    """Whatever comes after it, none of those payments has goods again: only one that was not known then has some."""
+    source, tried = random.Random(SEED + 2), 0
+    for observations in histories():
+        known = source.randint(1, len(observations))
+        shop = ended(observations[:known])
+        paying = revoked(shop)
+        tried += bool(paying)
+        assert paying.isdisjoint(shop.grants.values()), observations
+        for order_id, observation in [*observations[known:], *observations]:  # and all of it once more
+            shop.take(order_id, observation)
+        assert paying.isdisjoint(shop.grants.values()), observations
+        assert {shop.verdicts[each] for each in paying} <= {REVOKED}, observations
+    assert tried > HISTORIES / 4
+
+
+def test_what_staff_give_again_is_the_next_grant() -> None:
+    """Once for each payment, while its money is with the shop; no observation that was known opens another one."""
+    for observations in histories():
+        shop = ended(observations)
+        paying, opened = revoked(shop), shop.opened
+        shop.decide(ACCEPTED, sorted(paying)[:1])
+        assert shop.opened == opened + bool(paying), observations
+        for order_id, observation in observations:
+            shop.take(order_id, observation)
+        assert shop.opened == opened + bool(paying), observations

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy.facts import Decision, Facts, Slot, join
-from checkout_integration.policy.fields import from_stored
-from checkout_integration.policy.observation import Observation, Source, stamp
-from checkout_integration.policy.state import OrderState, stamps_from_json, stamps_to_json
+from checkout_integration.policy.fields import from_stored, stamps_from_json, stamps_to_json
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import Event, OrderStatus

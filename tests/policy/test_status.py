@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from checkout_integration.policy.events import facts_of
-from checkout_integration.policy.facts import Facts, decide, join
-from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.status import (
+from checkout_integration.policy.contradictions import (
     DOUBLE_LOSS,
     LISTED_CANCELED_THOUGH_PAID,
     PAID_AND_CANCELED,
-    contradictions,
-    displayed_status,
+    of_facts,
 )
+from checkout_integration.policy.events import facts_of
+from checkout_integration.policy.facts import Facts, decide, join
+from checkout_integration.policy.observation import Observation
+from checkout_integration.policy.status import displayed_status
 from checkout_integration.protocol.vocabulary import OrderStatus
 from tests.support.policy.observations import TIMING, at, creation, known, message, row, written
 
@@ -90,7 +90,7 @@ def test_an_end_known_only_from_the_list_never_beats_a_payment(end: str) -> None
     """An order whose receiver failed for 48 hours turns rejected in the list although it is paid."""
     known = facts(PAY, row(end, 9999))
     assert displayed_status(known) == "processed"
-    assert contradictions(known) == {LISTED_CANCELED_THOUGH_PAID}
+    assert of_facts(known) == {LISTED_CANCELED_THOUGH_PAID}
 
 
 def test_a_listed_end_does_not_date_a_signed_one() -> None:
@@ -124,7 +124,7 @@ def test_a_listed_end_of_an_unpaid_order_is_shown() -> None:
 )
 def test_contradictions(observations: list[Observation], found: set[str]) -> None:
     """Facts that no path of the specification combines need a decision of staff."""
-    assert contradictions(facts(*observations)) == found
+    assert of_facts(facts(*observations)) == found
 
 
 def test_a_decision_of_staff_outranks_what_is_known() -> None:

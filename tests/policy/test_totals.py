@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from checkout_integration.policy.totals import (
-    IdSet,
     ListedWindow,
     Totals,
     amount_of,
@@ -33,16 +32,24 @@ def row(identifier: str, **outline: Any) -> TransactionRow:
         ("100", "100"),
         ("1e2", "100"),
         ("595.0000000000001", "595"),
-        ("12345678901234567890.00", "0"),
-        ("NaN", "0"),
-        ("much", "0"),
-        (None, "0"),
-        (True, "0"),
+        ("0.00", "0"),
+        ("12345678901234567890.00", None),
+        ("NaN", None),
+        ("much", None),
+        (None, None),
+        (True, None),
     ],
 )
-def test_an_amount_is_that_of_the_column(text: object, amount: str) -> None:
-    """What no column holds is not summed, on either side."""
-    assert amount_of(text, "USD") == Decimal(amount)
+def test_an_amount_is_that_of_the_column(text: object, amount: str | None) -> None:
+    """What no column holds is not summed, on either side: it is unknown, and no zero."""
+    assert amount_of(text, "USD") == (None if amount is None else Decimal(amount))
+
+
+@pytest.mark.parametrize("text", ["0", "0.00", "0.000"])
+def test_a_zero_without_a_currency_is_no_amount(text: str) -> None:
+    """Neither is it one in the column."""
+    assert amount_of(text, "") is None
+    assert amount_of("3.00", "") == 3
 
 
 def test_windows_are_added_up() -> None:
@@ -53,9 +60,31 @@ def test_windows_are_added_up() -> None:
     there.add("EUR", "processed", Decimal(1))
     lines = together([compared(there, here), compared(there, here)])
     assert [(line["currency"], line["here"], line["there"]) for line in lines] == [
-        ("EUR", {"count": 0, "sum": "0.0000"}, {"count": 2, "sum": "2.0000"}),
-        ("USD", {"count": 2, "sum": "0.2000"}, {"count": 4, "sum": "0.6000"}),
+        (
+            "EUR",
+            {"count": 0, "unknown": 0, "sum": "0.0000"},
+            {"count": 2, "unknown": 0, "sum": "2.0000"},
+        ),
+        (
+            "USD",
+            {"count": 2, "unknown": 0, "sum": "0.2000"},
+            {"count": 4, "unknown": 0, "sum": "0.6000"},
+        ),
     ]
+
+
+def test_what_is_unknown_is_no_zero() -> None:
+    """Through the sums of windows too: the sum is that of the others, and there is none where each amount is unknown."""
+    here, there = Totals(), Totals()
+    for amount in (Decimal("0.10"), None, Decimal(0)):
+        here.add("USD", "processed", amount)
+    there.add("USD", "processed", Decimal("0.10"), 3, 1)
+    here.add("USD", "created", None, 2)
+    there.add("USD", "created", Decimal(0), 2)
+    created, processed = together([compared(there, here), compared(there, here)])
+    assert processed["here"] == processed["there"] == {"count": 6, "unknown": 2, "sum": "0.2000"}
+    assert created["here"] == {"count": 4, "unknown": 4, "sum": None}
+    assert created["there"] == {"count": 4, "unknown": 0, "sum": "0.0000"}
 
 
 def test_the_period_of_a_window_is_that_of_its_rows() -> None:
@@ -75,13 +104,5 @@ def test_some_rows_are_not_counted() -> None:
         listed.add([row("", **old), row("c"), row("d", **old, testing_case="correct_payment")])
         listed.add([row("e", **old, status="disputed")])
     assert listed.there.groups() == {("USD", "processed"), ("", "unknown")}
-    assert listed.there.as_json(("USD", "processed")) == {"count": 1, "sum": "9.9900"}
-    assert listed.there.as_json(("", "unknown")) == {"count": 1, "sum": "0.0000"}
-
-
-def test_a_set_of_identifiers() -> None:
-    """It says of each whether it is new."""
-    ids = IdSet()
-    assert [ids.add(str(number)) for number in [*range(300), *range(300)]] == [True] * 300 + [False] * 300
-    assert all(str(number) in ids for number in range(300))
-    assert "300" not in ids
+    assert listed.there.as_json(("USD", "processed")) == {"count": 1, "unknown": 0, "sum": "9.9900"}
+    assert listed.there.as_json(("", "unknown")) == {"count": 1, "unknown": 1, "sum": None}

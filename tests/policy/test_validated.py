@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.policy.fields import Stamp
-from checkout_integration.policy.observation import stamp
-from checkout_integration.policy.state import stamps_to_json
+from checkout_integration.policy.fields import Stamp, stamps_to_json
+from checkout_integration.policy.moments import stamp
 from checkout_integration.policy.validated import merge_validated, with_validated
 from checkout_integration.protocol.user import parse_user
 

@@ -255,3 +255,70 @@ def test_a_reversal_is_judged_as_its_lost_success_would_be() -> None:
     refund = message("payment.refund", 30, **PAYS_SIMPLE)
     assert verdict(known(refund)) == verdict(known(refund, message("payment.success", 0, **PAYS_SIMPLE)))
     assert verdict(known(refund)) == VERIFIED
+
+
+CHARGED = {**PAYS_SIMPLE, "charge_currency": "USD"}
+
+
+@pytest.mark.spec("ORD-40")
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"charge_amount": "9.99"}, VERIFIED),
+        ({"charge_amount": "9.989999999999"}, VERIFIED),
+        ({"charge_amount": "11.89"}, VERIFIED),
+        ({"charge_amount": "9.98"}, review(Reason.CHARGE)),
+        ({"charge_amount": "0.01"}, review(Reason.CHARGE)),
+        ({"charge_amount": "0.01", "charge_currency": "usd"}, review(Reason.CHARGE)),
+        ({"charge_amount": "0.01", "charge_currency": "EUR"}, VERIFIED),
+        ({"charge_amount": "0.01", "charge_currency": ""}, VERIFIED),
+        ({"charge_amount": None}, VERIFIED),
+        ({"charge_amount": "0"}, VERIFIED),
+        ({"charge_amount": "-1"}, VERIFIED),
+    ],
+)
+def test_a_charge_below_the_price_pays_for_nothing(fields: dict[str, str | None], expected: Verdict) -> None:
+    """In the currency of the price. One in another currency is not compared."""
+    assert verdict(success(**{**CHARGED, **fields})) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "codes"),
+    [
+        ({"charge_amount": "-1"}, {"negative_charge"}),
+        ({"charge_amount": "-1", "charge_currency": "EUR"}, {"negative_charge"}),
+        ({"charge_amount": "0"}, {"zero_charge"}),
+        ({"charge_amount": "0", "charge_currency": ""}, set()),
+        ({"charge_amount": None}, set()),
+        ({"charge_amount": "0.01"}, set()),
+    ],
+)
+def test_a_charge_of_nothing_is_an_incident(fields: dict[str, str | None], codes: set[str]) -> None:
+    """Zero without a currency says nothing; before the payment neither does."""
+    assert success(**{**CHARGED, **fields}).contradictions == codes
+    assert (
+        known(creation(**{**CHARGED, **fields}), row("created", **{**CHARGED, **fields})).contradictions
+        == set()
+    )
+
+
+@pytest.mark.spec("ORD-41")
+@pytest.mark.parametrize(
+    ("payer", "amount", "expected"),
+    [
+        ("buyer", "9.99", VERIFIED),
+        ("buyer", "11.89", VERIFIED),
+        ("buyer", None, VERIFIED),
+        ("buyer", "0.01", review(Reason.AMOUNT)),
+        ("", "11.89", VERIFIED),
+        ("", "9.99", VERIFIED),
+        ("", "0.01", review(Reason.AMOUNT)),
+        (None, "9.98", review(Reason.AMOUNT)),
+        ("seller", "0.01", review(Reason.AMOUNT)),
+        ("nobody", "0.01", review(Reason.AMOUNT)),
+    ],
+)
+def test_vat_is_added_and_never_taken_off(payer: str | None, amount: str | None, expected: Verdict) -> None:
+    """Where VAT is added for the customer, ``amount`` is not less than the price."""
+    state = success(**{**PAYS_SIMPLE, "vat_payer": payer, "amount": amount})
+    assert verdict(state) == expected

@@ -85,6 +85,15 @@ def test_the_virtual_currency_must_be_that_of_the_checkout(amount: object, expec
     assert verdict(success(**{**PAYS_COINS, "virtual_currency_amount": amount}), COINS) == expected
 
 
+@pytest.mark.spec("ORD-35")
+@pytest.mark.parametrize("word", ["simple", "products", "key"])
+@pytest.mark.parametrize(("units", "expected"), [(500, VERIFIED), (5, review(Reason.VIRTUAL_CURRENCY))])
+def test_virtual_currency_may_come_back_as_any_listed_word(word: str, units: int, expected: Verdict) -> None:
+    """An Order has no word for it: the type alone leads to no review, the units do."""
+    paid = {**PAYS_COINS, "type": word, "virtual_currency_amount": units}
+    assert verdict(success(**paid), COINS) == expected
+
+
 @pytest.mark.parametrize(
     ("items", "expected"), [([{"id": "coins"}], VERIFIED), (None, review(Reason.NO_ITEMS))]
 )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout_integration.protocol.array_split import split_array
-from checkout_integration.protocol.strict_json import JsonRefused, NotJson
+from checkout_integration.protocol.array_split import UNREAD, member_text, split_array, text_bytes
+from checkout_integration.protocol.strict_json import MAX_VALUES, JsonRefused, NotJson
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5)
 JSON = st.recursive(
@@ -81,3 +81,78 @@ def test_a_long_number_is_no_work() -> None:
     digits = b"9" * 1_000_000
     _, [element] = split_array(b'{"items":[{"n":' + digits + b"}]}", "items", most_values=100)
     assert len(element.value["n"]) == len(digits)
+
+
+UNREADABLE = [
+    b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    b'{"a":[' + b"0," * MAX_VALUES + b"0]}",
+    b'{"a":nul}',
+    b'{"a" 1}',
+    b"{\xff}",
+    b'{"a":"\\x"}',
+    b"{,}",
+]
+
+
+@pytest.mark.parametrize("element", UNREADABLE, ids=range(len(UNREADABLE)))
+@pytest.mark.parametrize(
+    "layout", [b'{"count":3,"items":[%s,%s,%s],"last":[{}]}', b'{ "items" : [ %s , %s\n,%s ] }']
+)
+def test_an_element_that_cannot_be_read_costs_no_other(element: bytes, layout: bytes) -> None:
+    """Each ends where its brackets do; brackets, commas and quotes in a text are none."""
+    one, other = b'{"x":[{"y":"]},\\"{["}]}', b'{"items":[1]}'
+    _, elements = split_array(layout % (one, element, other), "items", most_values=1000)
+    assert [text_bytes(each.text) for each in elements] == [one, element, other]
+    assert [each.value for each in elements] == [json.loads(one), UNREAD, {"items": ["1"]}]
+
+
+@pytest.mark.parametrize(
+    "items", [b"nul", b"{},nul", b"{},", b"{}{}", b"{nul}{nul}", b"{]}", b"{nul},,{}", b'{nul},"']
+)
+def test_only_an_object_is_delimited(items: bytes) -> None:
+    """Of anything else nobody can say where it ends."""
+    with pytest.raises(NotJson):
+        split_array(b'{"items":[%s]}' % items, "items", most_values=1000)
+
+
+def test_objects_that_are_too_much_together_are_refused() -> None:
+    """Though each of them could be read."""
+    items = b",".join([b"[0,0]"] * 10)
+    assert len(split_array(b'{"items":[%s]}' % items, "items", most_values=30)[1]) == 10
+    with pytest.raises(JsonRefused, match="more than 29 values"):
+        split_array(b'{"items":[%s]}' % items, "items", most_values=29)
+    with pytest.raises(JsonRefused, match="more than 30 values"):
+        split_array(b'{"items":[%s,{nul}]}' % items, "items", most_values=30)
+
+
+@given(st.binary(max_size=60))
+def test_bytes_of_an_element_are_those_sent(content: bytes) -> None:
+    """Whatever they are, as long as they end no text."""
+    element = b'{"a":"%s"}' % content.replace(b'"', b"").replace(b"\\", b"")
+    _, elements = split_array(b'{"items":[%s]}' % element, "items", most_values=1000)
+    assert [text_bytes(each.text) for each in elements] == [element]
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [(b"\xff", "\ufffd"), (b"\x00", "\ufffd"), (rb"\u0000", "\ufffd"), ("é".encode(), "é"), (b"", "")],
+)
+def test_texts_can_be_stored(content: bytes, value: str) -> None:
+    """What databases refuse is replaced."""
+    _, [element] = split_array(b'{"items":[{"x":"%s"}]}' % content, "items", most_values=10)
+    assert element.value == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ('{"a":{"id":"inner"},"id":"outer"}', '"outer"'),
+        ('{"a":"id","b":"x","id" : "o\\"ut"', '"o\\"ut"'),
+        ('{"id":5,"ids":"x"}', ""),
+        ("{}", ""),
+        ('{"x":nul,"id":"a"}', '"a"'),
+    ],
+)
+def test_member_of_an_element_is_found(element: str, text: str) -> None:
+    """By its brackets alone, whatever else is wrong."""
+    assert member_text(element, "id") == text

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from checkout_integration.protocol.creation import (
-    CreationError,
     OrderRequest,
     TokenRequest,
     build_order_document,
     build_token_document,
 )
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.strict_json import dumps, loads
 from tests.support.protocol.creation_requests import (
     ADA,
@@ -89,6 +89,19 @@ def test_a_token_may_come_with_other_parameters() -> None:
         "account": "a",
     }
     assert set(order_problems(OrderRequest(token="tok-1", description="x" * 256))) == {"description"}
+
+
+@pytest.mark.spec("EP1-24", "EP2-12", "LIM-03")
+@pytest.mark.parametrize("length", [1, 4_097, 100_000])
+def test_a_token_of_any_length_makes_an_order(length: int) -> None:
+    """The service has issued it, so its length is right."""
+    assert build_order_document(OrderRequest(token="t" * length)) == {"token": "t" * length}
+
+
+@pytest.mark.parametrize("token", [5, "half a character: \ud800"])
+def test_a_wrong_token_is_one_problem(token: Any) -> None:
+    """A project is not required beside it."""
+    assert set(order_problems(OrderRequest(token=token))) == {"token"}
 
 
 def test_the_amount_is_sent_with_its_exact_digits() -> None:

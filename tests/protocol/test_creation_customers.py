@@ -12,7 +12,8 @@ from checkout_integration.protocol.creation import (
     build_order_document,
     build_token_document,
 )
-from checkout_integration.protocol.creation_rules import CreationError, check_token
+from checkout_integration.protocol.creation_rules import check_token
+from checkout_integration.protocol.creation_values import CreationError
 from tests.support.protocol.creation_requests import (
     ADA,
     KEY_ORDER,
@@ -73,6 +74,8 @@ def test_the_customer_is_checked(customer: Customer, field: str) -> None:
     [
         (replace(ADA, locale="de"), "user.locale.value"),
         (replace(ADA, locale="!!!!!"), "user.locale.value"),
+        (replace(ADA, locale="de-DE;q=1.5"), "user.locale.value"),
+        (replace(ADA, locale="de-DE;q=1.001"), "user.locale.value"),
         (replace(ADA, email_verified="no"), "user.email.verified"),  # type: ignore[arg-type]
         (replace(ADA, email=None), "user.email.value"),
         (replace(ADA, phone="", phone_verified=True), "user.phone.value"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.protocol.listing import (
+    ArrayStyle,
     TransactionFilter,
     cursor_pairs,
     parse_cursor_page,
@@ -31,6 +32,17 @@ FULL = TransactionFilter(
 )
 
 
+@pytest.mark.spec("EP3-04")
+@pytest.mark.parametrize(("style", "name"), [("brackets", "project[]"), ("plain", "project")])
+@pytest.mark.parametrize("projects", [(), ("p-1",), ("p-2", "p-1", "p-3")])
+def test_the_projects_are_those_of_the_filter(
+    style: ArrayStyle, name: str, projects: tuple[str, ...]
+) -> None:
+    """Each has a parameter, in their sequence; without any there is none, so that all are searched."""
+    pairs = query_pairs(TransactionFilter(projects=projects, account="player-1"), array_style=style)
+    assert pairs == [*((name, project) for project in projects), ("account", "player-1")]
+
+
 @pytest.mark.spec("EP3-03", "EP3-04", "EP3-05", "EP3-06", "EP3-07", "EP3-08", "EP3-09", "EP3-10", "EP3-11")
 def test_every_filter_has_its_parameter() -> None:
     """Arrays with brackets, moments in UTC, the end under the name that the field uses."""
@@ -47,6 +59,22 @@ def test_every_filter_has_its_parameter() -> None:
         ("limit", "50"),
         ("offset", "0"),
     ]
+
+
+@pytest.mark.spec("EP3-07", "EP3-08")
+@pytest.mark.parametrize(
+    ("hours", "start", "end"), [(0, "00:30", "23:30"), (5, "19:30", "18:30"), (-3, "03:30", "02:30")]
+)
+def test_both_ends_of_the_period_are_sent_in_utc(hours: int, start: str, end: str) -> None:
+    """Whatever zone they have; fractions of a second are not sent."""
+    zone = timezone(timedelta(hours=hours))
+    query = TransactionFilter(
+        date_from=datetime(2024, 5, 2, 0, 30, 7, 999999, tzinfo=zone),
+        date_to=datetime(2024, 5, 2, 23, 30, 7, 999999, tzinfo=zone),
+    )
+    begins, ends = query_pairs(query)
+    assert begins == ("project_date_from", f"2024-05-{1 if hours > 0 else 2:02}T{start}:07")
+    assert ends == ("project_date_to", f"2024-05-{3 if hours < 0 else 2:02}T{end}:07")
 
 
 @pytest.mark.spec("EP3-04", "EP3-05", "EP3-08")
@@ -83,7 +111,7 @@ def test_a_page_has_a_count_and_orders() -> None:
     page = parse_transaction_page(vector_bytes("transactions"), date=date)
     assert (page.count, page.ids, page.date) == (2, ("order-1", "order-2"), date)
     assert page.items[0].user is not None and page.items[0].user.id is None
-    assert page.documents[1]["status"] == "refunded"
+    assert page.items[1].document["status"] == "refunded"
     assert page.items[1].problems == ()
 
 

@@ -10,25 +10,43 @@ import pytest
 from checkout_integration.protocol.notification import MalformedNotification, parse_notification
 from tests.support.protocol.vectors import vector
 
+OTHER = {
+    "id": "note-2",
+    "type": "message",
+    "event": "payment.refund",
+    "live": False,
+    "created_at": "2025-06-07T10:09:10+02:00",
+    "expires_at": "",
+    "delivery_try": 0,
+    "object": {"id": "order-2"},
+}
 FIELDS = [
-    pytest.param("id", "note-1", marks=pytest.mark.spec("WHK-01")),
-    pytest.param("type", "notification", marks=pytest.mark.spec("WHK-02")),
-    pytest.param("event", "payment.success", marks=pytest.mark.spec("WHK-03")),
-    pytest.param("live", True, marks=pytest.mark.spec("WHK-04")),
-    pytest.param("created_at", datetime(2024, 5, 1, 10, 0, 5, tzinfo=UTC), marks=pytest.mark.spec("WHK-05")),
+    pytest.param("id", "note-1", "note-2", marks=pytest.mark.spec("WHK-01")),
+    pytest.param("type", "notification", "message", marks=pytest.mark.spec("WHK-02")),
+    pytest.param("event", "payment.success", "payment.refund", marks=pytest.mark.spec("WHK-03")),
+    pytest.param("live", True, False, marks=pytest.mark.spec("WHK-04")),
     pytest.param(
-        "expires_at", datetime(2024, 5, 3, 10, 0, 5, tzinfo=UTC), marks=pytest.mark.spec("WHK-06", "EVT-10")
+        "created_at",
+        datetime(2024, 5, 1, 10, 0, 5, tzinfo=UTC),
+        datetime(2025, 6, 7, 8, 9, 10, tzinfo=UTC),
+        marks=pytest.mark.spec("WHK-05"),
     ),
-    pytest.param("delivery_try", 2, marks=pytest.mark.spec("WHK-07", "EVT-10")),
+    pytest.param(
+        "expires_at",
+        datetime(2024, 5, 3, 10, 0, 5, tzinfo=UTC),
+        None,
+        marks=pytest.mark.spec("WHK-06", "EVT-10"),
+    ),
+    pytest.param("delivery_try", 2, 0, marks=pytest.mark.spec("WHK-07", "EVT-10")),
 ]
 
 
-@pytest.mark.parametrize(("name", "expected"), FIELDS)
-def test_every_field_is_an_attribute(name: str, expected: object) -> None:
-    """Each field of the specification is read under its own name."""
-    notification = parse_notification(vector("notification_success"))
-    assert getattr(notification, name) == expected
-    assert notification.problems == ()
+@pytest.mark.parametrize(("name", "expected", "other"), FIELDS)
+def test_each_field_has_the_value_of_its_notification(name: str, expected: object, other: object) -> None:
+    """Two that differ in every field; each is read under its own name."""
+    notifications = [parse_notification(vector("notification_success")), parse_notification(OTHER)]
+    assert [getattr(each, name) for each in notifications] == [expected, other]
+    assert [each.problems for each in notifications] == [(), ()]
 
 
 @pytest.mark.spec("WHK-08", "EVT-03", "EVT-08")
@@ -47,6 +65,16 @@ def test_the_payload_of_a_validation_is_a_user() -> None:
     assert notification.user().external_id == "player-42"
     assert notification.expires_at is None
     assert notification.problems == ()
+
+
+@pytest.mark.spec("WHK-03")
+@pytest.mark.parametrize("absent", [{}, {"event": None}, {"event": ""}, {"event": 7}])
+@pytest.mark.parametrize("source", [vector("notification_success"), OTHER])
+def test_the_event_is_read_from_no_other_field(source: dict[str, Any], absent: dict[str, Any]) -> None:
+    """Nor from what is no text: a notification that names none is refused."""
+    without = {name: value for name, value in source.items() if name != "event"}
+    with pytest.raises(MalformedNotification, match="no event"):
+        parse_notification({**without, **absent})
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,13 @@ def test_token_creation_answers_a_token_and_a_form() -> None:
     assert "tok-1" not in repr(answer)
 
 
-@pytest.mark.spec("TOK-01", "EP1-23")
+@pytest.mark.spec("TOK-01", "TOK-02", "EP1-23")
 @pytest.mark.parametrize("length", [255, 256, 4096, 100_000])
 def test_a_long_token_is_whole(length: int) -> None:
-    """It has the customer and the checkout in encrypted form, so it can have any length."""
+    """It has the customer and the checkout in encrypted form, so it can have any length, and the form's address with it."""
     token = "t" * length
-    assert parse_token_response({"token": token, "payment_form_url": FORM + token}).token == token
+    answer = parse_token_response({"token": token, "payment_form_url": FORM + token})
+    assert (answer.token, answer.payment_form_url) == (token, FORM + token)
 
 
 @pytest.mark.spec("EP2-17", "SVC-02")

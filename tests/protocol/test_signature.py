@@ -80,6 +80,16 @@ def test_a_blank_secret_verifies_nothing(blank: str) -> None:
         sign(BODY, Secret(blank))
 
 
+@pytest.mark.spec("EP5-01", "AUT-04")
+@pytest.mark.parametrize("encoding", Encoding)
+@pytest.mark.parametrize("scheme", ["", "Bearer ", "Basic ", "Sig ", "Signatures "])
+def test_the_header_names_its_scheme(scheme: str, encoding: Encoding) -> None:
+    """``Signature``, and no other: the right hash alone, or under another name, is no signature."""
+    value = sign(BODY, SECRET, encoding)
+    assert verify(f"Signature {value}", BODY, [SECRET]) == 0
+    assert verify(f"{scheme}{value}", BODY, [SECRET]) is None
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -17,16 +17,19 @@ from hypothesis import strategies as st
 
 from checkout_integration.protocol.strict_json import (
     MAX_DEPTH,
+    REPLACEMENT,
     DocumentDecoder,
     DocumentEncoder,
     JsonRefused,
     NotJson,
+    PartlyRead,
     StrictJsonError,
     dumps,
-    left_out_of,
     loads,
+    unread_in,
 )
 from checkout_integration.protocol.vocabulary import Event
+from tests.support.broken_texts import KINDS
 from tests.support.corpora import corpus
 
 # Valid JSON that our limits refuse on purpose: equal keys, and numbers beyond any amount of money.
@@ -142,7 +145,9 @@ def test_other_objects_and_sequences_are_written_as_such() -> None:
     [
         b"",
         b" ",
-        b"\xef\xbb\xbf{}",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf\xef\xbb\xbf{}",
+        b'{"a":"\x00"}',
         '{"a":1}'.encode("utf-16"),
         b'{"a":"\xff"}',
         b'{"a":"\xed\xa0\x80"}',
@@ -209,9 +214,9 @@ def test_a_number_beyond_the_limits_costs_its_field_only(
     text: str, value: Any, paths: tuple[str, ...]
 ) -> None:
     """Where the caller wants that: null in its place, and the path of each."""
-    read = loads(text.encode(), leave_out_numbers=True)
+    read = loads(text.encode(), tolerant=True)
     assert read == value
-    assert left_out_of(read) == paths
+    assert unread_in(read) == paths
     assert json.loads(dumps(read), parse_float=Decimal) == value
 
 
@@ -221,7 +226,55 @@ def test_a_number_beyond_the_limits_costs_its_field_only(
 def test_other_faults_stay_faults_beside_such_a_number(body: bytes) -> None:
     """Equal keys, invalid JSON, and a number outside an object, which has no path."""
     with pytest.raises(StrictJsonError):
-        loads(body, leave_out_numbers=True)
+        loads(body, tolerant=True)
+
+
+@pytest.mark.parametrize("content", KINDS.values(), ids=KINDS)
+def test_what_is_no_character_costs_its_text_only(content: bytes) -> None:
+    """Where the caller wants that: U+FFFD in its place, and the path of each text; beside a number beyond the limits too."""
+    read = loads(b'{"a":["x",{"b":"x%sy"}],"c":1e400,"d":"%s"}' % (content, content), tolerant=True)
+    assert isinstance(read, PartlyRead)
+    assert (read.replaced, read.left_out, read.unclear_keys) == (("a.1.b", "d"), ("c",), False)
+    assert unread_in(read) == ("c", "a.1.b", "d")
+    inner: Any = dict(read)["a"]
+    inner = inner[1]
+    assert (inner["b"].strip(REPLACEMENT), inner.replaced) == (
+        f"x{REPLACEMENT * inner['b'].count(REPLACEMENT)}y",
+        ("b",),
+    )
+    assert unread_in(loads(dumps(read).encode(), tolerant=True)) == ()
+
+
+@pytest.mark.parametrize("content", KINDS.values(), ids=KINDS)
+def test_what_is_no_character_in_a_key_is_noted(content: bytes) -> None:
+    """In the object that has it, and in all around that."""
+    read = loads(b'{"a":[{"b%s":1}],"c":{}}' % content, tolerant=True)
+    assert isinstance(read, PartlyRead) and read.unclear_keys and read.replaced == ()
+    with pytest.raises(JsonRefused, match="two equal keys"):
+        loads(b'{"b\xff":1,"b\\u0000":2}', tolerant=True)
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff", b'{"a":\xff}', b'{\x00"a":1}', b'{"a":1}\x00', b'{"a":"\n"}', b'"\xff']
+)
+def test_broken_bytes_outside_of_texts_are_not_json(body: bytes) -> None:
+    """And other control characters are none in a text either."""
+    with pytest.raises(NotJson):
+        loads(body, tolerant=True)
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    """By each reader, once, at the beginning."""
+    for tolerant in (True, False):
+        assert loads(b'\xef\xbb\xbf{"a":"\xef\xbb\xbf"}', tolerant=tolerant) == {"a": "\ufeff"}
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_text_is_the_same_for_a_tolerant_reader(text: str) -> None:
+    """A body that is UTF-8 is read as it is."""
+    body = dumps({"a": text, text: 1}).encode() if text != "a" else b"{}"
+    read = loads(body, tolerant=True)
+    assert read == loads(body) and type(read) is dict
 
 
 @pytest.mark.parametrize(

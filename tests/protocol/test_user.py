@@ -7,30 +7,6 @@ import pytest
 from checkout_integration.protocol.user import User, parse_user
 from tests.support.protocol.vectors import vector
 
-FIELDS = [
-    pytest.param("id", "usr-1", marks=pytest.mark.spec("USR-01")),
-    pytest.param("object", "user", marks=pytest.mark.spec("USR-02")),
-    pytest.param("external_id", "player-42", marks=pytest.mark.spec("USR-03")),
-    pytest.param("name", "Ada Example", marks=pytest.mark.spec("USR-04")),
-    pytest.param("email", "ada@mail.example", marks=pytest.mark.spec("USR-05")),
-    pytest.param("email_verified", True, marks=pytest.mark.spec("USR-06")),
-    pytest.param("phone", "+4930123456", marks=pytest.mark.spec("USR-07")),
-    pytest.param("phone_verified", False, marks=pytest.mark.spec("USR-08")),
-    pytest.param("ip", "192.0.2.7", marks=pytest.mark.spec("USR-09")),
-    pytest.param("locale", "de-DE", marks=pytest.mark.spec("USR-10")),
-    pytest.param("metadata", {"level": "7"}, marks=pytest.mark.spec("USR-12")),
-    pytest.param("notify_new_region", True, marks=pytest.mark.spec("USR-13")),
-    pytest.param("notify_new_region_email", "region@mail.example", marks=pytest.mark.spec("USR-14")),
-]
-
-
-@pytest.mark.parametrize(("name", "expected"), FIELDS)
-def test_every_field_is_an_attribute(name: str, expected: object) -> None:
-    """Each field of the specification is read under its own name."""
-    user = parse_user(vector("user"))
-    assert getattr(user, name) == expected
-    assert user.problems == ()
-
 
 @pytest.mark.spec("USR-11")
 def test_the_address_is_a_snapshot_of_its_own() -> None:

@@ -13,7 +13,7 @@ from checkout_integration.signals import arguments
 from tests.reference.docstrings import attribute_texts, parsed
 from tests.reference.markdown import NO_TEXT, anything, function, joined, quoted, section, table, value_class
 
-STAFF: Final = ("operations", "accounting", "sync", "outbox", "privacy", "rebuild", "retention")
+STAFF: Final = ("operations", "accounting", "sync", "outbox", "privacy", "retention")
 """Rooms of `flows` whose `__all__` staff, commands and monitors call."""
 RECEIVER: Final = "arguments"
 TERMS: Final = (hooks.CheckoutTerms, hooks.CheckoutArguments)
@@ -46,9 +46,9 @@ def signal_list() -> str:
     )
 
 
-def arguments_of(signal: signals.DurableSignal[Any, Any]) -> str:
+def arguments_of(signal: signals.DurableSignal[Any]) -> str:
     """Return the name of the class that describes a signal's arguments."""
-    receiver, _ = vars(signal)["__orig_class__"].__args__
+    (receiver,) = vars(signal)["__orig_class__"].__args__
     annotation: str = receiver.__call__.__annotations__[RECEIVER]
     return annotation.removeprefix("Unpack[").removesuffix("]")
 

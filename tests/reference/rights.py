@@ -66,7 +66,7 @@ def _what(right: Right) -> str:
     shown = admin.site._registry[apps.get_model("checkout_integration", screen)]
     labels = {button.name: str(button.label) for button in getattr(shown, "buttons", ())}
     if right.is_action:
-        actions = {action.__name__: str(action.short_description) for action in getattr(shown, "actions", ())}
+        actions = {button.name: str(button.label) for button in getattr(shown, "list_buttons", ())}
         return f"“{actions[right.case]}”"
     if page in labels:
         return f"“{labels[page]}”"

@@ -18,7 +18,6 @@ from checkout_integration import display, models, tasks
 from checkout_integration.api import serializers
 from checkout_integration.api.urls import urlpatterns
 from checkout_integration.models.attributes import SnapshotAttribute
-from checkout_integration.models.columns import CompressedDocumentField
 from checkout_integration.protocol.order import Order
 from checkout_integration.schedule import beat_schedule
 from checkout_integration.templatetags import checkout as tags
@@ -32,7 +31,6 @@ COMMANDS: Final = (
     "erase",
     "export",
     "prune",
-    "rebuild",
     "replay",
     "sandbox",
     "sync",
@@ -97,8 +95,7 @@ def _kind(field: Any) -> str:
         target = field.related_model.__name__
         kind = quoted("AUTH_USER_MODEL" if field.related_model is get_user_model() else target)
     else:
-        is_document = isinstance(field, CompressedDocumentField)
-        kind = "JSON" if is_document else KINDS[field.get_internal_type().removesuffix("Field")]
+        kind = KINDS[field.get_internal_type().removesuffix("Field")]
         if kind == "text" and field.max_length:
             kind = f"text, at most {field.max_length}"
     return f"{kind}, or None" if field.null else kind
@@ -144,7 +141,7 @@ def permission_list() -> str:
     """Return the permissions that are the app's own."""
     rows = [
         [quoted(f"{model._meta.app_label}.{codename}"), str(name)]
-        for model in (getattr(models, name) for name in sorted(set(models.__all__) - {"User"}))
+        for model in (getattr(models, name) for name in sorted(models.__all__))
         for codename, name in model._meta.permissions
     ]
     return table(["permission", "meaning"], rows)

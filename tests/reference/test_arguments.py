@@ -21,7 +21,7 @@ from checkout_integration.models import (
     ValidationDecision,
 )
 from checkout_integration.protocol.order import Refund
-from checkout_integration.signals import SIGNALS, DurableSignal, arguments
+from checkout_integration.signals import SIGNALS, DurableSignal, arguments, user_validated
 from checkout_integration.signals.arguments import Origin
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -30,7 +30,7 @@ from tests.reference.docstrings import attribute_texts
 
 KINDS: Final[dict[str, Any]] = {
     "type[Order]": type,
-    "DurableSignal[Receiver, object]": DurableSignal,
+    "NamedSignal": DurableSignal,
     "Origin": str,
     "Order": Order,
     "Checkout | None": Checkout | None,
@@ -51,7 +51,7 @@ KINDS: Final[dict[str, Any]] = {
 received: dict[str, list[dict[str, Any]]] = {}
 
 
-def receive(signal: DurableSignal[Any, Any], **kwargs: Any) -> None:
+def receive(signal: DurableSignal[Any], **kwargs: Any) -> None:
     """Note what this receiver of every signal is called with."""
     received.setdefault(signal.name, []).append({"signal": signal, **kwargs})
 
@@ -97,14 +97,26 @@ def test_receivers_are_called_with_what_is_described(
 def let_work_fail(checkout_deliver: Deliver) -> None:
     """A notification in quarantine, a receiver that is given up, and a pass that fails."""
     checkout_deliver(b'{"event": "payment.success", "event": "payment.refund"}')
-    gone = ReceiverRun.objects.filter(message__signal="user_validated").get()
-    gone.pk, gone.receiver, gone.state, gone.attempts = None, "tests.gone", ReceiverRun.State.DUE, 9
-    gone.save()
+    failing = ReceiverRun.objects.filter(message__signal="user_validated").get()
+    failing.pk, failing.receiver, failing.state, failing.attempts = (
+        None,
+        "tests.fail",
+        ReceiverRun.State.DUE,
+        9,
+    )
+    failing.save()
+    user_validated.connect(fail, dispatch_uid="tests.fail")
     run = flows.sync.begin_pass()
     run.windows.update(state="failed", failure="of this test")
     flows.sync.end_pass(run)
     for _ in range(2):
         flows.run_due()
+    assert user_validated.disconnect(dispatch_uid="tests.fail")
+
+
+def fail(**kwargs: Any) -> None:
+    """Is a receiver that has failed nine times before."""
+    raise ValueError
 
 
 def is_of(value: object, type_: str) -> bool:

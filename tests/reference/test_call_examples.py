@@ -60,14 +60,19 @@ def test_the_shop_of_the_page_sells_and_looks_again(checkout_sandbox: Any, live_
 def test_the_async_views_of_the_page_sell_and_look_again(
     checkout_sandbox: Any, live_server: Any, rf: Any
 ) -> None:
-    """By an order and by a token, each call from a coroutine."""
+    """Each call from a coroutine."""
     shop = executed("async_flows", block("docs/reference/flows.md", "# shop/async_views.py"))
     response = async_to_sync(shop.buy_hat)(rf.get("/"))
     checkout = Checkout.objects.get()
     assert response.url == checkout.payment_form_url
-    for bought in (checkout, async_to_sync(shop.buy_by_token)()):
-        checkout_sandbox.pay(bought.order_id)
-        assert async_to_sync(shop.refreshed)(bought) == "paid"
+    checkout_sandbox.pay(checkout.order_id)
+    assert async_to_sync(shop.refreshed)(checkout) == "paid"
+
+
+@pytest.mark.django_db
+def test_staff_of_the_page_end_a_removed_receiver(support: Any, staff: User, failing: str) -> None:
+    """Nothing happens to a receiver that is connected here, or that there never was."""
+    assert [support.end_removed_receiver(name, staff) for name in (failing, "shop.never")] == [0, 0]
 
 
 def test_staff_of_the_page_decide_about_payments(support: Any, staff: User) -> None:

@@ -28,9 +28,10 @@ IDS = re.compile(r"extra=\{[^{}]*\}|\bids\b[^\n=]*= [^\n{]*\{[^{}]*\}|def log_id
 KEY = re.compile(r'"(\w+)"(?::|\])')
 WITHOUT_IDS = {
     "HEALTH_TOKEN cannot be read: %s",
-    "Receivers could not be handed over (%s); the periodic drain will run them.",
+    "Receivers could not be handed over (%s%s); the periodic drain will run them.",
     "The database does not respond (%s); the sync looks again.",
     "A pass of the sync failed (%s); its row says where.",
+    "%s sells nothing: %s",
     "%s: the service accepts SECRET_KEY again.",
     "OpenTelemetry failed (%s); what it measures goes on.",
 }

@@ -56,9 +56,14 @@ def public_names() -> Iterator[tuple[str, str]]:
     yield from ((name, "../sandbox") for name in sandbox.__all__)
     yield from ((f"checkout_{name}", "commands") for name in COMMANDS)
     yield from ((option, "commands") for name in COMMANDS for option in parser_of(f"checkout_{name}"))
-    yield from ((name, "../settings") for name in APP_NAMES | PROJECT_NAMES)
-    yield from ((name, "checks") for name in found_in_code(r'"checkout_integration\.([EW]\d{3})"'))
+    yield from ((name, _page_of_setting(name)) for name in APP_NAMES | PROJECT_NAMES)
+    yield from ((name, "checks") for name in found_in_code(r'"checkout_integration\.([EWI]\d{3})"'))
     yield from ((name, "logging") for name in found_in_code(r'getLogger\("(checkout_integration[^"]*)"'))
+
+
+def _page_of_setting(name: str) -> str:
+    other = (ROOT / "docs" / "another-service.md").read_text(encoding="utf-8")
+    return "../another-service" if f"| `{name}` |" in other else "../settings"
 
 
 def rooms_of_staff() -> list[Any]:

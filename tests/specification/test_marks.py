@@ -24,6 +24,7 @@ from tests.specification.mapping import (
 )
 from tests.specification.marks import Claim, Place, claims_of, places_of
 from tests.specification.page import PAGE, count, page
+from tests.support.scale import RUN
 
 MARKED = list(claims())
 EXAMPLE = """
@@ -126,7 +127,7 @@ def test_the_map_tells_what_pytest_collects(tmp_path: Path) -> None:
         collected.__name__,
         *collected.PLAIN,
     ]
-    environment = {**os.environ, collected.REPORT: str(report)}
+    environment = {**os.environ, collected.REPORT: str(report), RUN: ""}
     done = subprocess.run(
         [*command, *MARKED], check=False, cwd=ROOT, env=environment, capture_output=True, text=True
     )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import inspect
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from checkout_integration import flows
 from checkout_integration.client import Client
+from checkout_integration.models import Order
 from checkout_integration.protocol import endpoints
 from checkout_integration.protocol.endpoints import Endpoint
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.factories import OrderFactory
+from checkout_integration.testing.service import running_sandbox
 
 
 @pytest.mark.spec("EP4-05", "RFD-07")
@@ -37,3 +42,26 @@ def test_nothing_here_asks_the_service_for_a_refund() -> None:
 def test_a_single_order_is_read_through_the_list(checkout_sandbox: Sandbox) -> None:
     """A service that does not know the order says so by an empty list."""
     assert flows.refresh_order(OrderFactory()) is False
+
+
+@pytest.mark.spec("EP4-05", "EP3-03", "EP3-06")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_the_order_that_is_read_is_found_by_its_id(settings: Any, profile: str) -> None:
+    """And no other: neither by its customer's account, which another order has too, nor by its reference."""
+    with running_sandbox(settings, profile=profile) as sandbox:
+        customer = flows.Customer(external_id="player-7")
+        first, second = (
+            flows.create_checkout(amount=Decimal(amount), currency="USD", customer=customer)
+            for amount in (1, 2)
+        )
+        for checkout in (first, second):
+            sandbox.pay(checkout.order_id)
+            assert flows.refresh_order(Order.objects.get(order_id=checkout.order_id)) is True
+            queries = [
+                parse_qs(urlsplit(each.url).query) for each in sandbox.log.entries() if each.method == "GET"
+            ]
+            (query,) = (each for each in queries if each.get("id") == [checkout.order_id])
+            assert set(query) == {"id", "project[]"}
+            known = set(Order.objects.filter(status="processed").values_list("order_id", flat=True))
+            assert known == ({first.order_id} if checkout is first else {first.order_id, second.order_id})

@@ -18,6 +18,8 @@ RULE: Final = re.compile(
     r"max\s*(?:by \((?P<by>[\w, ]+)\) )?\((?P<metric>\w+)(?:\{(?P<where>.*)\})?\) (?P<sign>>=|>) (?P<limit>\d+)"
 )
 CONDITION: Final = re.compile(r'(\w+)(=~|=)"([^"]*)"')
+ABOUT_ALL: Final = {"CheckoutFailing": 2, "CheckoutLookAtIt": 1}
+"""The rules about every finding, with the level from which they fire."""
 SIGNS: Final = {">=": operator.ge, ">": operator.gt}
 
 
@@ -34,7 +36,12 @@ def dashboard() -> dict[str, Any]:
 
 
 def firing(measured: Measured) -> set[str]:
-    """Return the rules that are true now, whatever their ``for`` says."""
+    """Return the rules that are true now, whatever their ``for`` says; without those about every finding."""
+    return firing_of_all(measured) - ABOUT_ALL.keys()
+
+
+def firing_of_all(measured: Measured) -> set[str]:
+    """Return the rules that are true now, those about every finding too."""
     samples = measured.samples()
     return {name for name, rule in rules().items() if is_true(str(rule["expr"]), samples)}
 

@@ -20,6 +20,8 @@ PAGES: Final = (
 )
 _BLOCK: Final = re.compile(r"^( *)```(python|console|crontab|js)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
+_TEMPLATE: Final = re.compile(r"^( *)```html\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+
 
 def blocks_of(page: str) -> list[str]:
     """Return the blocks of Python and of shell commands of a page, in order."""
@@ -35,6 +37,13 @@ def name_of(block: str) -> str:
 def block(page: str, name: str) -> str:
     """Return one block of a page. The caller executes it: `tests/test_documents.py` relies on that."""
     (found,) = [each for each in blocks_of(page) if name_of(each) == name]
+    return found
+
+
+def template(page: str, name: str) -> str:
+    """Return one block of HTML of a page, named by the comment in its first line."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (found,) = [textwrap.dedent(body) for _, body in _TEMPLATE.findall(text) if name in name_of(body)]
     return found
 
 

@@ -1,7 +1,8 @@
-"""How much a test tries: a little in every run, all of it in the full run (`CHECKOUT_FULL=1 python3 -m tests`).
+"""How much a run tries: a little in every run, all of it in the full run (`CHECKOUT_FULL=1 python3 -m tests --all`).
 
-The everyday run (`python3 -m tests --quick`) tries less: fewer examples of hypothesis, and a sample of long tables of
-cases that need a database or a sandbox.
+The everyday run (`python3 -m tests`) tries less: fewer examples of hypothesis, and a sample of long tables of
+cases that need a database or a sandbox. `--rest` is what it has left out; on a server it has a sample of long tables too,
+outside the folders whose promises are kept by the database. `--all` leaves out nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +15,21 @@ from typing import Final
 
 import pytest
 
-QUICK_RUN: Final = "CHECKOUT_QUICK"
-"""The variable by which the everyday run names itself."""
+RUN: Final = "CHECKOUT_RUN"
+"""The variable by which `python3 -m tests` says what it runs; unset where tests are named."""
+EVERYDAY, ALL, REST = "everyday", "all", "rest"
+THIS_RUN = os.environ.get(RUN, "")
 FULL = os.environ.get("CHECKOUT_FULL", "") not in {"", "0"}
-QUICK = os.environ.get(QUICK_RUN, "") not in {"", "0"}
+QUICK = THIS_RUN == EVERYDAY
+ON_SERVER = os.environ.get("CHECKOUT_TEST_DATABASE", "sqlite") != "sqlite"
+GUARANTEES: Final = tuple(
+    f"tests/flows/{room}" for room in ("checkout", "inbox", "ledger", "outbox", "sync", "webhook")
+)
+"""What of the tests the everyday run repeats on PostgreSQL: where its locks and isolation keep a promise."""
+SCHEMATHESIS: Final = ("tests/sandbox/openapi", "tests/api/test_conformance.py")
+"""Tests that need this plug-in; to collect the first takes 15 seconds in each process."""
+NEVER_EVERYDAY: Final = ("tests/stress", *SCHEMATHESIS)
+WHOLE_ON_SERVERS: Final = ("tests/flows", "tests/models", "tests/stress")
 MOST_CASES: Final = 4
 SEED: Final = 12
 
@@ -39,3 +51,34 @@ def sample_of(cases: Sequence[pytest.Item]) -> set[pytest.Item]:
         for name, table in tables.items()
         for case in random.Random(f"{SEED} {name}").sample(table, min(MOST_CASES, len(table)))
     }
+
+
+def left_out(cases: Sequence[pytest.Item], dear: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Return the cases that are not part of this run; `dear` are those with a database or a sandbox, and not slow."""
+    if QUICK:
+        return set(dear) - sample_of(dear)
+    spared = set[pytest.Item]()
+    if ON_SERVER and not FULL and THIS_RUN == REST:
+        tables = [case for case in dear if not _is_in(case, WHOLE_ON_SERVERS)]
+        spared = set(tables) - sample_of(tables)
+    if THIS_RUN == REST:
+        spared |= {case for case in _everyday(cases, dear) if not _tries_more(case)}
+    return spared
+
+
+def _everyday(cases: Sequence[pytest.Item], dear: Sequence[pytest.Item]) -> set[pytest.Item]:
+    part = [case for case in cases if not (case.get_closest_marker("slow") or _is_in(case, NEVER_EVERYDAY))]
+    if ON_SERVER:
+        first = os.environ["CHECKOUT_TEST_DATABASE"] == "postgres"
+        part = [case for case in part if first and _is_in(case, GUARANTEES)]
+    return set(part) - (set(dear) - sample_of(dear))
+
+
+def _tries_more(case: pytest.Item) -> bool:
+    """Return whether this case has more examples than in the everyday run."""
+    module = getattr(case, "module", None)
+    return hasattr(getattr(case, "obj", None), "hypothesis") or getattr(module, "times", None) is times
+
+
+def _is_in(case: pytest.Item, places: Sequence[str]) -> bool:
+    return case.nodeid.startswith(tuple(place if place.endswith(".py") else f"{place}/" for place in places))

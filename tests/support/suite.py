@@ -15,7 +15,7 @@ from types import FrameType
 from xml.etree import ElementTree as ET
 
 from tests.support import services
-from tests.support.scale import QUICK_RUN
+from tests.support.scale import EVERYDAY, GUARANTEES, NEVER_EVERYDAY, RUN, SCHEMATHESIS
 from tests.support.services import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = min(os.cpu_count() or 1, 4)
 TESTS_FAILED, NOTHING_COLLECTED = 1, 5
 WITHOUT_BROWSER = ("-p", "no:playwright", "-m", "not browser")
-WITHOUT_SANDBOX = ("--ignore=tests/sandbox/openapi",)
-"""For runs that have no test of this folder: to collect it takes 15 seconds in each process."""
-WITHOUT_SCHEMATHESIS = ("-p", "no:schemathesis", "--ignore=tests/api/test_conformance.py", *WITHOUT_SANDBOX)
+WITHOUT_SANDBOX = (f"--ignore={SCHEMATHESIS[0]}",)
+"""For runs on servers, which have no test of this folder."""
+WITHOUT_SCHEMATHESIS = ("-p", "no:schemathesis", *(f"--ignore={place}" for place in SCHEMATHESIS))
 SERVERS = {
     "postgres": (services.POSTGRES, services.postgres),
     "mariadb": (services.MARIADB, services.mariadb),
@@ -51,25 +51,26 @@ class Run:
     counts: str
 
 
-def run(
-    databases: Sequence[str], arguments: Sequence[str], *, browser: bool = False, quick: bool = False
-) -> int:
-    """Run pytest on the chosen databases, print the summary and return the exit code.
+def run(databases: Sequence[str], arguments: Sequence[str], *, browser: bool = False, part: str = "") -> int:
+    """Run pytest on the chosen databases, print the summary and return the exit code; `part` is a run of `scale`.
 
     The tests that need a browser run by themselves: its driver leaves an event loop running, in which others would fail.
-    The quick run is SQLite alone, without the stress and without tests that take long, and with a sample of long tables.
+    The everyday run is SQLite, without the stress and without tests that take long, and with a sample of long tables; then
+    the guarantees on PostgreSQL.
     """
-    if browser or quick:
+    everyday = part == EVERYDAY
+    if browser:
         databases = ["sqlite"]
+    elif everyday:
+        databases = [each for each in databases if each != "mariadb"] or databases
     # So that the servers below are stopped when the run is.
     signal.signal(signal.SIGTERM, _end)
     with ExitStack() as stack:
         brokers = {variable: stack.enter_context(give()) for variable, give in BROKERS.items()}
         environment = {**_compiling(), **{variable: each.url or "" for variable, each in brokers.items()}}
         left_out = [broker for broker in brokers.values() if not broker.url]
-        if quick:
-            environment[QUICK_RUN] = "1"
-        chosen = [*_chosen(browser=browser, quick=quick), *arguments]
+        environment[RUN] = part
+        chosen = [*_chosen(browser=browser, everyday=everyday), *arguments]
         runs = []
         if "sqlite" in databases:
             runs += _steady([_job("SQLite", environment, chosen, CHECKOUT_TEST_DATABASE="sqlite")])
@@ -80,24 +81,25 @@ def run(
             server = stack.enter_context(give())
             if server.url:
                 where = {"CHECKOUT_TEST_DATABASE": database, variable: server.url}
-                only = ["--only-database", *WITHOUT_SANDBOX, *chosen]
+                only = ["--only-database", *WITHOUT_SANDBOX, *chosen, *(GUARANTEES if everyday else ())]
                 jobs.append(_job(f"{server.name}, {server.origin}", environment, only, **where))
             else:
                 left_out.append(server)
         runs += _steady(jobs)
-        return _summary(runs, list(brokers.values()), left_out, browser=browser)
+        return _summary(runs, list(brokers.values()), left_out, browser=browser, everyday=everyday)
 
 
-def _chosen(*, browser: bool, quick: bool) -> list[str]:
+def _chosen(*, browser: bool, everyday: bool) -> list[str]:
     if browser:
         return [*WITHOUT_SCHEMATHESIS, "-m", "browser"]
-    if quick:
+    if everyday:
         return [
             *WITHOUT_BROWSER,
-            *WITHOUT_SCHEMATHESIS,
+            "-p",
+            "no:schemathesis",
             "-m",
             "not browser and not slow",
-            "--ignore=tests/stress",
+            *(f"--ignore={place}" for place in NEVER_EVERYDAY),
         ]
     return list(WITHOUT_BROWSER)
 
@@ -180,7 +182,12 @@ def _counts(report: Path) -> str:
 
 
 def _summary(
-    runs: Sequence[Run], brokers: Sequence[Server], left_out: Sequence[Server], *, browser: bool = False
+    runs: Sequence[Run],
+    brokers: Sequence[Server],
+    left_out: Sequence[Server],
+    *,
+    browser: bool = False,
+    everyday: bool = False,
 ) -> int:
     print("\n== Summary ==")
     for done in runs:
@@ -194,6 +201,8 @@ def _summary(
         print("LEFT OUT browser tests: no Chromium found")
     elif not browser:
         print("separate browser tests: python3 -m tests --browser")
+    if everyday:
+        print("separate every other test, on every database: python3 -m tests --rest")
     code = _exit_code(runs, left_out)
     print("What was run passed." if code == 0 else "FAILED.", flush=True)
     return code

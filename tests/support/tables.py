@@ -1,20 +1,10 @@
-"""Every cell of every table, as stored; bodies and documents are uncompressed."""
+"""Every cell of every table, as stored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from django.apps import apps
-from django.db import connection, models
-
-from checkout_integration.models.compressed import unpacked
-
-COMPRESSED = {
-    (model._meta.db_table, field.column)
-    for model in apps.get_app_config("checkout_integration").get_models()
-    for field in model._meta.fields
-    if isinstance(field, models.BinaryField)
-}
+from django.db import connection
 
 
 def cells() -> Iterator[tuple[str, bytes]]:
@@ -25,9 +15,7 @@ def cells() -> Iterator[tuple[str, bytes]]:
             names = [column[0] for column in cursor.description]
             for row in cursor.fetchall():
                 for name, value in zip(names, row, strict=True):
-                    content = _as_bytes(value)
-                    is_packed = value is not None and (table, name) in COMPRESSED
-                    yield f"{table}.{name}", unpacked(content) if is_packed else content
+                    yield f"{table}.{name}", _as_bytes(value)
 
 
 def columns_with(words: Iterable[str]) -> set[str]:

@@ -31,7 +31,7 @@ WRONG: list[tuple[object, str, str, str]] = [
         "RETRY_INTERVAL",
         "Set RETRY_INTERVAL to a whole number of seconds",
     ),
-    ({**GOOD, "DYNAMIC_URLS": "False"}, "E004", "DYNAMIC_URLS", "Set DYNAMIC_URLS to True or False"),
+    ({**GOOD, "DYNAMIC_URLS": "False"}, "E004", "DYNAMIC_URLS", "Set DYNAMIC_URLS to True, False or"),
     (
         {**GOOD, "PROJECTS": {"default": {**OWN, "SECRET_KEY": ""}}},
         "E005",

@@ -106,6 +106,13 @@ class TestLink:
         settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ALLOW_HTTP_LOOPBACK": False}
         assert render("checkout_link checkout", checkout=checkout).all("a") == []
 
+    def test_plain_http_to_a_named_host_is_for_development(self, settings: Any) -> None:
+        """A container's name; without the setting, or with a real key and no DEBUG, there is no link."""
+        checkout = make_checkout(payment_form_url="http://sandbox:8090/form/?order_id=1")
+        assert render("checkout_link checkout", checkout=checkout).all("a") == []
+        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ALLOW_HTTP_HOSTS": ["sandbox"]}
+        assert len(render("checkout_link checkout", checkout=checkout).all("a")) == 1
+
     def test_what_is_written_in_it_stays_text(self) -> None:
         """Also where the shop's template has switched escaping off."""
         checkout = make_checkout(payment_form_url=f"https://service.invalid/?{HOSTILE.replace(' ', '+')}")
@@ -225,6 +232,17 @@ class TestPage:
         """The developer sees it at the first try."""
         settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, name: value}
         with pytest.raises(ImproperlyConfigured, match=name):
+            render("checkout_page checkout", checkout=make_checkout())
+
+    @pytest.mark.parametrize(
+        ("name", "path"), [("CLIENT_SCRIPT_URL", "/client.js"), ("ORDER_FORM_URL", "/form")]
+    )
+    def test_a_missing_address_is_named_for_the_sandbox_too(
+        self, settings: Any, name: str, path: str
+    ) -> None:
+        """Whoever tries the way with the sandbox has nowhere else to look."""
+        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, name: ""}
+        with pytest.raises(ImproperlyConfigured, match=rf"{name}.*sandbox has it at {path}"):
             render("checkout_page checkout", checkout=make_checkout())
 
     def test_a_checkout_without_an_order_has_no_page(self) -> None:

@@ -1,17 +1,17 @@
-"""Pages of a shop with a strict content security policy, in which only what `allow_form` adds is allowed."""
+"""Pages of a shop with a strict content security policy, in which only what the docs name is allowed."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse
 from django.template import Context, Template
 from django.urls import include, path
 
-from checkout_integration.display import allow_form
+from checkout_integration.conf import app_settings
 
 NONCE = "n0nce"
-STRICT = {"default-src": ["'none'"], "script-src": [f"'nonce-{NONCE}'"]}
 SHOWN: dict[str, Any] = {}
 """What the page of the running test shows: ``tag`` and ``checkout``."""
 
@@ -23,9 +23,17 @@ def page(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(
         Template(source).render(Context({"request": request, "checkout": SHOWN["checkout"]}))
     )
-    policy = allow_form(STRICT)
-    response["Content-Security-Policy"] = "; ".join(f"{name} {' '.join(policy[name])}" for name in policy)
+    project = app_settings().project()
+    form, service = (_origin(address) for address in (project.order_form_url, project.checkout_url))
+    response["Content-Security-Policy"] = (
+        f"default-src 'none'; script-src 'nonce-{NONCE}'; frame-src {form}; connect-src {form} {service}"
+    )
     return response
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 urlpatterns = [path("page/", page), path("checkout/", include("checkout_integration.urls"))]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from django.http import HttpResponse
 
 from checkout_integration import flows
+from checkout_integration.models import Checkout, ReceiverRun
+from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.assertions import (
     assert_acknowledged,
     assert_granted,
@@ -14,8 +18,17 @@ from checkout_integration.testing.assertions import (
     assert_revoked,
 )
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.support.flows.shop import Failing, Listening
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def listen() -> Iterator[Listening]:
+    """Connect receivers for the length of the test."""
+    listening = Listening()
+    yield listening
+    listening.end()
 
 
 def test_an_open_checkout_is_neither_granted_nor_taken_back() -> None:
@@ -28,11 +41,12 @@ def test_an_open_checkout_is_neither_granted_nor_taken_back() -> None:
         assert_revoked(checkout)
 
 
-def test_a_paid_checkout_is_granted_once_its_receivers_ran() -> None:
+def test_a_paid_checkout_is_granted_once_its_receivers_ran(listen: Listening) -> None:
     """Paid is not enough: goods are granted by receivers."""
+    listen(checkout_paid)
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
-    with pytest.raises(AssertionError, match="The receivers of checkout_paid have not run yet"):
+    with pytest.raises(AssertionError, match=r"Not done: test\.checkout_paid: due"):
         assert_granted(checkout)
     flows.run_due()
     assert_granted(checkout)
@@ -40,13 +54,59 @@ def test_a_paid_checkout_is_granted_once_its_receivers_ran() -> None:
         assert_not_granted(checkout)
 
 
-def test_a_reversed_checkout_is_taken_back_once_its_receivers_ran() -> None:
+def test_a_reversed_checkout_is_taken_back_once_its_receivers_ran(listen: Listening) -> None:
     """As with granting."""
+    listen(checkout_reversed)
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout, status="refunded")
-    with pytest.raises(AssertionError, match="The receivers of checkout_reversed have not run yet"):
+    with pytest.raises(AssertionError, match=r"Not done: test\.checkout_reversed: due"):
         assert_revoked(checkout)
     flows.run_due()
+    assert_revoked(checkout)
+
+
+@pytest.mark.parametrize("state", [each for each in ReceiverRun.State if each != ReceiverRun.State.DONE])
+def test_nothing_but_done_is_granted(listen: Listening, state: str) -> None:
+    """A receiver that is due, runs, was given up or was superseded has granted nothing."""
+    listen(checkout_paid)
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    flows.run_due()
+    assert_granted(checkout)
+    ReceiverRun.objects.update(state=state)
+    with pytest.raises(AssertionError, match=rf"Not done: test\.checkout_paid: {state}"):
+        assert_granted(checkout)
+
+
+@pytest.mark.parametrize(
+    "state", [each for each in ReceiverRun.State if each != ReceiverRun.State.SUPERSEDED]
+)
+def test_a_receiver_that_ran_or_will_run_has_granted(listen: Listening, state: str) -> None:
+    """Also one that waits or was given up: staff can run it again. Only a superseded one never runs."""
+    listen(checkout_paid)
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    flows.run_due()
+    Checkout.objects.update(status="open")
+    ReceiverRun.objects.update(state=state)
+    with pytest.raises(AssertionError, match="1 receivers of checkout_paid have run, or will"):
+        assert_not_granted(checkout)
+    ReceiverRun.objects.update(state=ReceiverRun.State.SUPERSEDED)
+    assert_not_granted(checkout)
+
+
+def test_a_receiver_that_fails_has_revoked_nothing(listen: Listening) -> None:
+    """One with nothing to undo is superseded, and that is as good as done."""
+    listen(checkout_paid)
+    listen(checkout_reversed, Failing())
+    checkout = CheckoutFactory()
+    order = OrderFactory(checkout=checkout)
+    flows.run_due()
+    OrderFactory(checkout=checkout, id=order.order_id, status="refunded")
+    flows.run_due()
+    with pytest.raises(AssertionError, match=r"Not done: test\.checkout_reversed: due ValueError"):
+        assert_revoked(checkout)
+    ReceiverRun.objects.update(state=ReceiverRun.State.SUPERSEDED)
     assert_revoked(checkout)
 
 

@@ -12,11 +12,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
+from checkout_integration.flows.sync import LANES
 from checkout_integration.models import ReceiverRun
 from checkout_integration.views.health import health
 from tests.support.admin import rows
 from tests.support.documents import block
-from tests.support.flows.notified import installed
+from tests.support.flows.notified import came, installed
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/checkout/health/"
@@ -41,7 +42,14 @@ def fail() -> ReceiverRun:
 
 
 def test_a_monitor_reads_that_all_is_well(client: Client) -> None:
-    """200, and nobody stores the response."""
+    """200, and nobody stores the response; before anything was seen, it is not known."""
+    answer = client.get(ADDRESS, headers=BEARER)
+    assert (answer.status_code, answer.json()["severity"]) == (200, "unknown")
+    now = datetime.now(UTC)
+    installed(now - timedelta(minutes=5))
+    came(now)
+    for lane in LANES:
+        rows.make_sync_run(lane=lane, started_at=now)
     answer = client.get(ADDRESS, headers=BEARER)
     assert (answer.status_code, answer.json()["severity"]) == (200, "ok")
     assert answer.json()["projects"] == [{"alias": "default", "test": True}]
@@ -153,7 +161,7 @@ def test_it_is_only_read(client: Client, method: str) -> None:
 
 
 def test_a_database_that_is_away_is_503(client: Client, database_away: None) -> None:
-    """The monitor is told; no error page is."""
+    """The monitor gets a sentence, and no error page."""
     answer = client.get(ADDRESS, headers=BEARER)
     assert (answer.status_code, [each["name"] for each in answer.json()["findings"]]) == (503, ["database"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -72,6 +74,13 @@ def test_the_page_works_inside_the_form(client: Client) -> None:
     assert "X-Frame-Options" not in client.get(page_of(CheckoutFactory())).headers
 
 
+@pytest.mark.parametrize("address", [page_of, status_of])
+def test_address_is_not_sent_to_other_sites(address: Any, client: Client, settings: Any) -> None:
+    """The signed reference is in it; a shop may be without Django's SecurityMiddleware."""
+    settings.MIDDLEWARE = [each for each in settings.MIDDLEWARE if "SecurityMiddleware" not in each]
+    assert client.get(address(CheckoutFactory())).headers["Referrer-Policy"] == "same-origin"
+
+
 @pytest.mark.parametrize("name", ["return", "status"])
 def test_a_reference_that_was_made_up_is_not_found(client: Client, name: str) -> None:
     """A reference without our signature opens nothing."""
@@ -89,10 +98,9 @@ def test_an_address_expires(client: Client) -> None:
 
 def test_the_status_tells_checkout_and_order(client: Client) -> None:
     """What the page's script compares."""
-    checkout = CheckoutFactory()
-    OrderFactory(checkout=checkout)
     expected = {"status": "paid", "order_status": "processed", "goods": "granting"}
-    assert client.get(status_of(checkout)).json() == expected
+    with receiving(grant):
+        assert client.get(status_of(paid())).json() == expected
 
 
 @pytest.mark.django_db(transaction=True)
@@ -158,7 +166,7 @@ def test_the_status_applies_what_is_stored(client: Client, stored: Checkout) -> 
 
 def test_what_cannot_be_applied_now_is_processing(client: Client, stored: Checkout) -> None:
     """It failed, and is due again later: it may be a payment, so no form is offered."""
-    Notification.objects.update(state="failed", due_at=timezone.now() + timedelta(minutes=5))
+    Notification.objects.update(state="failed", tries=1, due_at=timezone.now() + timedelta(minutes=5))
     assert client.get(status_of(stored)).json()["status"] == "processing"
     page = client.get(page_of(stored)).content.decode()
     assert "<h1>Processing</h1>" in page and 'data-status="processing"' in page
@@ -175,9 +183,20 @@ def grant_in_vain(**kwargs: Any) -> None:
     raise OSError
 
 
-@pytest.fixture
+@contextmanager
+def receiving(*receivers: Callable[..., None]) -> Iterator[None]:
+    """Connect receivers of `checkout_paid` for a time."""
+    for receiver in receivers:
+        checkout_paid.connect(receiver)
+    try:
+        yield
+    finally:
+        for receiver in receivers:
+            checkout_paid.disconnect(receiver)
+
+
 def paid() -> Checkout:
-    """A paid checkout, whose receivers have not run."""
+    """Make a paid checkout, whose receivers have not run."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
     checkout.refresh_from_db()
@@ -190,42 +209,43 @@ def paid() -> Checkout:
         ([grant], "granted", "Thank you. Your payment has arrived.</p>"),
         ([grant_in_vain], "delayed", "Somebody is looking into it."),
         ([grant, grant_in_vain], "delayed", "Somebody is looking into it."),
-        ([], "", "Thank you. Your payment has arrived.</p>"),
     ],
-    ids=["granted", "failed", "one of two failed", "without receivers"],
+    ids=["granted", "failed", "one of two failed"],
 )
 def test_the_page_says_how_far_the_goods_are(
-    client: Client, paid: Checkout, receivers: list[Any], goods: str, said: str
+    client: Client, receivers: list[Any], goods: str, said: str
 ) -> None:
     """First on their way; then granted, or late, with a word that somebody knows."""
-    for receiver in receivers:
-        checkout_paid.connect(receiver)
-    try:
-        assert client.get(status_of(paid)).json()["goods"] == "granting"
-        assert "your goods are on their way" in client.get(page_of(paid)).content.decode()
+    with receiving(*receivers):
+        checkout = paid()
+        assert client.get(status_of(checkout)).json()["goods"] == "granting"
+        assert "your goods are on their way" in client.get(page_of(checkout)).content.decode()
         flows.run_due()
-        assert client.get(status_of(paid)).json()["goods"] == goods
-        page = client.get(page_of(paid)).content.decode()
+        assert client.get(status_of(checkout)).json()["goods"] == goods
+        page = client.get(page_of(checkout)).content.decode()
         assert said in page and f'data-goods="{goods}"' in page
         assert ("<script" in page) == (goods == "delayed")
-    finally:
-        for receiver in receivers:
-            checkout_paid.disconnect(receiver)
 
 
-def test_goods_that_were_given_up_are_late(client: Client, paid: Checkout) -> None:
+def test_without_receivers_no_goods_are_on_their_way(client: Client) -> None:
+    """The payment has arrived, and the page asks no more."""
+    checkout = paid()
+    assert client.get(status_of(checkout)).json()["goods"] == ""
+    page = client.get(page_of(checkout)).content.decode()
+    assert "Thank you. Your payment has arrived.</p>" in page and "<script" not in page
+
+
+def test_goods_that_were_given_up_are_late(client: Client) -> None:
     """Until staff run the receiver again, or grant the goods by hand."""
-    checkout_paid.connect(grant)
-    try:
+    with receiving(grant):
+        checkout = paid()
         flows.run_due()
         ReceiverRun.objects.update(state="failed", attempts=0)
-        assert client.get(status_of(paid)).json()["goods"] == "delayed"
+        assert client.get(status_of(checkout)).json()["goods"] == "delayed"
         ReceiverRun.objects.update(state="running", attempts=1)
-        assert client.get(status_of(paid)).json()["goods"] == "granting"
+        assert client.get(status_of(checkout)).json()["goods"] == "granting"
         ReceiverRun.objects.update(state="running", attempts=2)
-        assert client.get(status_of(paid)).json()["goods"] == "delayed"
-    finally:
-        checkout_paid.disconnect(grant)
+        assert client.get(status_of(checkout)).json()["goods"] == "delayed"
 
 
 def test_a_chargeback_is_not_called_a_refund(client: Client) -> None:

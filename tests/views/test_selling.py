@@ -30,11 +30,24 @@ class Buy(SellMixin):
         return {"amount": Decimal("9.99"), "currency": "USD", "description": "A hat"}
 
 
+class BuyForNothing(SellMixin):
+    """Sells what a coupon has paid."""
+
+    def get_terms(self) -> CheckoutTerms:
+        """Return what is sold."""
+        return {"amount": Decimal(0), "currency": "USD"}
+
+
 class BuyNothing(SellMixin):
     """Forgot to say what it sells."""
 
 
-urlpatterns = [*others, path("buy/", Buy.as_view()), path("buy-nothing/", BuyNothing.as_view())]
+urlpatterns = [
+    *others,
+    path("buy/", Buy.as_view()),
+    path("buy-for-nothing/", BuyForNothing.as_view()),
+    path("buy-nothing/", BuyNothing.as_view()),
+]
 
 
 @pytest.fixture
@@ -57,6 +70,19 @@ def test_two_presses_sell_once(buyer: Client, checkout_sandbox: Sandbox) -> None
     """Both lead to the same form."""
     assert buyer.post("/buy/")["Location"] == buyer.post("/buy/")["Location"]
     assert Checkout.objects.count() == 1
+
+
+def test_terms_that_cannot_be_sold_are_a_page_and_a_line_for_engineers(
+    buyer: Client, checkout_sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The customer reads that nothing was started; the log says which rule the terms break."""
+    response = buyer.post("/buy-for-nothing/")
+    assert response.status_code == 503
+    assert b"could not be started" in response.content
+    (line,) = [record for record in caplog.records if record.name == "checkout_integration.selling"]
+    assert line.levelname == "ERROR"
+    assert "amount: is zero" in line.getMessage() and "BuyForNothing" in line.getMessage()
+    assert not Checkout.objects.exists()
 
 
 def test_who_is_not_logged_in_buys_nothing(client: Client, checkout_sandbox: Sandbox) -> None:

@@ -65,9 +65,7 @@ def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'\xef\xbb\xbf{"id": 1}', b'{"id": NaN}']
-)
+@pytest.mark.parametrize("body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'{"id": NaN}'])
 def test_signed_body_that_is_not_json_is_a_bad_request(checkout_deliver: Deliver, body: bytes) -> None:
     """400, and nothing is stored: there is nothing that could be read later."""
     answer = checkout_deliver(body)

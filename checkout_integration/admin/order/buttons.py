@@ -1,51 +1,103 @@
-"""The buttons of an order: accept or restore its payment, check it with the service, write a note."""
+"""The buttons of an order, on its page and on the list of orders."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.db.models import Model, QuerySet
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration import flows
-from checkout_integration.admin.order.money import payment_table
-from checkout_integration.admin.order.service_errors import failure_in_words
-from checkout_integration.admin.screens import ERASE
-from checkout_integration.admin.site import (
+from checkout_integration import errors, flows
+from checkout_integration.admin.order.decision import about_payment, delivering, effects_of, what_runs
+from checkout_integration.admin.order.payment import payment_tables
+from checkout_integration.admin.screens.customers import ERASE
+from checkout_integration.admin.screens.notifications import (
+    application_in_words,
+    preview_tables,
+    verdict_in_words,
+)
+from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, one_of, some_of
+from checkout_integration.admin.site.labels import (
+    NOTIFICATION_STATES,
     ORDER_STATUSES,
+    RUN_STATES,
     VERDICTS,
-    Button,
-    ConfirmForm,
-    Refused,
+    Text,
     label_of,
     order_label,
-    reason_label,
 )
-from checkout_integration.flows.ledger import ACCEPTABLE, state_of
-from checkout_integration.models import Order
+from checkout_integration.admin.site.reasons import reason_label
+from checkout_integration.admin.site.values import Value, money, short, visible
+from checkout_integration.conf import UnknownAlias
+from checkout_integration.flows.ledger import ACCEPTABLE, ChangePreview, state_of
+from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, Transition
 from checkout_integration.models.history import LONGEST_REASON
+from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderType
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+WORDS: Final[Mapping[type[errors.CheckoutError], Text]] = {
+    errors.InsecureAddress: gettext_lazy("The address of the service in the settings is not secure."),
+    errors.ServiceUnreachable: gettext_lazy("There was no connection to the service."),
+    errors.DeadlineExceeded: gettext_lazy("The service did not respond in time."),
+    errors.ResponseUnreadable: gettext_lazy("The response of the service could not be read."),
+    errors.BadCredentials: gettext_lazy("The service refused the project's credentials. Check the settings."),
+    errors.TooManyRequests: gettext_lazy("The service refuses further requests for now. Try again later."),
+    errors.ServiceFailed: gettext_lazy("The service failed. Try again later."),
+}
 
 
-def _accept(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+def failure_in_words(error: errors.CheckoutError) -> Text:
+    """Return what went wrong, in a sentence, with the status of the response where there is one."""
+    if isinstance(error, errors.ErrorResponse) and not isinstance(error, tuple(WORDS)):
+        return _("The service responded with status %(status)d.") % {"status": error.status}
+    for kind, sentence in WORDS.items():
+        if isinstance(error, kind):
+            return sentence
+    return _("The request failed (%(error)s).") % {"error": type(error).__name__}
+
+
+def _accept(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     try:
-        flows.operations.accept_payment(order, staff=staff, reason=reason)
+        change = flows.operations.accept_payment(order, staff=staff, reason=values["reason"])
     except ValueError:
         raise Refused(
-            _("Only a paid order that is in review, or from before the installation, can be accepted.")
+            _(
+                "Only a paid order can be accepted that is in review, from before the installation, or revoked."
+            )
         ) from None
-    return _("The payment is accepted; its goods are being granted.")
+    return _with_effects(_("The payment is accepted."), order, [change])
 
 
-def _restore(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+def _with_effects(text: Text, order: Order, changes: Sequence[ChangePreview]) -> str:
+    """Return what was done and what runs because of it: the message says what happened."""
+    return " ".join(map(str, [text, *what_runs(order, changes)]))
+
+
+def _revoke(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     try:
-        change = flows.operations.restore_payment(order, staff=staff, reason=reason)
+        changes = flows.operations.revoke_payment(order, staff=staff, reason=values["reason"])
+    except ValueError:
+        raise Refused(_("Nothing changed: there are no goods of this payment to revoke.")) from None
+    text = _(
+        "The goods are revoked. The money stays with the shop: refund at the service if it should go back."
+    )
+    return _with_effects(text, order, changes)
+
+
+def _restore(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    try:
+        change = flows.operations.restore_payment(order, staff=staff, reason=values["reason"])
     except ValueError:
         raise Refused(
             _("Nothing changed: only a payment that was refunded or charged back can be restored.")
@@ -53,21 +105,20 @@ def _restore(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise
     before, after = (
         label_of(ORDER_STATUSES, status).text for status in (change.status_before, change.status_after)
     )
-    return _("The payment is restored: %(before)s → %(after)s. Its goods are being granted again.") % {
-        "before": before,
-        "after": after,
-    }
+    text = _("The payment is restored: %(before)s → %(after)s.") % {"before": before, "after": after}
+    return _with_effects(text, order, [change])
 
 
-def _check(order: Order, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+def _check(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     orders = Order.objects.select_related("personal_data").filter(pk=order.pk)
     before = orders.get()
     try:
         found = flows.refresh_order(order)
     except flows.CheckoutError as error:
-        raise Refused(
-            _("The order could not be fetched from the service. %(why)s") % {"why": failure_in_words(error)}
-        ) from None
+        text = _("The order could not be fetched from the service. %(why)s") % {
+            "why": failure_in_words(error)
+        }
+        raise Refused(text, stops=True) from None  # fifty orders would each wait for a service that is away
     if not found:
         return _("The service has no such order. Nothing changed.")
     after = orders.get()
@@ -97,11 +148,11 @@ class NoteForm(ConfirmForm):
             "It is stored in the order's history, with your name. Do not write names, addresses or other personal data of "
             "the customer: everybody who may see the order reads it."
         ),
-        widget=forms.Textarea(attrs={"rows": 4, "cols": 60, "autofocus": True}),
+        widget=forms.Textarea(attrs={"rows": 4, "cols": 60}),
     )
 
 
-def _add_note(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> StrOrPromise:
+def _add_note(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     try:
         flows.operations.add_note(order, staff=staff, text=values["text"])
     except ValueError:
@@ -114,14 +165,31 @@ ACCEPT: Final = Button(
     label=gettext_lazy("Accept this payment"),
     permission="accept_payment",
     question=gettext_lazy(
-        "The payment is not for exactly what was sold, or is from before the installation. If you accept it, the goods are "
-        "granted as if it were verified."
+        "The payment then counts as one for exactly what was sold. Compare what was paid with what was expected first."
     ),
-    needs_reason=True,
+    form=ReasonForm,
     writes_own_log=True,
     offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,
     act=_accept,
-    preview=lambda order: [payment_table(order)],
+    about=about_payment,
+    effects=partial(effects_of, act=Transition.Act.ACCEPT),
+    instead="bind",
+)
+REVOKE: Final = Button(
+    name="revoke",
+    label=gettext_lazy("Revoke the goods"),
+    permission="revoke_payment",
+    question=gettext_lazy(
+        "The goods of this payment are taken from the customer, and the money stays with the shop. No later message of the "
+        "service gives them back. To undo it, accept the payment."
+    ),
+    form=ReasonForm,
+    danger=True,
+    writes_own_log=True,
+    offered=lambda order: state_of(order).stands and Verdict(VerdictStatus(order.verdict)).pays,
+    act=_revoke,
+    about=about_payment,
+    effects=partial(effects_of, act=Transition.Act.REVOKE),
 )
 RESTORE: Final = Button(
     name="restore",
@@ -129,15 +197,16 @@ RESTORE: Final = Button(
     permission="restore_payment",
     question=gettext_lazy(
         "Restore a payment whose money has come back, for example because you won the dispute. This overrules what the "
-        "service has sent until now. The order is paid again, and its goods are granted again."
+        "service has sent until now, and the order is paid again."
     ),
-    needs_reason=True,
+    form=ReasonForm,
     danger=True,
     writes_own_log=True,
     # One that is in review was never granted: to restore it would accept it too.
     offered=lambda order: state_of(order).fully_reversed and Verdict(VerdictStatus(order.verdict)).pays,
     act=_restore,
-    preview=lambda order: [payment_table(order)],
+    about=about_payment,
+    effects=partial(effects_of, act=Transition.Act.RESTORE),
 )
 CHECK: Final = Button(
     name="check",
@@ -147,7 +216,6 @@ CHECK: Final = Button(
         "The order is fetched from the service, and its current state is applied as usual."
     ),
     asks=False,
-    offered=lambda order: True,
     act=_check,
 )
 NOTE: Final = Button(
@@ -160,5 +228,357 @@ NOTE: Final = Button(
     # Erasing empties the notes there are.
     offered=ERASE.offered,
     act=_add_note,
+)
+
+
+TYPES: Final = [
+    (OrderType.SIMPLE.value, gettext_lazy("simple: an amount")),
+    (OrderType.PRODUCT.value, gettext_lazy("products")),
+    (OrderType.KEY.value, gettext_lazy("game keys")),
+    (OrderType.VIRTUAL_CURRENCY.value, gettext_lazy("virtual currency")),
+]
+
+
+class BindForm(ReasonForm):
+    """A form for a checkout, by a click or its reference, or for the description of a new one, with a reason."""
+
+    reference = forms.CharField(label=gettext_lazy("Or its reference"), max_length=64, required=False)
+    type = forms.ChoiceField(label=gettext_lazy("New checkout: type"), choices=TYPES, required=False)
+    amount = forms.DecimalField(
+        label=gettext_lazy("New checkout: price"),
+        max_digits=MONEY_DIGITS,
+        decimal_places=MONEY_PLACES,
+        min_value=0,
+        required=False,
+        help_text=gettext_lazy("The agreed price. Leave it empty if the service sets the price."),
+    )
+    currency = forms.RegexField(
+        r"^[A-Z]{3}$",
+        label=gettext_lazy("New checkout: currency"),
+        required=False,
+        help_text=gettext_lazy("Three capital letters, such as USD."),
+    )
+    description = forms.CharField(
+        label=gettext_lazy("New checkout: what was sold"),
+        max_length=255,
+        required=False,
+        help_text=gettext_lazy(
+            "In one line. Do not name the customer: this text remains when the customer is erased."
+        ),
+    )
+    subject_id = forms.CharField(
+        label=gettext_lazy("New checkout: its id in the shop"), max_length=64, required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the checkouts that the payment may be for, and the shop's own kinds of things that it sells."""
+        super().__init__(*args, **kwargs)
+        try:
+            candidates = flows.operations.checkout_candidates(self.row)
+        except UnknownAlias:  # to link it is refused too, and says why
+            candidates = []
+        choices = [(str(each.checkout.pk), _candidate_text(each)) for each in candidates]
+        kinds = {each.checkout.subject_type for each in candidates if each.checkout.subject_type}
+        fields = dict(self.fields)
+        if choices:
+            self.fields["checkout"] = forms.ChoiceField(
+                label=_("The checkout that it is for"),
+                choices=[*choices, ("", _("none of these"))],
+                required=False,
+                widget=forms.RadioSelect,
+            )
+        if kinds:
+            self.fields["subject_type"] = forms.ChoiceField(
+                label=_("New checkout: kind of thing in the shop"),
+                choices=[("", "–"), *((str(each.pk), str(each)) for each in kinds)],
+                required=False,
+                help_text=_(
+                    "The shop's code may need kind and id to deliver; the shop's own admin shows them."
+                ),
+            )
+        else:
+            del self.fields["subject_id"]
+        del fields["reason"]
+        self.order_fields(
+            [
+                "checkout",
+                "reference",
+                *(each for each in fields if each != "subject_id"),
+                "subject_type",
+                "subject_id",
+                "reason",
+            ]
+        )
+
+    def clean_reference(self) -> str:
+        """Refuse a reference that no checkout of the project has."""
+        reference = str(self.cleaned_data["reference"])
+        if reference and _checkout_of(self.row, reference=reference) is None:
+            raise forms.ValidationError(
+                _("There is no checkout with this reference in the project of the order.")
+            )
+        return reference
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a checkout together with a description, and a description that lacks something."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        amount, currency = values.get("amount"), values.get("currency")
+        described = amount is not None or currency or values.get("description")
+        if values.get("reference") or values.get("checkout") or "reference" in self.errors:
+            if described or (values.get("reference") and values.get("checkout")):
+                self.add_error("reference", _("Choose a checkout or describe a new one, not both."))
+        elif self.errors.keys() & {"amount", "currency"}:
+            pass
+        elif amount is None and (currency or values.get("type") == OrderType.SIMPLE):
+            self.add_error("amount", _("Say which amount was to be paid."))
+        elif amount is not None and not currency:
+            self.add_error("currency", _("Give amount and currency, or neither."))
+        if values.get("subject_type"):
+            values["subject"] = self._subject(values)
+        return values
+
+    def _subject(self, values: Mapping[str, Any]) -> Model | None:
+        kind = ContentType.objects.get_for_id(int(values["subject_type"])).model_class()
+        try:
+            return kind._default_manager.filter(pk=values.get("subject_id")).get() if kind else None
+        except (ValueError, ValidationError, ObjectDoesNotExist):
+            self.add_error("subject_id", _("The shop has nothing with this id."))
+        return None
+
+
+def _candidate_text(candidate: flows.operations.Candidate) -> str:
+    """Return a checkout as a choice: when it was made, what for, for whom, and whether the payment fits."""
+    checkout, verdict = candidate.checkout, candidate.verdict
+    made = date_format(localtime(checkout.recorded_at), "SHORT_DATETIME_FORMAT")
+    what = checkout.description or ", ".join(map(str, checkout.products)) or checkout.reference
+    price = money(checkout.expected_amount, checkout.currency)
+    who = _("account %(account)s") % {"account": short(checkout.user)} if checkout.user else _("a guest")
+    fits = _("fits") if verdict.pays else _("does not fit: %(why)s") % {"why": reason_label(verdict.reason)}
+    return f"{made} · {short(what)} · {price} · {who} · {fits}"
+
+
+def _checkout_of(order: Order, **named: Any) -> Checkout | None:
+    return Checkout.objects.filter(project=order.project, **named).first()
+
+
+def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    named = {"pk": values["checkout"]} if values.get("checkout") else {"reference": values["reference"]}
+    names = ("type", "amount", "currency", "description")
+    described = flows.operations.CheckoutDescription(
+        **{name: values[name] for name in names}, subject=values.get("subject")
+    )
+    target = _checkout_of(order, **named) if any(named.values()) else described
+    try:
+        if target is None:
+            raise ValueError(_("The checkout is gone."))
+        change = flows.operations.bind_order(order, to=target, staff=staff, reason=values["reason"])
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    text = _("The payment is linked to checkout %(checkout)s: %(verdict)s.") % {
+        "checkout": change.checkout,
+        "verdict": verdict_in_words(change.verdict_after),
+    }
+    return _with_effects(text, order, [change])
+
+
+def _effects_of_linking(order: Order) -> list[Text]:
+    account = order.user.account if order.user else None
+    whose = _("A new checkout belongs to the account %(account)s.") % {"account": short(account)}
+    return [
+        _("If the payment is for exactly this checkout, the goods are delivered:"),
+        *delivering(bound=True),
+        _("If it is not, it waits in review, and nothing is delivered until somebody accepts it."),
+        whose if account else _("A new checkout belongs to nobody: the customer is linked to no account."),
+    ]
+
+
+BIND: Final = Button(
+    name="bind",
+    label=gettext_lazy("Link to a checkout"),
+    permission="bind_order",
+    question=gettext_lazy("Choose the checkout that this payment is for, or describe what was sold."),
+    form=BindForm,
+    writes_own_log=True,
+    offered=lambda order: order.checkout_id is None,
+    act=_bind,
+    about=about_payment,
+    effects=_effects_of_linking,
+)
+
+
+def run_text(run: ReceiverRun) -> str:
+    """Return a run as a choice: its receiver, signal and state, with its attempts and last error."""
+    state = label_of(RUN_STATES, run.state).text
+    parts = [f"{visible(run.receiver)} ({run.message.signal}): {state}"]
+    if run.attempts:
+        parts.append(_("attempts: %(n)d") % {"n": run.attempts})
+    if run.error:
+        parts.append(_("last error: %(error)s") % {"error": visible(run.error)})
+    return ", ".join(parts)
+
+
+def retry_runs(runs: Iterable[ReceiverRun], staff: AbstractBaseUser) -> str:
+    """Make runs due now; return in words what changed, or that nothing did."""
+    due = [visible(run.receiver) for run in runs if flows.operations.retry_run(run, staff=staff)]
+    if not due:
+        return ""
+    return _("These receivers run again now: %(receivers)s.") % {"receivers": ", ".join(due)}
+
+
+class RunForm(ConfirmForm):
+    """A form with the receivers that have not completed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the runs of the order."""
+        super().__init__(*args, **kwargs)
+        runs = flows.operations.retryable_runs([self.row]).select_related("message")
+        self.fields["runs"] = some_of(list(runs), run_text, _("Receivers"))
+
+
+class MarkForm(ReasonForm):
+    """A form with the receivers whose goods staff can grant by hand, and a reason."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the runs of the order."""
+        super().__init__(*args, **kwargs)
+        runs = flows.operations.markable_runs(self.row).select_related("message")
+        self.fields = {"run": one_of(list(runs), run_text, _("Receiver")), **self.fields}
+
+
+def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    changed = retry_runs(values["runs"], staff)
+    if not changed:
+        raise Refused(_("Nothing changed: these receivers are already due, running or done."))
+    return changed
+
+
+def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    run: ReceiverRun = values["run"]
+    if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
+        raise Refused(_("Nothing changed: the receiver is running or done, or the payment was reversed."))
+    return _("Marked as delivered by hand: %(receiver)s. It does not run any more.") % {
+        "receiver": visible(run.receiver)
+    }
+
+
+RUN: Final = Button(
+    name="run",
+    label=gettext_lazy("Run receivers now"),
+    # The screen of runs is read-only, so Django's own permission to change a run means this and nothing else.
+    permission="change_receiverrun",
+    question=gettext_lazy(
+        "These receivers have not completed. They run now: one that waits for its next attempt keeps its count, one that was "
+        "given up gets ten new attempts. Writes of failed attempts to this database were rolled back; other effects, such as "
+        "an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
+    ),
+    form=RunForm,
+    offered=lambda order: flows.operations.retryable_runs([order]).exists(),
+    act=_run,
+    logged=lambda values: ", ".join(visible(run.receiver) for run in values["runs"]),
+)
+MARK_GRANTED: Final = Button(
+    name="mark-granted",
+    label=gettext_lazy("Mark as delivered"),
+    permission="mark_granted",
+    question=gettext_lazy(
+        "You have delivered by hand what this code of the shop should deliver. It counts as done, and does not run any more. "
+        "If the payment is refunded or charged back, the goods are taken back as usual."
+    ),
+    form=MarkForm,
+    writes_own_log=True,
+    offered=lambda order: flows.operations.markable_runs(order).exists(),
+    act=_mark,
+    about=about_payment,
+    logged=lambda values: f"{visible(values['run'].receiver)} {values['reason']}",
+)
+
+
+NEWEST: Final = 10
+"""Notifications that the page previews and offers."""
+
+
+class NotificationForm(ConfirmForm):
+    """A form with the newest notifications of the order."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the notifications that can be applied."""
+        super().__init__(*args, **kwargs)
+        self.fields["notification"] = one_of(_newest(self.row), _text, _("Notification"))
+
+
+def _text(row: Notification) -> str:
+    return f"{visible(str(row))}: {label_of(NOTIFICATION_STATES, row.state).text}"
+
+
+def _newest(order: Order) -> list[Notification]:
+    return list(flows.operations.notifications_of(order).defer("body")[:NEWEST])
+
+
+def _apply(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    try:
+        application = flows.operations.apply_notification(values["notification"], staff=staff, again=True)
+    except flows.operations.NotApplicable as error:
+        raise Refused(_("Nothing changed. %(why)s") % {"why": error}) from None
+    if not application.applied:
+        why = application_in_words(application)
+        raise Refused(_("Nothing changed: it could not be applied. %(why)s") % {"why": why})
+    if not application.changes:
+        return _("Applied. Nothing changed.")
+    return _("Applied. %(what)s") % {"what": application_in_words(application)}
+
+
+APPLY_AGAIN: Final = Button(
+    name="apply",
+    label=gettext_lazy("Apply a notification again"),
+    permission="apply_notification",
+    question=gettext_lazy(
+        "The notification is applied as if it had just arrived, at the current time. The table shows what each notification "
+        "would change by itself. Most were applied before and change nothing. No goods are granted twice."
+    ),
+    form=NotificationForm,
+    offered=lambda order: flows.operations.notifications_of(order).exists(),
+    act=_apply,
+    preview=lambda orders: preview_tables(_newest(orders[0])),
+    logged=lambda values: visible(str(values["notification"])),
+)
+
+
+def _failing_runs(orders: Sequence[Order]) -> QuerySet[ReceiverRun]:
+    """Return the runs that have failed, and were given up or wait for their next attempt."""
+    runs = flows.operations.retryable_runs(orders).exclude(state=ReceiverRun.State.SUPERSEDED)
+    return runs.filter(attempts__gt=0).select_related("message__grant")
+
+
+def _failing(orders: Sequence[Order]) -> dict[int, Value]:
+    receivers: dict[int, list[str]] = {}
+    for run in _failing_runs(orders):
+        assert run.message.payer_id is not None  # it was found by its order
+        receivers.setdefault(run.message.payer_id, []).append(visible(run.receiver))
+    return {order: ", ".join(names) for order, names in receivers.items()}
+
+
+def _with_failing_runs(orders: Sequence[Order]) -> list[Order]:
+    failing = _failing(orders)
+    return [order for order in orders if order.pk in failing]
+
+
+CHECK_SELECTED: Final = replace(
+    CHECK,
+    name="check_selected",
+    label=gettext_lazy("Check the selected orders with the service now"),
+    question=gettext_lazy(
+        "Each order is fetched from the service, and its current state is applied as usual."
+    ),
+    preview=lambda orders: payment_tables(
+        orders, _("project"), {order.pk: visible(order.project) for order in orders}
+    ),
+)
+RUN_SELECTED: Final = replace(
+    RUN,
+    name="run_selected",
+    label=gettext_lazy("Run the failing receivers of the selected orders again"),
+    chosen=_with_failing_runs,
+    act=lambda order, staff, values: retry_runs(_failing_runs([order]), staff),
+    preview=lambda orders: payment_tables(orders, _("receivers"), _failing(orders)),
     logged=lambda values: "",
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.db.models import Model, QuerySet
@@ -21,8 +21,11 @@ from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
 from checkout_integration.admin.order.page import order_page
-from checkout_integration.admin.site import NOTHING, Value, Viewer, csv_text, pretty, short
+from checkout_integration.admin.site.downloads import csv_text
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.values import NOTHING, Value, pretty, short, visible
 from checkout_integration.models import Checkout, Grant, Notification, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.columns import exact_column
 from checkout_integration.signals import checkout_paid
 
 NEWEST: Final = 200
@@ -50,7 +53,13 @@ SOLD: Final = (
 
 @dataclass(frozen=True)
 class EvidenceReader(Viewer):
-    """Who reads the file: outside the admin, so that it links no page of it."""
+    """Who reads the file: a bank, outside the admin. It links no page of it, and has none of the staff's notes."""
+
+    reads_notes: ClassVar[bool] = False
+
+    def copyable(self, text: str, label: str) -> str | SafeString:
+        """Return the whole text, which may be printed."""
+        return visible(text, longest=len(text))
 
     def link(self, model: type[Model], primary_key: object, text: object) -> str | SafeString:
         """Return the text."""
@@ -96,7 +105,7 @@ def _notifications(order: Order) -> Iterable[Notification]:
 
 def _sold(checkout: Checkout) -> dict[str, Any]:
     """Return what the shop had sold, before the service knew of it."""
-    values = {name: getattr(checkout, name) for name in SOLD}
+    values = {name: exact_column(checkout, name) for name in SOLD}
     return {
         name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()
     }

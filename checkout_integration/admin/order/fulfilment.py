@@ -10,18 +10,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from checkout_integration.admin.order.layout import SummaryBox
-from checkout_integration.admin.site import (
-    RUN_STATES,
-    StateLabel,
-    Table,
-    Value,
-    Viewer,
-    badge,
-    folded_traceback,
-    label_of,
-    moment,
-    visible,
-)
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import RUN_STATES, StateLabel, label_of
+from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
 

@@ -12,44 +12,50 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
 
-from checkout_integration.admin.order.actions import check_selected, run_selected
-from checkout_integration.admin.order.binding import BIND
-from checkout_integration.admin.order.buttons import ACCEPT, CHECK, NOTE, RESTORE
+from checkout_integration.admin.order.buttons import (
+    ACCEPT,
+    APPLY_AGAIN,
+    BIND,
+    CHECK,
+    CHECK_SELECTED,
+    MARK_GRANTED,
+    NOTE,
+    RESTORE,
+    REVOKE,
+    RUN,
+    RUN_SELECTED,
+)
 from checkout_integration.admin.order.evidence import evidence_of
-from checkout_integration.admin.order.notifications import APPLY_AGAIN
 from checkout_integration.admin.order.page import order_page
-from checkout_integration.admin.order.receivers import MARK_GRANTED, RUN
 from checkout_integration.admin.order.search import find_orders
-from checkout_integration.admin.order.sold import product_of, with_products
-from checkout_integration.admin.screens import ERASE, EXPORT, LINK
-from checkout_integration.admin.site import (
-    ORDER_STATUSES,
-    VERDICTS,
+from checkout_integration.admin.order.sold import PRODUCT, paid_at, product_name, product_of, with_products
+from checkout_integration.admin.screens.customers import ERASE, EXPORT, LINK
+from checkout_integration.admin.site.buttons import ButtonAdmin
+from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
+from checkout_integration.admin.site.filters import (
     Choices,
     DateFilter,
     OriginFilter,
     ProjectFilter,
-    SearchedAdmin,
-    Value,
-    badge,
     choice_filter,
-    in_list,
+    days_filter,
     label_filter,
-    label_of,
-    mode_label,
-    money,
-    reason_label,
-    sent_in_pieces,
-    short,
 )
+from checkout_integration.admin.site.labels import LIVE, ORDER_STATUSES, TEST, VERDICTS, label_of, mode_label
+from checkout_integration.admin.site.read_only import IndexSearchAdmin
+from checkout_integration.admin.site.reasons import reason_label
+from checkout_integration.admin.site.values import Value, badge, in_list, money, short
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import Order, ReceiverRun
@@ -89,7 +95,7 @@ def _chosen(changelist: ChangeList) -> Iterator[str]:
 
 
 @admin.register(Order)
-class OrderAdmin(SearchedAdmin):
+class OrderAdmin(IndexSearchAdmin, CsvAdmin, ButtonAdmin):
     """The list of all orders, and the page of one."""
 
     list_display = ("order_id", "product", "user", "email", "status", "amount", "verdict", "created")
@@ -101,17 +107,20 @@ class OrderAdmin(SearchedAdmin):
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
         OriginFilter,
+        days_filter("created_at"),
         ("created_at", DateFilter),
     )
     csv_columns = (
         *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),
-        *("created_at", "recorded_at", "changed_at", "refunded_at", "canceled_at", "country", "method_type"),
+        *("created_at", "paid_at", "recorded_at", "changed_at", "refunded_at", "canceled_at"),
+        *("product", "country", "method_type"),
         *("amount", "currency", "charge_amount", "charge_currency"),
         *("tax_amount", "tax_currency", "tax_rate", "vat_payer"),
         *("fee_amount", "fee_currency", "net_revenue_amount", "net_revenue_currency"),
         *("refund_amount", "refund_currency", "transaction", "receipt_number", "recurring_id"),
         *("checkout__reference", "user__external_id", "personal_data__email", "personal_data__last4"),
     )
+    csv_computed = {"product": (PRODUCT, product_name), "paid_at": (("facts",), paid_at)}
     list_select_related = ("user", "checkout", "personal_data")
     list_deferred = (
         *("document", "facts", "stamps", "conflicts"),
@@ -132,42 +141,45 @@ class OrderAdmin(SearchedAdmin):
     headings = {
         "product": _("product"),
         "user": _("customer"),
-        "email": _("e-mail"),
         "created": _("created"),
     }
     labels = {"status": ORDER_STATUSES}
     page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
     change_form_template = "admin/checkout_integration/order_page.html"
     change_list_template = "admin/checkout_integration/order_list.html"
-    buttons = (CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN, LINK, EXPORT, RESTORE, ERASE)
-    actions = (check_selected, run_selected)
-
-    def has_check_permission(self, request: HttpRequest) -> bool:
-        """Return whether the viewer may check orders with the service: the permission of the list's action."""
-        return self.viewer(request).may(CHECK.permission)
-
-    def has_run_permission(self, request: HttpRequest) -> bool:
-        """Return whether the viewer may run receivers again: the permission of the list's action."""
-        return self.viewer(request).may(RUN.permission)
+    buttons = (
+        CHECK,
+        NOTE,
+        RUN,
+        BIND,
+        ACCEPT,
+        MARK_GRANTED,
+        APPLY_AGAIN,
+        LINK,
+        EXPORT,
+        REVOKE,
+        RESTORE,
+        ERASE,
+    )
+    list_buttons = (CHECK_SELECTED, RUN_SELECTED)
 
     def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
         """Add the content of the order's page."""
-        evidence = self._address("evidence", row) if self._may_download_evidence(request) else ""
+        evidence = self.address_of("evidence", row) if self._may_download_evidence(request) else ""
         page = order_page(row, self.viewer(request))
         return {**super().page_context(request, row), "page": page, "evidence": evidence}
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, and that of an order's evidence."""
         view = self.admin_site.admin_view(self.evidence_view)
-        evidence = path("<path:object_id>/evidence/", view, name=self._address_name("evidence"))
+        evidence = path("<path:object_id>/evidence/", view, name=self.address_name("evidence"))
         return [evidence, *super().get_urls()]
 
+    @method_decorator(require_GET)
     def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Send all that is known of an order. A GET changes nothing, but is logged: it has personal data."""
         if not self._may_download_evidence(request):
             raise PermissionDenied
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
         order = self.get_object(request, unquote(object_id))
         if order is None:
             raise Http404
@@ -219,9 +231,14 @@ class OrderAdmin(SearchedAdmin):
         return personal_data.email if personal_data else ""
 
     def amount(self, row: Order) -> Value:
-        """Return the order's amount, and whether it is real money."""
+        """Return the order's amount, and whether it is real money where that is not as its project is set."""
+        project = app_settings().projects.get(row.project)
+        usual = TEST if project and project.accept_test_payments else LIVE
+        mode = mode_label(row)
         amount = money(row.amount, row.currency)
-        return format_html('<span class="ci-money">{}</span> {}', amount, badge(mode_label(row)))
+        return format_html(
+            '<span class="ci-money">{}</span> {}', amount, "" if mode is usual else badge(mode)
+        )
 
     def verdict(self, row: Order) -> Value:
         """Return the verdict, with its reason where it has one."""

@@ -2,44 +2,146 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.order.field_groups import field_groups_of
 from checkout_integration.admin.order.fulfilment import failures_table, fulfilment_summary
-from checkout_integration.admin.order.items import items_of, items_table, without_codes
-from checkout_integration.admin.order.layout import FieldGroup, Page, Raw, SummaryBox, field_group
-from checkout_integration.admin.order.money import (
+from checkout_integration.admin.order.layout import Page, SummaryBox
+from checkout_integration.admin.order.payment import (
     paid_summary,
     received_summary,
+    reversals_of,
     reversals_table,
     verdict_summary,
 )
-from checkout_integration.admin.order.sold import buyer_summary, product_summary
-from checkout_integration.admin.order.timeline import NEWEST, history_of, timeline_of
-from checkout_integration.admin.site import (
+from checkout_integration.admin.order.sold import (
+    buyer_summary,
+    items_of,
+    paid_at,
+    product_summary,
+    product_title,
+)
+from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import VERDICTS, is_test, label_of, mode_label, order_label
+from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
+from checkout_integration.admin.site.values import (
     NOTHING,
-    VERDICTS,
+    FieldGroup,
+    Table,
     Value,
-    Viewer,
     badge,
-    copyable,
+    field_group,
     hidden,
-    is_test,
-    label_of,
-    mode_label,
     moment,
-    order_label,
+    money,
     pretty,
     short,
+    shown_value,
     visible,
 )
 from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
-from checkout_integration.models import Checkout, CheckoutUser, Order, OutboxMessage, ReceiverRun, Transition
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Incident,
+    Order,
+    OrderItem,
+    OutboxMessage,
+    ReceiverRun,
+    Transition,
+)
 from checkout_integration.policy.state import OrderState
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.decoder import Snapshot
+from checkout_integration.protocol.order import parse_order
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+
+def items_table(items: Sequence[OrderItem], viewer: Viewer) -> Table:
+    """Return the items as a table."""
+    rows = [
+        [visible(item.name), visible(item.sku or item.item_id), visible(item.platform), _code(item, viewer)]
+        for item in items
+    ]
+    return Table(_("Items"), [_("name"), _("SKU"), _("platform"), _("activation code")], rows)
+
+
+def _code(item: OrderItem, viewer: Viewer) -> Value:
+    """Return the activation code for staff with the permission: anyone who has it can redeem it."""
+    if not item.code:
+        return NOTHING
+    return visible(item.code) if viewer.sees_personal_data else hidden()
+
+
+def without_codes(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without activation codes: they are no personal data, but can be redeemed."""
+    items = document.get("items")
+    if not isinstance(items, list):
+        return document
+    masked = [
+        {**item, "code": "…"} if isinstance(item, dict) and item.get("code") else item for item in items
+    ]
+    return {**document, "items": masked}
+
+
+FIELD_GROUPS: Final = (
+    (
+        gettext_lazy("Order"),
+        (
+            "id transaction status type description platform_id country created_at canceled canceled_at cancellation "
+            "refunded refunded_at is_production testing_case form_mode recurring recurring_id"
+        ),
+    ),
+    (
+        gettext_lazy("Money"),
+        (
+            "amount currency original_amount charge_amount charge_currency vat_payer tax fee net_revenue "
+            "virtual_currency_amount is_buy_for_virtual_currency"
+        ),
+    ),
+    (gettext_lazy("Refund"), "refund"),
+    (gettext_lazy("Customer"), "user billing_address"),
+    (gettext_lazy("Payment method"), "method"),
+    (
+        gettext_lazy("Receipt and agreement"),
+        (
+            "receipt_number receipt_id receipt_url receipt_email receipt_phone agreement_version agreement_accepted "
+            "notify_sale notify_sale_email"
+        ),
+    ),
+    (gettext_lazy("Origin"), "issuer merchant_info metadata"),
+)
+_NOT_SPECIFIED: Final = {field.name for field in dataclasses.fields(Snapshot)}
+
+
+def field_groups_of(order: Order, *, sees_personal_data: bool) -> list[FieldGroup]:
+    """Return the fields that the service sent; personal values are hidden from those who may not see them."""
+    whole, public = order.snapshot, parse_order(order.document)
+    seen = whole if sees_personal_data else public
+    return [
+        dataclasses.replace(field_group(title, _fields(whole, seen, names.split())), specified=True)
+        for title, names in FIELD_GROUPS
+    ]
+
+
+def _fields(whole: Any, seen: Any, names: list[str], prefix: str = "") -> Iterator[tuple[str, Value]]:
+    for name in names:
+        value, shown = getattr(whole, name), getattr(seen, name, None)
+        label = f"{prefix}{name.replace('_', ' ')}"
+        if value in (None, "", {}):
+            continue
+        if isinstance(value, Snapshot):
+            inner = [field.name for field in dataclasses.fields(value) if field.name not in _NOT_SPECIFIED]
+            yield from _fields(value, shown, inner, f"{label} · ")
+        else:
+            yield label, hidden() if shown in (None, "", {}) else shown_value(name, shown)
 
 
 def order_page(order: Order, viewer: Viewer) -> Page:
@@ -49,8 +151,11 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     runs = list(
         ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )
-    state, items, history = state_of(order), items_of(order), history_of(order)
+    state, items, reversals = state_of(order), items_of(order), reversals_of(order)
+    incidents = incidents_of(order)
+    history = [each for each in history_of(order) if viewer.reads_notes or each.act != Transition.Act.NOTE]
     return Page(
+        headline=[_what_and_when(order, items, viewer), _what_to_do(order, state, runs, incidents)],
         badges=[
             badge(order_label(state)),
             badge(mode_label(order)),
@@ -61,18 +166,47 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             product_summary(order, items),
             buyer_summary(order, viewer),
             _status(order, state),
-            paid_summary(order, state, viewer),
-            received_summary(order, state),
+            paid_summary(order, state, viewer, reversals),
+            received_summary(order, state, reversals),
             fulfilment_summary(order, messages, runs),
             verdict_summary(order, state, viewer, history),
             _receipt(order, viewer),
         ],
         in_this_shop=_in_this_shop(order, viewer),
         field_groups=field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
-        tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(order, viewer)],
-        timeline=timeline_of(order, viewer, history, messages, runs),
-        raws=[_document(order, viewer)],
+        tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(reversals, viewer)],
+        timeline=timeline_of(order, viewer, history, messages, runs, incidents),
+        document_title=_("The order as sent by the service (JSON)")
+        if viewer.sees_personal_data
+        else _("The order as sent by the service, without personal data (JSON)"),
+        document=pretty(order.whole_document if viewer.sees_personal_data else without_codes(order.document)),
     )
+
+
+def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> Value:
+    """Return the order in one line: product, price, customer, and when the service says that it was paid."""
+    product, price = product_title(order, items) or _("unknown product"), money(order.amount, order.currency)
+    at, status = paid_at(order.facts), order_label(state_of(order)).text
+    ordered = format_html(_("{}, ordered {}"), status, moment(order.created_at or order.recorded_at))
+    paid = format_html(_("paid {}"), moment(at)) if at else ordered
+    return format_html("{} · {} · {} · {}", short(product), price, buyer_summary(order, viewer).value, paid)
+
+
+def _what_to_do(
+    order: Order, state: OrderState, runs: Sequence[ReceiverRun], incidents: Sequence[Incident]
+) -> Value:
+    """Return in one sentence what somebody has to do about the order; mostly nothing."""
+    if order.verdict == VerdictStatus.REVIEW and state.stands:
+        return format_html(_("Somebody has to decide: {}"), reason_sentence(order.verdict_reason))
+    incident = next((each for each in incidents if each.resolved_at is None), None)
+    if incident is not None:
+        return format_html(_("Somebody has to look: {}"), incident_sentence(incident.kind))
+    waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
+    if any(run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts) for run in runs):
+        return _("The shop's code has failed: look at the error below, and run it again.")
+    if not state.settled and state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
+        return _("Nothing to do: no payment has come yet.")
+    return _("Nothing to do.")
 
 
 def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
@@ -111,11 +245,17 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
     return field_group(
         _("In this shop"),
         [
-            (_("order id"), copyable(order.order_id, _("order id"))),
-            (_("transaction"), copyable(order.transaction, _("transaction")) if order.transaction else ""),
+            (_("order id"), viewer.copyable(order.order_id, _("order id"))),
+            (
+                _("transaction"),
+                viewer.copyable(order.transaction, _("transaction")) if order.transaction else "",
+            ),
             (_("project"), visible(order.project)),
             (_("checkout"), viewer.link(Checkout, order.checkout_id, checkout)),
-            (_("reference"), copyable(checkout.reference, _("Checkout reference")) if checkout else ""),
+            (
+                _("reference"),
+                viewer.copyable(checkout.reference, _("Checkout reference")) if checkout else "",
+            ),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), short(account) if account else ""),
             (_("account of the customer"), short(linked) if linked else ""),
@@ -133,13 +273,6 @@ def _form_link(checkout: Checkout | None, viewer: Viewer) -> Value:
     address = form_link(checkout) if checkout else ""
     if not address:
         return ""
-    return copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()
-
-
-def _document(order: Order, viewer: Viewer) -> Raw:
-    if viewer.sees_personal_data:
-        return Raw(_("The order as sent by the service (JSON)"), pretty(order.whole_document))
-    return Raw(
-        _("The order as sent by the service, without personal data (JSON)"),
-        pretty(without_codes(order.document)),
+    return (
+        viewer.copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()
     )

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 from django.db.models import Q, QuerySet
 
-from checkout_integration.admin.site import of_account, within
+from checkout_integration.admin.site.large_tables import of_account, within
 from checkout_integration.models import Order
-
-if TYPE_CHECKING:
-    Orders: TypeAlias = QuerySet[Order]
 
 SHORTEST_PREFIX: Final = 4
 LAST4: Final = re.compile(r"[0-9]{4}", re.ASCII)
 
 
-def find_orders(orders: Orders, text: str, *, sees_personal_data: bool) -> Orders:
+def find_orders(orders: QuerySet[Order], text: str, *, sees_personal_data: bool) -> QuerySet[Order]:
     """Return the orders of a text: an id, receipt number, customer, account, checkout, code, e-mail or card."""
     text = text.strip()
     if not text:
@@ -39,6 +36,7 @@ def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
     yield Q(transaction=text)
     yield Q(receipt_number=text)
     yield Q(user__external_id=text)
+    yield Q(user__user_id=text)
     yield Q(checkout__reference=text)
     if not sees_personal_data:  # the last four digits are ten thousand guesses
         return

@@ -14,25 +14,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
-from checkout_integration.admin.screens import delay_of
-from checkout_integration.admin.site import (
-    INCIDENT_STATES,
+from checkout_integration.admin.screens.notifications import delay_of
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import (
     MESSAGE_STATES,
     NOTIFICATION_STATES,
     ORDER_STATUSES,
-    REASONS,
     RUN_STATES,
-    Value,
-    Viewer,
-    badge,
-    incident_label,
+    incident_state,
     label_of,
-    moment,
-    pretty_body,
-    reason_label,
-    short,
-    visible,
 )
+from checkout_integration.admin.site.reasons import REASONS, incident_label, reason_label
+from checkout_integration.admin.site.values import Value, badge, moment, pretty_body, short, visible
 from checkout_integration.models import (
     Incident,
     Notification,
@@ -56,6 +49,7 @@ def timeline_of(
     history: Sequence[Transition],
     messages: Sequence[OutboxMessage],
     runs: Sequence[ReceiverRun],
+    incidents: Sequence[Incident] | None = None,
 ) -> list[Moment]:
     """Return all moments, newest first. Five statements, however long the history."""
     moments = [
@@ -63,7 +57,7 @@ def timeline_of(
         *_transitions(history, viewer),
         *_messages(messages),
         *_runs(runs, viewer),
-        *_incidents(order, viewer),
+        *_incidents(incidents_of(order) if incidents is None else incidents, viewer),
         *_staff_acts(order),
     ]
     return sorted(moments, key=lambda moment: (moment.at, moment.rank), reverse=True)
@@ -183,15 +177,20 @@ def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
         )
 
 
-def _incidents(order: Order, viewer: Viewer) -> Iterator[Moment]:
-    for incident in Incident.objects.filter(order=order).order_by("-recorded_at", "-pk")[:NEWEST]:
+def incidents_of(order: Order) -> list[Incident]:
+    """Return the newest incidents of an order, the newest first."""
+    return list(Incident.objects.filter(order=order).order_by("-recorded_at", "-pk")[:NEWEST])
+
+
+def _incidents(incidents: Sequence[Incident], viewer: Viewer) -> Iterator[Moment]:
+    for incident in incidents:
         yield Moment(
             at=incident.recorded_at,
             rank=4,
             source=_("incident"),
             actor=_("this app"),
             text=viewer.link(Incident, incident.pk, incident_label(incident.kind)),
-            badge=badge(INCIDENT_STATES["resolved" if incident.resolved_at else "open"]),
+            badge=badge(incident_state(incident)),
             details=[visible(incident.detail, longest=300)] if incident.detail else [],
         )
 

@@ -5,71 +5,276 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
 
+from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
-from django.urls import URLPattern
+from django.utils.decorators import method_decorator
 from django.utils.timezone import get_default_timezone_name
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
 
-from checkout_integration.admin.reports.money_filters import MoneyForm
-from checkout_integration.admin.reports.money_table import header, sections, values_of
-from checkout_integration.admin.site import ReadOnlyAdmin, csv_response
-from checkout_integration.flows.accounting import MoneyRow, TooManyRows, money_rows
+from checkout_integration.admin.site.downloads import CsvAdmin, csv_response
+from checkout_integration.admin.site.labels import Text
+from checkout_integration.admin.site.read_only import ReportAdmin
+from checkout_integration.admin.site.values import NOTHING, visible
+from checkout_integration.conf import app_settings
+from checkout_integration.display import amount_text, shown_day, shown_number, shown_part
+from checkout_integration.flows.accounting import (
+    AMOUNTS,
+    MOST_DAYS,
+    Dimension,
+    Mode,
+    MoneyQuery,
+    MoneyRow,
+    Period,
+    TooManyRows,
+    money_rows,
+    totals_of,
+    usual_mode,
+)
 from checkout_integration.models import Money
+
+USUAL_DAYS: Final = 30
+DIMENSIONS: Final = {
+    Dimension.DAY: gettext_lazy("day"),
+    Dimension.METHOD: gettext_lazy("payment method"),
+    Dimension.COUNTRY: gettext_lazy("country"),
+    Dimension.VAT: gettext_lazy("rate and payer of VAT"),
+}
+MODES: Final = {
+    Mode.LIVE: gettext_lazy("live"),
+    Mode.TEST: gettext_lazy("test"),
+    Mode.UNKNOWN: gettext_lazy("mode unknown"),
+}
+ON_PAYMENT_DAY: Final = "payment"
+REVERSALS: Final = {
+    "": gettext_lazy("the day on which they happened"),
+    ON_PAYMENT_DAY: gettext_lazy("the day of their payment"),
+}
+
+
+class DateInput(forms.DateInput):
+    """A field of a day, as browsers know it."""
+
+    input_type = "date"
+
+    def __init__(self) -> None:
+        """Write the day in the form that browsers read, whatever the language."""
+        super().__init__(format="%Y-%m-%d")
+
+
+class MoneyForm(forms.Form):
+    """What to sum. Without any filter: the live money of the last 30 days, by day."""
+
+    first = forms.DateField(label=gettext_lazy("First day"), widget=DateInput(), required=False)
+    last = forms.DateField(label=gettext_lazy("Last day"), widget=DateInput(), required=False)
+    currency = forms.CharField(label=gettext_lazy("Currency"), max_length=8, required=False)
+    project = forms.ChoiceField(label=gettext_lazy("Project"), required=False)
+    mode = forms.ChoiceField(label=gettext_lazy("Mode"), choices=MODES.items, required=False)
+    reversals = forms.ChoiceField(
+        label=gettext_lazy("Refunds and chargebacks count on"), choices=REVERSALS.items, required=False
+    )
+    by = forms.MultipleChoiceField(
+        label=gettext_lazy("A row for each"),
+        choices=DIMENSIONS.items,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, data: Any) -> None:
+        """Fill in what the address leaves out."""
+        days = Period.last_days(USUAL_DAYS)
+        usual = {"first": days.first, "last": days.last, "mode": usual_mode()}
+        given = {name: data[name] for name in self.base_fields if data.get(name) and name != "by"}
+        by = data.getlist("by") or ([] if data else [Dimension.DAY.value])
+        super().__init__({**usual, **given, "by": by})
+        aliases = list(app_settings().projects)
+        field = self.fields["project"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", _("all projects")), *((alias, alias) for alias in aliases)]
+        if len(aliases) < 2:
+            field.widget = forms.HiddenInput()
+
+    def clean(self) -> dict[str, Any]:
+        """Check that there is such a period."""
+        values = dict(self.cleaned_data)
+        first, last = values.get("first"), values.get("last")
+        if first and last:
+            try:
+                values["period"] = Period(first=first, last=last)
+            except ValueError:
+                raise forms.ValidationError(
+                    _("The last day must not be before the first, nor more than %(n)d days after it.")
+                    % {"n": MOST_DAYS - 1}
+                ) from None
+        return values
+
+    @property
+    def query(self) -> MoneyQuery:
+        """What was chosen; of a valid form."""
+        values = self.cleaned_data
+        return MoneyQuery(
+            period=values["period"],
+            by=[dimension for dimension in Dimension if dimension in values["by"]],
+            project=values["project"],
+            mode=Mode(values["mode"]),
+            on_payment_day=values["reversals"] == ON_PAYMENT_DAY,
+        )
+
+
+MOST_SHOWN: Final = 1_000
+"""Rows of a currency that the page shows; the file has all of them."""
+KEYS: Final[Mapping[str, Text]] = {
+    "day": gettext_lazy("day"),
+    "method_type": gettext_lazy("payment method"),
+    "country": gettext_lazy("country"),
+    "tax_rate": gettext_lazy("rate of VAT"),
+    "vat_payer": gettext_lazy("VAT paid by"),
+}
+SUMS: Final[Mapping[str, Text]] = {
+    "payments": gettext_lazy("payments"),
+    "gross": gettext_lazy("gross"),
+    "charged": gettext_lazy("charged"),
+    "tax": gettext_lazy("tax"),
+    "fee": gettext_lazy("fee"),
+    "net": gettext_lazy("net"),
+    "refunds": gettext_lazy("payments refunded"),
+    "refunded": gettext_lazy("refunds"),
+    "chargebacks": gettext_lazy("payments charged back"),
+    "charged_back": gettext_lazy("chargebacks"),
+    "refund_rate": gettext_lazy("refund rate, %"),
+    "chargeback_rate": gettext_lazy("chargeback rate, %"),
+}
+UNSTATED: Final = "_unstated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A cell of the page, and of how many payments it is the sum, if that is not complete: "2 of 3"."""
+
+    heading: Text
+    text: str
+    of: str = ""
+    is_number: bool
+
+
+def header(columns: Sequence[str]) -> list[str]:
+    """Return the header of the file: stable names."""
+    return ["currency", *columns, *SUMS, "contradicted", *(f"{name}{UNSTATED}" for name in AMOUNTS)]
+
+
+def values_of(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
+    """Return the values of a row in the order of the header. Amounts have the places of their currency."""
+    return [
+        row.currency,
+        *_shown_values(row, columns),
+        row.sums.contradicted,
+        *(row.sums.unstated[name] for name in AMOUNTS),
+    ]
+
+
+def headings(columns: Sequence[str]) -> list[Text]:
+    """Return the headings of a section's table."""
+    return [*(KEYS[column] for column in columns), *SUMS.values()]
+
+
+def sections(rows: Sequence[MoneyRow], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone."""
+    for total in totals_of(rows):
+        own = [row for row in rows if row.currency == total.currency]
+        yield {
+            "currency": visible(total.currency) or NOTHING,
+            "columns": headings(columns),
+            "rows": [_cells(row, columns) for row in own[:MOST_SHOWN]],
+            "total": _cells(total, columns)[len(columns) :],
+            "left_out": max(len(own) - MOST_SHOWN, 0),
+            "sums": own,
+        }
+
+
+def _cells(row: MoneyRow, columns: Sequence[str]) -> list[Cell]:
+    """Return the cells of a row, without its currency."""
+    names = (*columns, *SUMS)
+    return [
+        Cell(
+            heading=heading,
+            text=_shown(value),
+            of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
+            is_number=name in SUMS,
+        )
+        for heading, name, value in zip(headings(columns), names, _shown_values(row, columns), strict=True)
+    ]
+
+
+def _shown_values(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
+    """Return the values of the page's columns."""
+    return [
+        *(_plain(row.by.get(column)) for column in columns),
+        *(_exact(getattr(row.sums, name), name, row.currency) for name in SUMS),
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return a rate without the zeros that its column adds."""
+    return Decimal(amount_text(value)) if isinstance(value, Decimal) else value
+
+
+def _exact(value: Any, name: str, currency: str) -> Any:
+    return Decimal(amount_text(value, currency)) if name in AMOUNTS and value is not None else value
+
+
+def _shown(value: Any) -> str:
+    """Return a value as people write it in the active language."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, date):
+        return shown_day(value)
+    return shown_number(value) if isinstance(value, Decimal | int) else visible(value)
 
 
 @admin.register(Money)
-class MoneyAdmin(ReadOnlyAdmin):
+class MoneyAdmin(ReportAdmin, CsvAdmin):
     """The entry "Money" of the index: no list of rows and no page of one, but sums of them, and a file."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the addresses of the page, which has the name of a list, and of the file."""
-        return [url for url in super().get_urls() if str(url.name).endswith(("_changelist", "_csv"))]
-
+    @method_decorator(require_safe)
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the page."""
-        if refusal := self._refusal(request):
-            return refusal
         form = MoneyForm(request.GET)
-        rows = _rows_of(form)
+        rows = _rows_of(form) if self.has_view_permission(request) else []
         columns = form.query.columns if form.is_valid() else []
         context = {
-            **self.admin_site.each_context(request),
             **(extra_context or {}),
-            "opts": self.opts,
-            "media": self.media,
-            "title": _("Money"),
             "form": form,
             "sections": list(sections(rows, columns)),
-            "unstated": sum(row.sums.unstated for row in rows),
+            "is_complete": all(row.sums.is_complete for row in rows),
+            "contradicted": sum(row.sums.contradicted for row in rows),
             "columns": columns,
             "time_zone": get_default_timezone_name(),
             "csv": f"csv/?{request.GET.urlencode()}",
         }
-        return TemplateResponse(request, "admin/checkout_integration/money.html", context)
+        return self.report(request, "money.html", _("Money"), **context)
 
+    @method_decorator(require_safe)
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the rows of the page."""
-        if refusal := self._refusal(request):
-            return refusal
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         form = MoneyForm(request.GET)
         rows = _rows_of(form)
         if form.errors:  # an empty file would say that there is no money
             return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
         return csv_response(request, "money", _lines(rows, form.query.columns))
-
-    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        return None if request.method in {"GET", "HEAD"} else HttpResponseNotAllowed(["GET", "HEAD"])
 
 
 def _rows_of(form: MoneyForm) -> list[MoneyRow]:

@@ -8,42 +8,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
 
-from checkout_integration.admin.site import (
-    NOTHING,
-    SYNC_STATES,
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.filters import (
     Choices,
+    DateFilter,
     ProjectFilter,
-    ReadOnlyAdmin,
-    StateLabel,
-    Table,
-    Value,
-    Viewer,
-    badge,
     choice_filter,
-    in_list,
     label_filter,
-    label_of,
-    moment,
-    visible,
 )
+from checkout_integration.admin.site.labels import SYNC_STATES, StateLabel, Text, label_of
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReportAdmin
+from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, in_list, moment, visible
 from checkout_integration.conf import app_settings
-from checkout_integration.display import shown_amount, shown_number
+from checkout_integration.display import shown_amount, shown_number, shown_part
 from checkout_integration.flows.monitoring import WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 NEWEST_PASSES: Final = 3
 """So many passes of each lane are shown."""
@@ -74,7 +66,7 @@ def _states() -> Choices:
 
 
 @admin.register(SyncDifference)
-class ReconciliationAdmin(ReadOnlyAdmin):
+class ReconciliationAdmin(ReportAdmin):
     """The entry "Reconciliation" of the index."""
 
     change_list_template = "admin/checkout_integration/reconciliation.html"
@@ -86,7 +78,6 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         label_filter("kind", gettext_lazy("kind"), KINDS),
         ProjectFilter,
     )
-    csv_columns = ("kind", "order_id", "project", "here", "there", "state", "found_at")
     sortable = {"found_at": "pk"}
     labels = {"kind": KINDS, "state": STATES}
     headings = {
@@ -98,10 +89,6 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         "No difference was found. A pass notes here what differed before it recorded the list. To compare everything now, "
         "and write nothing, run “python manage.py checkout_sync --lane all --dry-run”."
     )
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the address of the page; a difference has none of its own."""
-        return [url for url in super().get_urls() if str(url.name).endswith(("_changelist", "_csv"))]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the differences, each with the key of its order if the viewer may open it."""
@@ -128,12 +115,11 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         """Return the order as the list has it."""
         return in_list(row.there)
 
+    @method_decorator(require_safe)
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the page."""
-        if request.method not in {"GET", "HEAD"}:
-            return HttpResponseNotAllowed(["GET", "HEAD"])
         context = {
             **(extra_context or {}),
             "title": _("Reconciliation"),
@@ -207,9 +193,9 @@ def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
 def _pass_link(run: SyncRun, viewer: Viewer) -> Value:
     if not viewer.may("view_syncrun"):
         return moment(run.started_at)
-    name = "admin:checkout_integration_syncrun_change"
-    address = reverse(name, args=(run.pk,), current_app=viewer.site_name)
-    return format_html('<a href="{}">{}</a>', address, moment(run.started_at))
+    return format_html(
+        '<a href="{}">{}</a>', viewer.address(SyncRun, "change", run.pk), moment(run.started_at)
+    )
 
 
 def _duration(run: SyncRun) -> str:
@@ -235,13 +221,45 @@ def _totals_table(project: str) -> Table:
         for line in last.totals
     ]
     title = _("Project %(project)s: totals of the whole list")
-    columns: list[StrOrPromise] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
+    columns: list[Text] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
     return Table(title % {"project": project}, columns, rows)
 
 
 def _side(side: dict[str, Any], currency: str) -> str:
+    """Return the sum of the amounts that are known, and in how many of the orders."""
+    known, count = side["count"] - side["unknown"], shown_number(side["count"])
+    if side["sum"] is None:
+        return _("unknown in %(count)s orders") % {"count": count}
     amount = shown_amount(Decimal(side["sum"]), currency)
     return _("%(sum)s in %(count)s orders") % {
         "sum": f"{amount} {visible(currency)}".strip(),
-        "count": shown_number(side["count"]),
+        "count": shown_part(known, side["unknown"]) or count,
     }
+
+
+@admin.register(SyncRun)
+class SyncRunAdmin(ReadOnlyAdmin):
+    """Passes of the sync: rows read, orders changed, and the reason of a failure."""
+
+    list_display = ("started_at", "lane", "state", "rows", "changed", "failure")
+    list_filter = (
+        label_filter("state", gettext_lazy("state"), SYNC_STATES),
+        ProjectFilter,
+        ("started_at", DateFilter),
+    )
+    sortable = {"started_at": "pk"}
+    fieldsets = (
+        (None, {"fields": ("state", "failure", "project", "lane", "started_at", "finished_at")}),
+        (gettext_lazy("Read"), {"fields": ("window_from", "window_to", "pages", "rows", "changed")}),
+    )
+    labels = {"state": SYNC_STATES}
+    headings = {
+        "window_from": gettext_lazy("orders created from"),
+        "window_to": gettext_lazy("orders created until"),
+        "pages": gettext_lazy("pages read"),
+        "rows": gettext_lazy("rows read"),
+        "changed": gettext_lazy("orders changed"),
+    }
+    when_empty = gettext_lazy(
+        "No sync yet. Run “python manage.py checkout_sync”, or start “checkout_work” or Celery's beat."
+    )

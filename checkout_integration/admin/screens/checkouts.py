@@ -1,39 +1,63 @@
-"""The shop's checkouts."""
+"""The shop's checkouts, and the orders of a checkout or of a customer as a table on their page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.screens.orders_inline import OrdersInline
-from checkout_integration.admin.site import (
-    CHECKOUT_STATUSES,
-    LIVE,
-    TEST,
+from checkout_integration.admin.site.filters import (
     DateFilter,
-    OriginFilter,
     ProjectFilter,
-    ReadOnlyAdmin,
-    StateLabel,
-    Value,
-    copyable,
+    days_filter,
     flag_filter,
     label_filter,
-    money,
-    of_account,
-    visible,
-    within,
 )
+from checkout_integration.admin.site.labels import (
+    CHECKOUT_STATUSES,
+    LIVE,
+    ORDER_STATUSES,
+    TEST,
+    VERDICTS,
+    StateLabel,
+)
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
+from checkout_integration.admin.site.values import Value, copyable, money, visible
 from checkout_integration.display import form_link
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, Order
 
 if TYPE_CHECKING:
-    Checkouts: TypeAlias = QuerySet[Checkout]
+    from datetime import datetime
+
+
+class OrdersInline(ReadOnlyInline):
+    """The newest orders, with links to their pages."""
+
+    model = Order
+    fields = ("order", "status", "amount", "verdict", "created")
+    headings = {"order": gettext_lazy("order"), "created": gettext_lazy("created")}
+    labels = {"status": ORDER_STATUSES, "verdict": VERDICTS}
+    when_empty = gettext_lazy("No order yet.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the orders without their large columns."""
+        return super().get_queryset(request).defer("document", "facts", "stamps", "conflicts")
+
+    def order(self, row: Order) -> Order:
+        """Return the order itself, which is linked."""
+        return row
+
+    def amount(self, row: Order) -> str:
+        """Return the order's amount."""
+        return money(row.amount, row.currency)
+
+    def created(self, row: Order) -> datetime:
+        """Return when the service created it, or when it was first seen."""
+        return row.created_at or row.recorded_at
 
 
 @admin.register(Checkout)
@@ -45,30 +69,8 @@ class CheckoutAdmin(ReadOnlyAdmin):
         label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
-        OriginFilter,
+        days_filter("recorded_at"),
         ("recorded_at", DateFilter),
-    )
-    csv_columns = (
-        *(
-            "reference",
-            "project",
-            "status",
-            "failure",
-            "test",
-            "type",
-            "expected_amount",
-            "currency",
-            "description",
-        ),
-        *(
-            "platform_id",
-            "virtual_currency_amount",
-            "order_id",
-            "paid_order__order_id",
-            "recorded_at",
-            "paid_at",
-        ),
-        *("user_id", "subject_type__model", "subject_id"),
     )
     list_select_related = ("user", "paid_order")
     list_deferred = (
@@ -78,6 +80,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
     ordering = ("-recorded_at", "-pk")
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("reference", "order_id")
+    searched_account = "user"
     search_help_text = gettext_lazy(
         "Checkout reference or order id. With the permission to see personal data: the login name of the account."
     )
@@ -108,7 +111,6 @@ class CheckoutAdmin(ReadOnlyAdmin):
         "mode": gettext_lazy("mode"),
         "price": gettext_lazy("price"),
         "user": gettext_lazy("account"),
-        "order": gettext_lazy("order"),
         "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),
@@ -122,16 +124,6 @@ class CheckoutAdmin(ReadOnlyAdmin):
     labels = {"status": CHECKOUT_STATUSES}
     personal_fields = ("payment_form_url",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: Checkouts, search_term: str
-    ) -> tuple[Checkouts, bool]:
-        """Return the checkouts that the text names; those of an account for viewers who may see personal data."""
-        text = search_term.strip()
-        if not text or not self.viewer(request).sees_personal_data:
-            return super().get_search_results(request, queryset, search_term)
-        named = [Q((name, text)) for name in self.search_fields]
-        return within(queryset, [*named, *of_account("user", text)]), False
-
     def mode(self, row: Checkout) -> StateLabel:
         """Return TEST or LIVE."""
         return TEST if row.test else LIVE
@@ -143,10 +135,6 @@ class CheckoutAdmin(ReadOnlyAdmin):
     def order(self, row: Checkout) -> str:
         """Return the id of the order that paid; if none has paid, the id of the order that was created for the form."""
         return row.paid_order.order_id if row.paid_order else row.order_id
-
-    def origin(self, row: Checkout) -> str:
-        """Return where the customer came from, as the shop says."""
-        return visible(row.origin)
 
     def payment_form(self, row: Checkout) -> str:
         """Return whether the customer can pay."""

@@ -1,31 +1,273 @@
-"""Customers, as the service knows them, found by id or e-mail, with the buttons to link, export and erase one."""
+"""Customers, found by id or e-mail, the buttons to link, export and erase one, and the record of who did."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
+from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from checkout_integration.admin.screens.link_account import LINK
-from checkout_integration.admin.screens.orders_inline import OrdersInline
-from checkout_integration.admin.screens.personal_data import ERASE, EXPORT
-from checkout_integration.admin.site import (
-    DateFilter,
-    ProjectFilter,
-    SearchedAdmin,
+from checkout_integration import flows
+from checkout_integration.admin.screens.checkouts import OrdersInline
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
+from checkout_integration.admin.site.labels import Text
+from checkout_integration.admin.site.read_only import IndexSearchAdmin, ReadOnlyAdmin
+from checkout_integration.admin.site.values import (
+    FieldGroup,
+    Table,
     Value,
-    Viewer,
-    of_account,
-    within,
+    field_group,
+    hidden,
+    short,
+    visible,
 )
-from checkout_integration.models import CheckoutUser
+from checkout_integration.flows.privacy import Person, PrivacyRequest
+from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.protocol.vocabulary import OrderStatus
 
-if TYPE_CHECKING:
-    Customers: TypeAlias = QuerySet[CheckoutUser]
+DISPUTED_WITHIN: Final = timedelta(days=120)
+"""Banks mostly take a customer's dispute for so long after the payment."""
+
+
+class LinkForm(ReasonForm):
+    """A form with the login name of an account, and a reason."""
+
+    account = forms.CharField(
+        label=gettext_lazy("Account"),
+        max_length=255,
+        help_text=gettext_lazy("The full login name of the account."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("account", "reason")
+
+    def clean_account(self) -> AbstractBaseUser:
+        """Return the account of this name."""
+        accounts = get_user_model()
+        name = {accounts.USERNAME_FIELD: self.cleaned_data["account"]}
+        account: AbstractBaseUser | None = accounts._default_manager.filter(**name).first()
+        if account is None:
+            raise forms.ValidationError(_("There is no account with this name."))
+        return account
+
+
+def _customer(row: CheckoutUser | Order) -> CheckoutUser | None:
+    return row if isinstance(row, CheckoutUser) else row.user
+
+
+def _is_linkable(row: CheckoutUser | Order) -> bool:
+    customer = _customer(row)
+    return customer is not None and customer.erased_at is None
+
+
+def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    customer, account = _customer(row), values["account"]
+    if customer is None:
+        raise Refused(_("Nothing changed: the order has no customer."))
+    before = customer.account
+    if not flows.operations.link_account(customer, account):
+        raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
+    names = {"account": short(account), "before": short(before)}
+    if before is None:
+        return _("The customer is linked to the account %(account)s.") % names
+    return _("The customer is linked to the account %(account)s. It was %(before)s.") % names
+
+
+def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> FieldGroup:
+    """Return who the customer is: name and e-mail address for those who may see them, account and id for all."""
+    customer = row.user if isinstance(row, Order) else row
+    person = row.snapshot.user if isinstance(row, Order) else row.snapshot
+    checkout = row.checkout if isinstance(row, Order) else None
+    account = (checkout.user if checkout else None) or (customer.account if customer else None)
+    personal_data = getattr(row, "personal_data", None)
+    email = (personal_data.email if personal_data else "") or (person.email if person else "") or ""
+    name = (person.name if person else "") or ""
+    return field_group(
+        _("The customer"),
+        [
+            (_("name"), _personal(name, viewer)),
+            (_("e-mail"), _personal(email, viewer)),
+            (_("account"), short(account) if account else _("none")),
+            (
+                _("customer"),
+                viewer.link(CheckoutUser, customer.pk, customer) if customer else _("a guest"),
+            ),
+        ],
+    )
+
+
+def _personal(text: str, viewer: Viewer) -> Value:
+    if not text:
+        return _("unknown")
+    return visible(text) if viewer.sees_personal_data else hidden()
+
+
+def _about(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
+    return [about_customer(row, viewer)]
+
+
+LINK: Final = Button(
+    name="link-account",
+    label=gettext_lazy("Link to an account"),
+    permission="link_account",
+    question=gettext_lazy(
+        "The customer is linked to an account of this shop, which replaces the previous one. Orders and checkouts stay as "
+        "they are: the account still sees only what was bought through its own checkouts."
+    ),
+    form=LinkForm,
+    offered=_is_linkable,
+    act=_link,
+    about=_about,
+    # By its key: the name may be an e-mail address.
+    logged=lambda values: visible(f"{values['account'].pk}: {values['reason']}"),
+)
+
+
+class RequestForm(ReasonForm):
+    """A form with the reason of an act on personal data."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Say what to write."""
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].help_text = _(
+            "For example the number of the customer's request. It is stored for good, with your name: write no personal data "
+            "of the customer."
+        )
+
+
+def _find(row: CheckoutUser | Order) -> list[Person]:
+    if isinstance(row, CheckoutUser):
+        return flows.privacy.find_persons(customer=row)
+    return flows.privacy.find_persons(order=row)
+
+
+def _persons(row: CheckoutUser | Order) -> list[Person]:
+    persons = _find(row)
+    if not persons:
+        raise Refused(_("There is no data of this customer."))
+    return persons
+
+
+def _request(staff: AbstractBaseUser, values: Mapping[str, Any]) -> PrivacyRequest:
+    return PrivacyRequest(reason=values["reason"], staff=staff, origin=PrivacyAct.Origin.ADMIN)
+
+
+def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    request = _request(staff, values)
+    erasures = [flows.privacy.erase_customer(person, request) for person in _persons(row)]
+    row.refresh_from_db()  # the log of what staff did names the row: by then without the customer
+    orders = sum(erasure.orders for erasure in erasures)
+    notifications = sum(erasure.notifications for erasure in erasures)
+    sentences = (
+        _("The customer is erased."),
+        ngettext(
+            "%(n)d order remains without personal data.",
+            "%(n)d orders remain without personal data.",
+            orders,
+        )
+        % {"n": orders},
+        ngettext(
+            "The body of %(n)d notification is gone.",
+            "The bodies of %(n)d notifications are gone.",
+            notifications,
+        )
+        % {"n": notifications},
+    )
+    return " ".join(sentences)
+
+
+def _export(
+    row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]
+) -> StreamingHttpResponse:
+    pieces = flows.privacy.export_customer(_persons(row), _request(staff, values))
+    # Not named after the customer: browsers show and keep names of files.
+    name = f"customer-{row.pk}.json" if isinstance(row, CheckoutUser) else f"customer-of-order-{row.pk}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
+
+
+def _counted(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
+    """Return how many rows have data of the customer, by indexed look-ups alone."""
+    columns = [
+        *(_("project"), _("customers"), _("orders"), _("checkouts")),
+        *(_("notifications"), _("decisions")),
+    ]
+    cells = []
+    for person in _find(rows[0]):
+        found = flows.privacy.preview_erasure(person, reads_bodies=False)
+        counts = (found.customers, found.orders, found.checkouts, found.notifications, found.decisions)
+        cells.append([person.project, *map(str, counts)])
+    return [Table(_("Rows with data of this customer"), columns, cells, empty=_("None."))]
+
+
+def _is_erasable(row: CheckoutUser | Order) -> bool:
+    personal = row if isinstance(row, CheckoutUser) else getattr(row, "personal_data", None)
+    return personal is None or personal.erased_at is None
+
+
+def _against_erasing(row: Order | CheckoutUser) -> list[Text]:
+    """Return what speaks against erasing the customer now: an open dispute, or a payment that can still be disputed."""
+    customer = row.user if isinstance(row, Order) else row
+    orders = Order.objects.filter(user=customer) if customer else Order.objects.filter(pk=row.pk)
+    found: list[Text] = []
+    disputed = orders.filter(status=OrderStatus.CHARGEBACK).count()
+    if disputed:
+        text = ngettext(
+            "%(n)d order is charged back: what could be shown to the bank about it is erased too.",
+            "%(n)d orders are charged back: what could be shown to the bank about them is erased too.",
+            disputed,
+        )
+        found.append(text % {"n": disputed})
+    newest = (
+        orders.exclude(created_at=None).order_by("-created_at").values_list("created_at", flat=True).first()
+    )
+    if newest and (age := datetime.now(UTC) - newest) < DISPUTED_WITHIN:
+        text = _("The newest order is %(days)d days old. Banks take disputes for about %(most)d days.")
+        found.append(text % {"days": age.days, "most": DISPUTED_WITHIN.days})
+    return found
+
+
+ERASE: Final = Button(
+    name="erase",
+    label=gettext_lazy("Erase the customer"),
+    permission="erase_customer",
+    question=gettext_lazy(
+        "All personal data of this customer is deleted, here and on all their orders in this project: names, addresses, ids, "
+        "and the bodies of notifications, also of those that could not be read. Amounts, statuses and times stay. "
+        "Notifications that arrive later are stored without the customer's data. This cannot be undone."
+    ),
+    danger=True,
+    form=RequestForm,
+    offered=_is_erasable,
+    act=_erase,
+    about=_about,
+    effects=_against_erasing,
+    preview=_counted,
+)
+EXPORT: Final = Button(
+    name="export",
+    label=gettext_lazy("Export the customer's data"),
+    permission="export_customer",
+    question=gettext_lazy(
+        "Everything that is stored about this customer in this project, as a JSON file: orders, checkouts, notifications as "
+        "they came, decisions, notes. Nothing is changed. The export is recorded with your name."
+    ),
+    form=RequestForm,
+    offered=_is_erasable,
+    act=_export,
+    about=_about,
+    preview=_counted,
+)
+
 
 PERSONAL: Final = (
     *("name", "email", "phone", "ip", "locale", "address", "metadata"),
@@ -34,15 +276,15 @@ PERSONAL: Final = (
 
 
 @admin.register(CheckoutUser)
-class CustomerAdmin(SearchedAdmin):
+class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")
     list_filter = (ProjectFilter, ("recorded_at", DateFilter))
     ordering = ("-recorded_at", "-pk")
-    csv_columns = ("external_id", "user_id", "project", "account_id", "recorded_at", "erased_at")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
+    searched_account = "account"
     search_help_text = gettext_lazy(
         "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, or "
         "the login name of the account."
@@ -62,20 +304,12 @@ class CustomerAdmin(SearchedAdmin):
     personal_fields = PERSONAL
     buttons = (LINK, EXPORT, ERASE)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: Customers, search_term: str
-    ) -> tuple[Customers, bool]:
-        """Return the customers with this id; with this e-mail address or account, too, for those who may see them.
-
-        For others each hit would confirm a guess.
-        """
-        text = search_term.strip()
-        if not text or "\0" in text or not self.viewer(request).sees_personal_data:
-            return super().get_search_results(request, queryset, search_term)
-        conditions = [Q(external_id=text), Q(user_id=text), *of_account("account", text)]
-        if "@" in text:
+    def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
+        """Return the conditions of ids and accounts; of the e-mail address too for those who may see it."""
+        conditions = super().search_conditions(viewer, text)
+        if "@" in text and viewer.sees_personal_data:
             conditions.append(Q(orders__personal_data__email=text.lower()))
-        return within(queryset, conditions), False
+        return conditions
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""
@@ -90,3 +324,40 @@ class CustomerAdmin(SearchedAdmin):
         if row.erased_at:
             return _("The personal data of this customer was erased.")
         return super().note(viewer, row)
+
+
+@admin.register(PrivacyAct)
+class PrivacyActAdmin(ReadOnlyAdmin):
+    """Who exported or erased a customer, from where, when and why. Rows are added, never changed."""
+
+    list_display = ("recorded_at", "act", "origin", "staff", "customer", "reason")
+    list_filter = (ProjectFilter, ("recorded_at", DateFilter))
+    list_select_related = ("staff", "customer")
+    page_related = ("staff", "customer", "order")
+    fieldsets = (
+        (None, {"fields": ("act", "recorded_at", "origin", "staff", "reason")}),
+        (gettext_lazy("The customer"), {"fields": ("customer", "order", "project", "counts")}),
+    )
+    headings = {
+        "act": gettext_lazy("what"),
+        "origin": gettext_lazy("from"),
+        "staff": gettext_lazy("by"),
+        "recorded_at": gettext_lazy("when"),
+        "counts": gettext_lazy("rows"),
+    }
+    sortable = {"recorded_at": "pk"}
+    when_empty = gettext_lazy(
+        "Nobody has exported or erased a customer yet. The page of a customer has the buttons."
+    )
+
+    def row_name(self, row: PrivacyAct) -> str:
+        """Return the act in words, and the customer."""
+        return f"{row.get_act_display()}: {row.customer or ''}"
+
+    def act(self, row: PrivacyAct) -> str:
+        """Return what was done, in words."""
+        return row.get_act_display()
+
+    def origin(self, row: PrivacyAct) -> str:
+        """Return from where, in words."""
+        return row.get_origin_display()

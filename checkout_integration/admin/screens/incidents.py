@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.site import (
-    INCIDENT_STATES,
-    ORDER_DOCUMENTS,
-    Button,
-    ButtonAdmin,
-    DateFilter,
-    ProjectFilter,
-    Refused,
-    StateLabel,
-    Value,
-    Viewer,
-    empty_filter,
-    incident_label,
-    incident_sentence,
-)
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
+from checkout_integration.admin.site.labels import INCIDENT_STATES, StateLabel, Text, incident_state
+from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
+from checkout_integration.admin.site.reasons import incident_label, incident_sentence
+from checkout_integration.admin.site.values import Value
 from checkout_integration.display import shown_number
-from checkout_integration.models import Incident
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from checkout_integration.models import Incident, Order
 
 
-def _resolve(incident: Incident, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+def _resolve(incident: Incident, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     if not flows.operations.resolve_incident(incident, staff=staff):
         raise Refused(_("Somebody has already resolved it."))
     return _("The incident is resolved.")
@@ -44,7 +33,7 @@ def _resolve(incident: Incident, staff: AbstractBaseUser, reason: str) -> StrOrP
 MOST_COUNTED: Final = 10_000
 
 
-RESOLVE = Button(
+RESOLVE: Final = Button(
     name="resolve",
     label=gettext_lazy("Resolve this incident"),
     # The screen is read-only, so Django's own permission to change an incident means this and nothing else.
@@ -73,7 +62,6 @@ class IncidentAdmin(ButtonAdmin):
         ProjectFilter,
         ("recorded_at", DateFilter),
     )
-    csv_columns = ("kind", "project", "order__order_id", "detail", "recorded_at", "resolved_at")
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
     ordering = ("-recorded_at", "-pk")
@@ -91,17 +79,16 @@ class IncidentAdmin(ButtonAdmin):
     headings = {
         "incident": gettext_lazy("what"),
         "meaning": gettext_lazy("what this means"),
-        "state": gettext_lazy("state"),
         "payments": gettext_lazy("payments in review now"),
     }
     buttons = (RESOLVE,)
     when_empty = gettext_lazy("No incident: everything that the service sent is consistent.")
 
-    def incident(self, row: Incident) -> StrOrPromise:
+    def incident(self, row: Incident) -> Text:
         """Return the kind in words; its code is on the incident's page."""
         return incident_label(row.kind)
 
-    def meaning(self, row: Incident) -> StrOrPromise:
+    def meaning(self, row: Incident) -> Text:
         """Return the sentence that explains the kind."""
         return incident_sentence(row.kind)
 
@@ -114,7 +101,7 @@ class IncidentAdmin(ButtonAdmin):
             return shown_number(count)
         return _("more than %(n)s") % {"n": shown_number(MOST_COUNTED)}
 
-    def row_name(self, row: Incident) -> StrOrPromise:
+    def row_name(self, row: Incident) -> Text:
         """Return the kind in words."""
         return incident_label(row.kind)
 
@@ -122,10 +109,10 @@ class IncidentAdmin(ButtonAdmin):
         """Return a link to the payments in review, if it is about those without a checkout."""
         if not row.is_about_many or not viewer.may("view_order"):
             return super().note(viewer, row)
-        orders = reverse("admin:checkout_integration_order_changelist", current_app=viewer.site_name)
+        orders = viewer.address(Order, "changelist")
         address = f"{orders}?{urlencode({'verdict': 'review', 'project': row.project})}"
         return format_html('<a href="{}">{}</a>', address, _("Show the payments in review"))
 
     def state(self, row: Incident) -> StateLabel:
         """Return whether it is resolved."""
-        return INCIDENT_STATES["resolved" if row.resolved_at else "open"]
+        return incident_state(row)

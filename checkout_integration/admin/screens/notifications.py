@@ -1,25 +1,164 @@
-"""The log of notifications."""
+"""The log of notifications, and the application of those that wait, after a preview of what would change."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
 from django.contrib import admin
-from django.http import HttpRequest
+from django.contrib.auth.models import AbstractBaseUser
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.screens.apply_notifications import APPLY, apply_selected
-from checkout_integration.admin.site import (
+from checkout_integration import flows
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
+from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, days_filter, label_filter
+from checkout_integration.admin.site.labels import (
+    CHECKOUT_STATUSES,
     NOTIFICATION_STATES,
-    ButtonAdmin,
-    DateFilter,
-    ProjectFilter,
+    ORDER_STATUSES,
+    VERDICTS,
     StateLabel,
-    label_filter,
+    Text,
+    label_of,
 )
+from checkout_integration.admin.site.reasons import incident_label, reason_label
+from checkout_integration.admin.site.values import NOTHING, Table, visible
 from checkout_integration.flows.monitoring import span
 from checkout_integration.models import Notification, Order
 from checkout_integration.protocol.vocabulary import Event
 
+if TYPE_CHECKING:
+    from checkout_integration.flows.inbox import Application
+    from checkout_integration.flows.ledger import ChangePreview
+
+
+def application_in_words(application: Application) -> str:
+    """Return what came of a notification: the changes, or why there are none."""
+    if application.changes and not application.reason:
+        return "; ".join(", ".join(_parts(change)) for change in application.changes)
+    return without_changes(application)
+
+
+def without_changes(application: Application) -> str:
+    """Return the state of a notification that changes nothing, with the reason where it is not applied."""
+    state = str(label_of(NOTIFICATION_STATES, application.state).text)
+    text = visible(application.reason) or (_("nothing changes") if application.applied else "")
+    return f"{state}: {text}" if text else state
+
+
+def change_cells(change: ChangePreview) -> list[str]:
+    """Return the changes of an order, its verdict and its checkout, then signals and incidents."""
+    return [
+        f"{visible(change.order_id)}: {_order_step(change)}",
+        _step(verdict_in_words(change.verdict_before), verdict_in_words(change.verdict_after)),
+        _checkout_step(change) if change.checkout else NOTHING,
+        ", ".join(change.signals) or NOTHING,
+        _incidents(change) or NOTHING,
+    ]
+
+
+def verdict_in_words(verdict: str) -> str:
+    """Return a verdict of a preview, "review (amount)", in words."""
+    status, _bracket, reason = verdict.rstrip(")").partition(" (")
+    text = str(label_of(VERDICTS, status).text)
+    return f"{text} ({reason_label(reason)})" if reason else text
+
+
+def _parts(change: ChangePreview) -> Iterator[str]:
+    yield _("order %(order)s: %(step)s") % {"order": visible(change.order_id), "step": _order_step(change)}
+    verdicts = verdict_in_words(change.verdict_before), verdict_in_words(change.verdict_after)
+    yield _("verdict: %(step)s") % {"step": _step(*verdicts)}
+    if change.checkout:
+        names = {"checkout": visible(change.checkout), "step": _checkout_step(change)}
+        yield _("checkout %(checkout)s: %(step)s") % names
+    yield _("signals: %(names)s") % {"names": ", ".join(change.signals) or NOTHING}
+    if change.incidents:
+        yield _("incidents: %(kinds)s") % {"kinds": _incidents(change)}
+
+
+def _order_step(change: ChangePreview) -> str:
+    after = _word(ORDER_STATUSES, change.status_after)
+    return _step(
+        _word(ORDER_STATUSES, change.status_before) if change.status_before else _("not known"), after
+    )
+
+
+def _checkout_step(change: ChangePreview) -> str:
+    words = (_word(CHECKOUT_STATUSES, status) for status in (change.checkout_before, change.checkout_after))
+    return _step(*words)
+
+
+def _word(labels: Mapping[str, StateLabel], code: str) -> str:
+    return str(label_of(labels, code).text)
+
+
+def _incidents(change: ChangePreview) -> str:
+    return ", ".join(str(incident_label(kind)) for kind in change.incidents)
+
+
+def _step(before: str, after: str) -> str:
+    return after if before == after else f"{before} → {after}"
+
+
+def preview_tables(rows: Sequence[Notification]) -> list[Table]:
+    """Return the changes that each of these notifications would make now, if it alone were applied."""
+    lines = [line for row in rows for line in _preview(row)]
+    columns = [
+        _("notification"),
+        _("becomes"),
+        _("order"),
+        _("verdict"),
+        _("checkout"),
+        _("signals"),
+        _("incidents"),
+    ]
+    return [Table(_("What would change"), columns, lines)]
+
+
+def _preview(row: Notification) -> list[list[Any]]:
+    name = visible(str(row))
+    try:
+        application = flows.operations.preview_notification(row, again=True)
+    except flows.operations.NotApplicable as error:
+        return [[name, str(error), *[NOTHING] * 5]]
+    if not application.changes:
+        return [[name, without_changes(application), *[NOTHING] * 5]]
+    state = str(label_of(NOTIFICATION_STATES, application.state).text)
+    return [[name, state, *change_cells(change)] for change in application.changes]
+
+
+def _apply(row: Notification, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    try:
+        application = flows.operations.apply_notification(row, staff=staff)
+    except flows.operations.NotApplicable as error:
+        raise Refused(str(error)) from None
+    if not application.applied:
+        raise Refused(_("It could not be applied. %(why)s") % {"why": application_in_words(application)})
+    return _("Applied. %(what)s") % {"what": application_in_words(application)}
+
+
+APPLY: Final = Button(
+    name="apply",
+    label=gettext_lazy("Apply this notification"),
+    permission="apply_notification",
+    question=gettext_lazy(
+        "The notification is applied as if it had just arrived, at the current time. This resolves its incident."
+    ),
+    offered=lambda row: row.state in flows.operations.WAITING and bool(row.body),
+    act=_apply,
+    preview=preview_tables,
+)
+
+
+APPLY_SELECTED: Final = replace(
+    APPLY,
+    name="apply_selected",
+    label=gettext_lazy("Apply the selected notifications"),
+    # Oldest first, as they would have been applied.
+    chosen=lambda rows: flows.operations.waiting_notifications().filter(pk__in=[row.pk for row in rows]),
+)
 EVENTS = {event.value: StateLabel(event.value) for event in Event}
 
 
@@ -32,21 +171,8 @@ class NotificationAdmin(ButtonAdmin):
         label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
         label_filter("event", gettext_lazy("event"), EVENTS),
         ProjectFilter,
+        days_filter("received_at"),
         ("received_at", DateFilter),
-    )
-    csv_columns = (
-        *(
-            "notification_id",
-            "event",
-            "state",
-            "object_id",
-            "project",
-            "live",
-            "delivery_try",
-            "receipts",
-            "created_at",
-        ),
-        *("received_at", "last_received_at", "expires_at", "failure"),
     )
     list_deferred = ("body",)
     ordering = ("-received_at", "-pk")
@@ -71,15 +197,12 @@ class NotificationAdmin(ButtonAdmin):
     )
     headings = {
         "object_id": gettext_lazy("order or customer"),
-        "attempt": gettext_lazy("attempt"),
         "delay": gettext_lazy("delay"),
         "tries": gettext_lazy("failed attempts to apply it"),
         "due_at": gettext_lazy("next attempt after"),
         "notification_id": gettext_lazy("id"),
-        "order": gettext_lazy("order"),
         "delivery_try": gettext_lazy("delivery attempt"),
         "receipts": gettext_lazy("times received"),
-        "received_at": gettext_lazy("received"),
         "last_received_at": gettext_lazy("last received"),
         "expires_at": gettext_lazy("delivery attempts end"),
         "secret": gettext_lazy("signed with"),
@@ -87,15 +210,11 @@ class NotificationAdmin(ButtonAdmin):
     labels = {"state": NOTIFICATION_STATES}
     personal_fields = ("body",)
     buttons = (APPLY,)
-    actions = (apply_selected,)
+    list_buttons = (APPLY_SELECTED,)
     when_empty = gettext_lazy(
         "No notification yet. Start the sandbox with “python manage.py checkout_sandbox”, and pay for an order; the README "
         "shows how."
     )
-
-    def has_apply_permission(self, request: HttpRequest) -> bool:
-        """Return whether the viewer may apply notifications: the permission of the list's action."""
-        return self.viewer(request).may(APPLY.permission)
 
     def attempt(self, row: Notification) -> str:
         """Return the delivery attempt, and how often the body was received."""

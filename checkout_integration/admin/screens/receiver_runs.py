@@ -1,45 +1,44 @@
-"""The runs of receivers: one for each receiver of each signal."""
+"""The outbox: the runs of receivers, and the message of each signal that they received."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, Final
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.site import (
-    ORDER_DOCUMENTS,
-    OVERDUE,
-    RUN_STATES,
-    Button,
-    ButtonAdmin,
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.filters import (
     Choices,
     DateFilter,
-    ReadOnlyInline,
-    Refused,
-    StateLabel,
-    Value,
+    ProjectFilter,
     choice_filter,
-    folded_traceback,
     label_filter,
+)
+from checkout_integration.admin.site.labels import (
+    MESSAGE_STATES,
+    OVERDUE,
+    RUN_STATES,
+    StateLabel,
+    Text,
     label_of,
 )
+from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
+from checkout_integration.admin.site.values import Value, folded_traceback
 from checkout_integration.conf import app_settings
 from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-    Runs: TypeAlias = QuerySet[ReceiverRun]
+from checkout_integration.signals import SIGNALS
 
 
-def _run_again(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> StrOrPromise:
+def _run_again(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     if not flows.operations.retry_run(run, staff=staff):
         raise Refused(_("Nothing changed: it is already due, running or done."))
     return _("The receiver is due now.")
@@ -59,7 +58,28 @@ def _retried() -> Choices:
     return {"yes": (_("failed, retried later"), later)}
 
 
-RUN_AGAIN = Button(
+def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    ended = flows.operations.retire_receiver(run.receiver, staff=staff)
+    if ended is None:
+        raise Refused(
+            _("Nothing changed: a process with this receiver works, or has in the last five minutes.")
+        )
+    return _("The receiver is retired. Runs that ended: %(n)d.") % {"n": ended}
+
+
+RETIRE: Final = Button(
+    name="retire",
+    label=gettext_lazy("This receiver was removed"),
+    permission="change_receiverrun",
+    question=gettext_lazy(
+        "No process knows this receiver. If it was removed for good, say so: it gets no new runs, and all of its unfinished "
+        "runs end. Each of them is a customer who has not got what this receiver delivers. If it was only renamed, do not do "
+        "this: connect it with formerly=… instead."
+    ),
+    offered=lambda run: run.state == ReceiverRun.State.UNKNOWN,
+    act=_retire,
+)
+RUN_AGAIN: Final = Button(
     name="run-again",
     label=gettext_lazy("Run this receiver again"),
     # The screen is read-only, so Django's own permission to change a run means this and nothing else.
@@ -113,10 +133,6 @@ class ReceiverRunAdmin(ButtonAdmin):
         choice_filter("retried", gettext_lazy("retried"), _retried),
         ("due_at", DateFilter),
     )
-    csv_columns = (
-        *("receiver", "message__signal", "message__order__order_id", "message__grant__order__order_id"),
-        *("state", "attempts", "error", "message__recorded_at", "due_at", "finished_at"),
-    )
     list_select_related = ("message__order", "message__grant__order")
     list_deferred = (
         *(f"message__{name}" for name in ORDER_DOCUMENTS),
@@ -131,24 +147,18 @@ class ReceiverRunAdmin(ButtonAdmin):
         (gettext_lazy("Times"), {"fields": ("recorded_at", "running_since", "due_at", "finished_at")}),
     )
     inlines = (FailedAttemptsInline,)
-    buttons = (RUN_AGAIN,)
+    buttons = (RUN_AGAIN, RETIRE)
     headings = {
         "message": gettext_lazy("signal"),
-        "signal": gettext_lazy("signal"),
-        "order": gettext_lazy("order"),
         "error": gettext_lazy("last error"),
-        "recorded_at": gettext_lazy("recorded"),
         "running_since": gettext_lazy("running since"),
         "due_or_finished": gettext_lazy("due or finished"),
     }
 
-    def get_search_results(self, request: HttpRequest, queryset: Runs, search_term: str) -> tuple[Runs, bool]:
-        """Return the runs of an order: those that its page shows too."""
-        text = search_term.strip()
-        if not text:
-            return queryset, False
+    def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
+        """Return the condition of the runs of an order: those that its page shows too."""
         orders = list(Order.objects.filter(order_id=text).only("checkout"))
-        return queryset.filter(message__in=OutboxMessage.objects.about(orders)), False
+        return [Q(message__in=OutboxMessage.objects.about(orders))]
 
     def state(self, row: ReceiverRun) -> StateLabel:
         """Return the state."""
@@ -157,14 +167,6 @@ class ReceiverRunAdmin(ButtonAdmin):
     def signal(self, row: ReceiverRun) -> str:
         """Return the name of the signal."""
         return row.message.signal
-
-    def message(self, row: ReceiverRun) -> OutboxMessage:
-        """Return the message, named by its signal."""
-        return row.message
-
-    def order(self, row: ReceiverRun) -> Order | None:
-        """Return the order that the signal is about."""
-        return row.order
 
     def recorded_at(self, row: ReceiverRun) -> datetime:
         """Return when the signal was recorded."""
@@ -181,3 +183,30 @@ class ReceiverRunAdmin(ButtonAdmin):
     def due_or_finished(self, row: ReceiverRun) -> datetime:
         """Return when it finished, or is due."""
         return row.finished_at or row.due_at
+
+
+@admin.register(OutboxMessage)
+class OutboxMessageAdmin(ReadOnlyAdmin):
+    """A signal, the order that it is about, and the runs of its receivers."""
+
+    list_display = ("signal", "state", "order", "recorded_at")
+    list_filter = (
+        label_filter("state", gettext_lazy("state"), MESSAGE_STATES),
+        label_filter("signal", gettext_lazy("signal"), {name: StateLabel(name) for name in SIGNALS}),
+        ProjectFilter,
+    )
+    list_select_related = ("order",)
+    list_deferred = ORDER_DOCUMENTS
+    sortable = {"recorded_at": "pk"}
+    search_fields = ("order__order_id",)
+    search_help_text = gettext_lazy("Order id.")
+    page_related = ("order", "checkout")
+    fieldsets = (
+        (
+            None,
+            {"fields": ("signal", "state", "order", "checkout", "project", "recorded_at", "all_arguments")},
+        ),
+    )
+    inlines = (RunsInline,)
+    headings = {"all_arguments": gettext_lazy("arguments")}
+    labels = {"state": MESSAGE_STATES}

@@ -5,20 +5,17 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.admin.site import (
-    ORDER_DOCUMENTS,
-    ORDER_STATUSES,
+from checkout_integration.admin.site.downloads import CsvAdmin
+from checkout_integration.admin.site.filters import (
     DateFilter,
     ProjectFilter,
-    ReadOnlyAdmin,
-    StateLabel,
-    Value,
+    days_filter,
     empty_filter,
-    is_test,
     label_filter,
-    link,
-    money,
 )
+from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
+from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
+from checkout_integration.admin.site.values import Value, link, money
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -27,7 +24,7 @@ KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, Ord
 
 
 @admin.register(Refund)
-class RefundAdmin(ReadOnlyAdmin):
+class RefundAdmin(CsvAdmin):
     """Refunds and chargebacks: the amount, and the reason."""
 
     list_display = ("refund", "status", "amount", "order", "refunded_at", "reason")
@@ -35,6 +32,7 @@ class RefundAdmin(ReadOnlyAdmin):
         label_filter("status", _("kind"), KINDS),
         empty_filter("order", _("order"), _("waiting for its order"), _("known")),
         ProjectFilter,
+        days_filter("refunded_at"),
         ("refunded_at", DateFilter),
     )
     csv_columns = (

@@ -12,16 +12,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from checkout_integration.admin.site import (
-    DateFilter,
-    ProjectFilter,
-    ReadOnlyAdmin,
-    StateLabel,
-    Value,
-    badge,
-    flag_filter,
-    label_filter,
-)
+from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, flag_filter, label_filter
+from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.values import Value, badge
 from checkout_integration.models import ValidationDecision
 
 RESPONSES = {True: StateLabel(_("approved"), "good"), False: StateLabel(_("refused"), "bad")}
@@ -41,20 +35,6 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
         label_filter("decided_by", _("decided by"), DECIDERS),
         ProjectFilter,
         ("decided_at", DateFilter),
-    )
-    csv_columns = (
-        *(
-            "external_id",
-            "project",
-            "approved",
-            "code",
-            "reason",
-            "decided_by",
-            "latency",
-            "late",
-            "decided_at",
-        ),
-        "failure",
     )
     search_fields = ("external_id",)
     search_help_text = _("The customer's id in this shop.")

@@ -1,30 +1,54 @@
-"""A button: its texts, its permission, its condition, and its action."""
+"""Screens with buttons: each has its own permission, a confirmation page, a message, and a row in the audit log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, Final
 
 from django import forms
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import StreamingHttpResponse
-from django.utils.translation import gettext_lazy as _
+from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.site.cells import breakable
-from checkout_integration.admin.site.values import Value
+from checkout_integration import dispatch
+from checkout_integration.admin.site.downloads import sent_in_pieces
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import Text
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.values import Table, visible
+from checkout_integration.conf import UnknownAlias
+from checkout_integration.views.transactions import outside_transactions
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+MOST_AT_ONCE: Final = 50
+"""The most rows that a button of a list takes: as many as a page lists."""
+LONGEST: Final = 20.0
+"""Seconds after which such a button begins with no further row; servers mostly end a request after thirty or sixty."""
 
 
 class Refused(Exception):
-    """The operation is not possible; the text is shown to the person who pressed the button."""
+    """The operation is not possible; the text is shown to the person who pressed the button, beside a field of the form.
 
+    ``field``: its name; without one, the text stands above the form. ``stops``: it would fail for other rows too, so they are
+    left as they are.
+    """
 
-def unknown_project(alias: str) -> str:
-    """Return why nothing can be done with a row whose project is gone from the settings."""
-    return _("The project “%(project)s” is not in the settings.") % {"project": alias}
+    def __init__(self, text: Text, *, field: str | None = None, stops: bool = False) -> None:
+        """Remember the text."""
+        super().__init__(text)
+        self.field, self.stops = field, stops
 
 
 class ConfirmForm(forms.Form):
@@ -35,64 +59,269 @@ class ConfirmForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.row = row
 
+    def focus_first(self) -> None:
+        """Put the cursor into the first field with a mistake, or else into the first one."""
+        field = next((field for field in self if field.errors), next(iter(self), None))
+        if field is not None and not isinstance(
+            field.field.widget, forms.RadioSelect | forms.CheckboxSelectMultiple
+        ):
+            field.field.widget.attrs["autofocus"] = True
+
 
 class ReasonForm(ConfirmForm):
     """A form with a reason."""
 
     reason = forms.CharField(
-        label=_("Reason"),
+        label=gettext_lazy("Reason"),
         max_length=255,
-        help_text=_("It is stored, with your name."),
-        widget=forms.TextInput(attrs={"size": 60, "autofocus": True}),
+        help_text=gettext_lazy("It is stored, with your name."),
+        widget=forms.TextInput(attrs={"size": 60}),
     )
-
-
-@dataclass(frozen=True)
-class Table:
-    """A short table on a page. Without rows its text for "empty" is shown; without that, nothing."""
-
-    title: StrOrPromise
-    columns: Sequence[StrOrPromise]
-    rows: Sequence[Sequence[Value]]
-    empty: StrOrPromise = ""
-
-    @property
-    def labelled_rows(self) -> list[list[tuple[StrOrPromise, Value]]]:
-        """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
-        return [list(zip(self.columns, map(breakable, row), strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Button:
-    """An operation that staff may start on a row.
+    """An operation that staff may start on a row, or on the rows that they select in a list.
 
     Attributes:
-        name: a part of its address.
+        name: a part of its address; in a list the name of the action.
         permission: codename of the permission that it needs.
         question: the text of the confirmation page.
-        needs_reason: whether staff must give a reason, which is stored.
-        form: a form with more fields; ``act`` then gets all its values in place of the reason.
+        form: the fields of the confirmation page; ``act`` gets their values. A list asks for none.
         asks: whether the page of the row leads to the confirmation first; without that, one click acts, by POST.
         danger: whether it overrules the service or cannot be undone; such a button looks different.
         offered: whether the row's state allows it.
+        chosen: those of the selected rows with which there is something to do.
         writes_own_log: whether the flow stores the account and the reason in the order's history, so that its timeline need
             not show the entry of Django's log.
-        logged: the text of Django's log beside the label, from the form's values; the reason where it is None.
-        act: the action; returns the message to show, or a file to send; or raises `Refused`.
-        preview: tables of the changes, shown on the confirmation page; it writes nothing.
+        logged: the text of Django's log beside the label, from the form's values; by default the reason.
+        act: the action on one row; returns the message to show, or a file to send; or raises `Refused`.
+        about: what the decision is about, for a viewer: groups of labelled values on the confirmation page of one row.
+        effects: what will happen in this case, in sentences on that page.
+        instead: the name of another button of the screen that is mostly the better one, where it is offered.
+        preview: tables of the changes to these rows, shown on the confirmation page; it writes nothing.
 
     """
 
     name: str
-    label: StrOrPromise
+    label: Text
     permission: str
-    question: StrOrPromise
-    needs_reason: bool = False
-    form: type[ConfirmForm] | None = None
+    question: Text
+    form: type[ConfirmForm] = ConfirmForm
     asks: bool = True
     danger: bool = False
     writes_own_log: bool = False
-    offered: Callable[[Any], bool]
-    act: Callable[[Any, AbstractBaseUser, Any], StrOrPromise | StreamingHttpResponse]
-    preview: Callable[[Any], Sequence[Table]] | None = None
-    logged: Callable[[Any], str] | None = None
+    offered: Callable[[Any], bool] = lambda row: True
+    chosen: Callable[[Sequence[Any]], Iterable[Any]] = lambda rows: rows
+    act: Callable[[Any, AbstractBaseUser, Mapping[str, Any]], Text | StreamingHttpResponse]
+    about: Callable[[Any, Viewer], Sequence[Any]] = lambda row, viewer: ()
+    effects: Callable[[Any], Sequence[Text]] = lambda row: ()
+    instead: str = ""
+    preview: Callable[[Sequence[Any]], Sequence[Table]] = lambda rows: ()
+    logged: Callable[[Mapping[str, Any]], str] = lambda values: values.get("reason", "")
+
+
+def one_of(rows: Sequence[Model], text: Callable[[Any], str], label: Text) -> forms.TypedChoiceField:
+    """Return a field with a radio button for each row; the row is its value. A single row is chosen already."""
+    return forms.TypedChoiceField(
+        label=label,
+        choices=[(str(row.pk), text(row)) for row in rows],
+        coerce=_row_of(rows),
+        initial=str(rows[0].pk) if len(rows) == 1 else None,
+        widget=forms.RadioSelect,
+    )
+
+
+def some_of(rows: Sequence[Model], text: Callable[[Any], str], label: Text) -> forms.TypedMultipleChoiceField:
+    """Return a field with a check box for each row; the rows are its value. All of them are chosen already."""
+    return forms.TypedMultipleChoiceField(
+        label=label,
+        choices=[(str(row.pk), text(row)) for row in rows],
+        coerce=_row_of(rows),
+        initial=[str(row.pk) for row in rows],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+def _row_of(rows: Sequence[Model]) -> Callable[[str], Model]:
+    rows_by_key = {str(row.pk): row for row in rows}
+    return rows_by_key.__getitem__
+
+
+class ButtonAdmin(ReadOnlyAdmin):
+    """A screen with buttons on its rows, and on its list. Flows make the changes, in their own transactions."""
+
+    buttons: Sequence[Button] = ()
+    list_buttons: Sequence[Button] = ()
+    """Buttons for the selected rows of the list: Django's actions, each with the permission of its button."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the screen's addresses, and one for each button."""
+        addresses = super().get_urls()
+        for address in addresses:
+            # A button of the list may call the service too.
+            if address.name == self.address_name("changelist"):
+                address.callback = outside_transactions(address.callback)
+        return [*map(self._button_url, self.buttons), *addresses]
+
+    def _button_url(self, button: Button) -> URLPattern:
+        # The view may call the service: never inside a transaction of the request.
+        view = outside_transactions(self.admin_site.admin_view(partial(self.button_view, button)))
+        return path(f"<path:object_id>/{button.name}/", view, name=self.address_name(button.name))
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the buttons of the list that the viewer may press, as Django's actions."""
+        viewer = self.viewer(request)
+        allowed = [button for button in self.list_buttons if viewer.may(button.permission)]
+        return {
+            button.name: (partial(_press_selected, button), button.name, button.label) for button in allowed
+        }
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Add the buttons that the viewer may press now, with their addresses."""
+        viewer = self.viewer(request)
+        offered = [button for button in self.buttons if viewer.may(button.permission) and button.offered(row)]
+        return {
+            **super().page_context(request, row),
+            "buttons": [(button, self.address_of(button.name, row)) for button in offered],
+        }
+
+    def button_view(self, button: Button, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Show the confirmation page on GET, and act on POST."""
+        if not self.has_view_permission(request) or not self.viewer(request).may(button.permission):
+            raise PermissionDenied
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined,no-any-return]
+        back = self.address_of("change", row)
+        if not button.offered(row):
+            messages.warning(request, _("This cannot be done now: the state has changed."))
+            return HttpResponseRedirect(back)
+        form = button.form(request.POST if request.method == "POST" else None, row=row)
+        result = None
+        if form.is_valid():
+            try:
+                result = self.press(button, request, row, form.cleaned_data)
+            except Refused as refused:
+                if not button.asks:
+                    messages.error(request, str(refused))
+                    return HttpResponseRedirect(back)
+                form.add_error(refused.field, str(refused))
+        if result is None:
+            return self.question(button, request, row, form, back)
+        if isinstance(result, StreamingHttpResponse):
+            return sent_in_pieces(request, result)
+        messages.success(request, str(result))
+        dispatch.dispatch_due()
+        return HttpResponseRedirect(back)
+
+    def question(
+        self, button: Button, request: HttpRequest, row: Any, form: ConfirmForm, back: str
+    ) -> HttpResponseBase:
+        """Show what a decision about one row is about and what it would do, with the form, which keeps what was filled in."""
+        form.focus_first()
+        viewer = self.viewer(request)
+        offered = [each for each in self.buttons if viewer.may(each.permission) and each.offered(row)]
+        instead = next((each for each in offered if each.name == button.instead), None)
+        context = {
+            **self.page_context(request, row),
+            "form": form,
+            "back": back,
+            "about": button.about(row, viewer),
+            "effects": button.effects(row),
+            "instead": instead and (instead.label, self.address_of(instead.name, row)),
+        }
+        return self.confirmation(button, request, [row], context)
+
+    def confirmation(
+        self, button: Button, request: HttpRequest, rows: Sequence[Any], context: dict[str, Any]
+    ) -> HttpResponseBase:
+        """Show the page that says what would be done, and asks."""
+        context = {
+            **self.admin_site.each_context(request),
+            **context,
+            "opts": self.opts,
+            "media": self.media,
+            "button": button,
+            "tables": button.preview(rows),
+        }
+        return TemplateResponse(request, "admin/checkout_integration/confirm.html", context)
+
+    def press(
+        self, button: Button, request: HttpRequest, row: Any, values: Mapping[str, Any]
+    ) -> Text | StreamingHttpResponse:
+        """Act on a row and log it; return the message or the file. Raises `Refused`."""
+        assert isinstance(request.user, AbstractBaseUser)
+        try:
+            result = button.act(row, request.user, values)
+        except UnknownAlias as error:
+            why = _("The project “%(project)s” is not in the settings.") % {"project": error.args[0]}
+            raise Refused(_("Nothing changed. %(why)s") % {"why": why}) from None
+        # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
+        # additions: it has what the flow has added to the order's history.
+        log = self.log_addition if button.writes_own_log else self.log_change
+        log(request, getattr(row, "order", None) or row, f"{button.label} {button.logged(values)}".strip())
+        return result
+
+
+def _press_selected(
+    button: Button, admin: ButtonAdmin, request: HttpRequest, selected: QuerySet[Any]
+) -> HttpResponseBase | None:
+    """Show the confirmation page for the selected rows, then act on each."""
+    rows = list(selected.order_by("pk")[: MOST_AT_ONCE + 1])
+    if len(rows) > MOST_AT_ONCE:
+        text = _("Nothing was done: you selected more than %(most)d rows. Select at most %(most)d at once.")
+        messages.error(request, text % {"most": MOST_AT_ONCE})
+        return None
+    rows = list(button.chosen(rows))
+    if not rows:
+        messages.warning(request, _("Nothing changed: there is nothing to do for the selected rows."))
+        return None
+    if "confirmed" in request.POST:
+        _act_on_each(button, admin, request, rows)
+        return None
+    heading = _("Selected rows: %(n)d") % {"n": len(rows)}
+    hidden = [("action", button.name), ("confirmed", "yes")]
+    context = {
+        "title": heading,
+        "heading": heading,
+        "form": ConfirmForm(),
+        "back": request.get_full_path(),
+        "hidden": hidden + [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows],
+    }
+    return admin.confirmation(button, request, rows, context)
+
+
+def _act_on_each(button: Button, admin: ButtonAdmin, request: HttpRequest, rows: Sequence[Any]) -> None:
+    """Act on one row after the other, each in its own transaction, until the time is up or the others would fail too.
+
+    What was done is said in any case: a server in front of this one may end a request that lasts too long.
+    """
+    begun, done = time.monotonic(), 0
+    for tried, row in enumerate(rows):
+        name = f"{capfirst(admin.opts.verbose_name)} {visible(row)}"
+        if tried and time.monotonic() - begun >= LONGEST:
+            text = _("The time is up, so the others were left as they were. Select them again.")
+            messages.warning(request, text)
+            break
+        try:
+            changed = admin.press(button, request, row, {})
+        except Refused as refused:
+            messages.error(request, f"{name}: {refused}")
+            if refused.stops:
+                break
+        except DatabaseError as error:
+            # Without its message, which may have values of rows.
+            text = _("the database failed (%(error)s).") % {"error": type(error).__name__}
+            messages.error(request, f"{name}: {text} {_done(done, rows)}")
+            return
+        else:
+            done += 1
+            messages.success(request, f"{name}: {changed or _('Nothing changed.')}")
+    if done < len(rows):
+        messages.warning(request, _done(done, rows))
+    dispatch.dispatch_due()
+
+
+def _done(done: int, rows: Sequence[Any]) -> str:
+    return _("Done: %(done)d of %(all)d.") % {"done": done, "all": len(rows)}

@@ -1,50 +1,142 @@
-"""The filtered list as a CSV file: a link of each list, which needs the permission to see the list."""
+"""Files: a filtered list as CSV that no spreadsheet takes for formulas, sent piece by piece whatever server runs the shop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+import csv
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from io import StringIO
+from typing import Any, Final
 
-from django.contrib import admin
+from asgiref.sync import sync_to_async
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBadRequest, HttpResponseNotAllowed
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBadRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
+from django.utils.timezone import is_aware, localtime
+from django.views.decorators.http import require_safe
 
-from checkout_integration.admin.site.csv_files import csv_response, rows_in_chunks
-from checkout_integration.admin.site.fields import ReadOnly
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.values import INVISIBLE
+from checkout_integration.models.columns import exact_value
 
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-else:  # it cannot be subscripted at run time
-    ModelAdmin = admin.ModelAdmin
+
+def sent_in_pieces(request: HttpRequest, response: StreamingHttpResponse) -> StreamingHttpResponse:
+    """Return the response as the server of this request sends it piece by piece.
+
+    An ASGI server would read all of a plain iterator before it sends any.
+    """
+    if isinstance(request, ASGIRequest):
+        response.streaming_content = _in_threads(iter(response))
+    return response
+
+
+async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the pieces, each of which is made in a thread: that reads the database."""
+    while (piece := await sync_to_async(_next_of)(pieces)) is not None:
+        yield piece
+
+
+def _next_of(pieces: Iterator[bytes]) -> bytes | None:
+    """Return the next piece, which may be empty; None after the last one."""
+    return next(pieces, None)
+
+
+FORMULA: Final = re.compile(
+    rf"(^|[;\t\r\n])(?=[\s{INVISIBLE}]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])"
+)
+"""The place before a text that a spreadsheet evaluates, also in full width, or behind characters that nobody sees.
+
+It is where a cell begins: a spreadsheet of another language may end one at a semicolon, tab or line break.
+"""
+CHUNK: Final = 2_000
+BYTE_ORDER_MARK: Final = "\ufeff"
+"""By which Excel knows that the file is UTF-8."""
+
+
+def csv_response(request: HttpRequest, name: str, rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
+    """Return a file of rows, the first of which is the header. One row is in memory at a time."""
+    response = StreamingHttpResponse(_lines(rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    response["Cache-Control"] = "no-store, private"
+    return sent_in_pieces(request, response)
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return the same file as bytes: for few rows."""
+    return "".join(_lines(rows)).encode()
+
+
+def rows_in_chunks(rows: QuerySet[Any], columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield these columns of all rows, newest first. Chunk by chunk: some drivers read whole results into memory."""
+    part = rows
+    while chunk := list(part.order_by("-pk").values_list("pk", *columns)[:CHUNK]):
+        yield from (values for _key, *values in chunk)
+        part = rows.filter(pk__lt=chunk[-1][0])
+
+
+def cell(value: object) -> str:
+    """Return a value as the text of a cell. Numbers stay numbers; an apostrophe comes before text that would be a formula."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, datetime):
+        return (localtime(value) if is_aware(value) else value).isoformat(timespec="seconds")
+    return value.isoformat() if isinstance(value, date) else _harmless(str(value))
+
+
+def _harmless(text: str) -> str:
+    return FORMULA.sub(r"\1'", text)
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    line = StringIO()
+    writer = csv.writer(line)
+    yield BYTE_ORDER_MARK
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
 
 HIDDEN: Final = "hidden"
 OF_PERSONAL_DATA: Final = "personal_data__"
 
 
-class DownloadableList(ReadOnly, ModelAdmin):
-    """A list whose filtered rows can be downloaded as CSV: all of them, not one page."""
+class CsvAdmin(ReadOnlyAdmin):
+    """A list whose filtered rows can be downloaded as CSV by those who may see it: all of them, not one page."""
 
     csv_columns: Sequence[str] = ()
     """The columns of the file, by their names in the database; a relation's with two underscores."""
+    csv_computed: Mapping[str, tuple[Sequence[str], Callable[..., Any]]] = {}
+    """Those of them that are computed: from which columns, and by which function of their values."""
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, and that of the file."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_csv"
-        return [path("csv/", self.admin_site.admin_view(self.csv_view), name=name), *super().get_urls()]
+        view = self.admin_site.admin_view(self.csv_view)
+        return [path("csv/", view, name=self.address_name("csv")), *super().get_urls()]
 
+    @method_decorator(require_safe)
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the rows of the list, with the filters and the search of its address. GET only: it changes nothing."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        if request.method not in {"GET", "HEAD"}:
-            return HttpResponseNotAllowed(["GET", "HEAD"])
         if "\0" in request.GET.get(SEARCH_VAR, ""):  # the list says so, and is not searched
             return HttpResponseBadRequest()
         try:
@@ -71,11 +163,22 @@ class DownloadableList(ReadOnly, ModelAdmin):
 
     def _csv_rows(self, changelist: ChangeList, masked: frozenset[str]) -> Iterator[Sequence[Any]]:
         yield self.csv_columns
-        for values in rows_in_chunks(changelist.queryset, self.csv_columns):
-            yield [
-                HIDDEN if name in masked and value else value
-                for name, value in zip(self.csv_columns, values, strict=True)
-            ]
+        computed = self.csv_computed
+        stored = [name for name in self.csv_columns if name not in computed]
+        needed = [name for names, _function in computed.values() for name in names]
+        columns = list(dict.fromkeys([*stored, *needed]))
+        for values in rows_in_chunks(changelist.queryset, columns):
+            row = dict(zip(columns, values, strict=True))
+            of_file = {name: function(*map(row.get, names)) for name, (names, function) in computed.items()}
+            of_file |= {name: self._exact(row, name) for name in stored}
+            yield [HIDDEN if name in masked and of_file[name] else of_file[name] for name in self.csv_columns]
+
+    def _exact(self, row: Mapping[str, Any], name: str) -> Any:
+        """Return a value of a row as the file has it: an amount with the places of its currency."""
+        if not isinstance(row[name], Decimal):
+            return row[name]
+        field: Any = self.opts.get_field(name)
+        return exact_value(field, row[name], row.get(getattr(field, "currency", "")) or "")
 
     def _log_download(self, request: HttpRequest, changelist: ChangeList) -> None:
         """Write into Django's log that personal data were downloaded, and by which filters.

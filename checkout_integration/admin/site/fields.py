@@ -3,48 +3,151 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 from django.contrib.admin.options import BaseModelAdmin, InlineModelAdmin
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
+from django.contrib.auth import get_permission_codename
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.site.cells import breakable, in_list
-from checkout_integration.admin.site.field_names import FIELD_NAMES
-from checkout_integration.admin.site.labels import StateLabel, label_of
+from checkout_integration.admin.site.labels import StateLabel, Text, label_of
 from checkout_integration.admin.site.values import (
     NOTHING,
     Value,
     badge,
+    breakable,
+    copyable,
     folded,
     hidden,
+    in_list,
+    link,
     pretty,
     pretty_body,
+    short,
     shown_value,
 )
-from checkout_integration.admin.site.viewer import Viewer
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-    Options = BaseModelAdmin[Any]
-else:  # it cannot be subscripted at run time
-    Options = BaseModelAdmin
 
 
-class ReadOnly(Options):
+@dataclass(frozen=True)
+class Viewer:
+    """A member of staff, and the admin site in use (a project may have several)."""
+
+    user: AbstractBaseUser | AnonymousUser
+    site_name: str
+    reads_notes: ClassVar[bool] = True
+    """Whether they read the notes of colleagues."""
+
+    def may(self, permission: str) -> bool:
+        """Return whether they have a permission of this app, by its codename."""
+        has_permissions = isinstance(self.user, (PermissionsMixin, AnonymousUser))
+        return has_permissions and self.user.has_perm(f"checkout_integration.{permission}")  # type: ignore[union-attr]
+
+    @property
+    def sees_personal_data(self) -> bool:
+        """Whether e-mail addresses, names, cards and raw bodies are shown to them."""
+        return self.may("view_personal_data")
+
+    def personal_link(self, address: str | None, *, loopback: bool = False) -> str | SafeString:
+        """Return a link to personal data for those who may see it; "–" for no address."""
+        return link(address, loopback=loopback) if self.sees_personal_data or not address else hidden()
+
+    def copyable(self, text: str, label: str) -> str | SafeString:
+        """Return a text in a field from which it can be copied."""
+        return copyable(text, label)
+
+    def address(self, model: type[Model], page: str, *args: object) -> str:
+        """Return the address of a model's list, ``changelist``, or of the page of its row with a key, ``change``."""
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
+        return reverse(name, args=args, current_app=self.site_name)
+
+    def link(self, model: type[Model], primary_key: object, text: object) -> str | SafeString:
+        """Return a link to a row's page where they may view it, else its text; "–" for no row."""
+        if primary_key is None:
+            return NOTHING
+        # This app's pages only: the shop's own models have no page, or one that is not ours to link.
+        ours = model._meta.app_label == "checkout_integration"
+        if not ours or not self.may(get_permission_codename("view", model._meta)):
+            return short(text)
+        address = self.address(model, "change", primary_key)
+        return format_html('<a href="{}">{}</a>', address, breakable(short(text)))
+
+
+FIELD_NAMES: Final[Mapping[str, Text]] = {
+    "account": gettext_lazy("account"),
+    "address": gettext_lazy("address"),
+    "amount": gettext_lazy("amount"),
+    "attempt": gettext_lazy("attempt"),
+    "attempts": gettext_lazy("attempts"),
+    "body": gettext_lazy("body"),
+    "checkout": gettext_lazy("checkout"),
+    "code": gettext_lazy("code"),
+    "created_at": gettext_lazy("created"),
+    "customer": gettext_lazy("customer"),
+    "decided_at": gettext_lazy("decided"),
+    "decided_by": gettext_lazy("decided by"),
+    "description": gettext_lazy("description"),
+    "detail": gettext_lazy("detail"),
+    "document": gettext_lazy("document"),
+    "document_id": gettext_lazy("id of the document"),
+    "due_at": gettext_lazy("due"),
+    "ended_itself": gettext_lazy("ended by itself"),
+    "email": gettext_lazy("e-mail"),
+    "erased_at": gettext_lazy("erased"),
+    "event": gettext_lazy("event"),
+    "failed_at": gettext_lazy("failed"),
+    "failure": gettext_lazy("failure"),
+    "finished_at": gettext_lazy("finished"),
+    "ip": gettext_lazy("IP address"),
+    "kind": gettext_lazy("kind"),
+    "lane": gettext_lazy("lane"),
+    "live": gettext_lazy("live"),
+    "locale": gettext_lazy("language and region"),
+    "metadata": gettext_lazy("metadata"),
+    "name": gettext_lazy("name"),
+    "notification": gettext_lazy("notification"),
+    "notify_new_region": gettext_lazy("wants news of new regions"),
+    "notify_new_region_email": gettext_lazy("e-mail for news of new regions"),
+    "order": gettext_lazy("order"),
+    "order_id": gettext_lazy("order id"),
+    "paid_at": gettext_lazy("paid"),
+    "phone": gettext_lazy("phone"),
+    "platform_id": gettext_lazy("platform"),
+    "project": gettext_lazy("project"),
+    "reason": gettext_lazy("reason"),
+    "receipt_number": gettext_lazy("receipt number"),
+    "received_at": gettext_lazy("received"),
+    "receiver": gettext_lazy("receiver"),
+    "recorded_at": gettext_lazy("recorded"),
+    "reference": gettext_lazy("reference"),
+    "refunded_at": gettext_lazy("refunded"),
+    "resolved_at": gettext_lazy("resolved"),
+    "resolved_by": gettext_lazy("resolved by"),
+    "signal": gettext_lazy("signal"),
+    "started_at": gettext_lazy("started"),
+    "state": gettext_lazy("state"),
+    "status": gettext_lazy("status"),
+    "transaction": gettext_lazy("transaction"),
+    "type": gettext_lazy("type"),
+    "verdict": gettext_lazy("verdict"),
+}
+
+
+class ReadOnly(BaseModelAdmin):  # type: ignore[type-arg]  # it cannot be subscripted at run time
     """The base of screens and of tables on their pages: nothing is added, changed or deleted, and values are shown safely.
 
     A subclass names fields as usual in ``list_display``, ``fieldsets`` or ``fields``. A method of that name may compute the
     value; it returns text, HTML, a number, a time, a label, a row (which is linked), JSON or bytes (which are folded away).
     """
 
-    headings: Mapping[str, StrOrPromise] = {}
+    headings: Mapping[str, Text] = {}
     """Headings of fields whose column name is not clear enough."""
     labels: Mapping[str, Mapping[Any, StateLabel]] = {}
     """Labels of the fields with a state."""
@@ -104,7 +207,7 @@ class ViewedField:
         return self.name
 
     @property
-    def short_description(self) -> StrOrPromise:
+    def short_description(self) -> Text:
         """The heading of the column, or the label of the value."""
         heading = self.admin.headings.get(self.name) or FIELD_NAMES.get(self.name)
         return heading or str(label_for_field(self.name, self.admin.model, self.admin))
@@ -146,7 +249,11 @@ class ViewedField:
         return breakable(shown) if isinstance(self.admin, InlineModelAdmin) else shown
 
     def _badge(self, label: StateLabel) -> Value:
-        if self.in_list or not self.admin.explains_states or not label.meaning:
+        if self.in_list:
+            return badge(
+                replace(label, code="")
+            )  # one word for one state; its page has the specification's word too
+        if not self.admin.explains_states or not label.meaning:
             return badge(label)
         return format_html('{} <span class="ci-meaning">{}</span>', badge(label), label.meaning)
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any, TypeAlias
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.timezone import make_aware
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
-from checkout_integration.admin.site.field_names import FIELD_NAMES
-from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.admin.site.fields import FIELD_NAMES
+from checkout_integration.admin.site.labels import StateLabel, Text
 from checkout_integration.conf import app_settings
-from checkout_integration.models.attribution import FILTERED as ATTRIBUTION_FILTERED
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-Choices: TypeAlias = "Mapping[str, tuple[StrOrPromise, Q]]"
+Choices: TypeAlias = "Mapping[str, tuple[Text, Q]]"
 """The label and the condition of each choice, by its code in the address."""
 
 
@@ -35,7 +35,7 @@ class ChoiceFilter(admin.SimpleListFilter):
         """Return whether the filter is shown, and applied."""
         return bool(self.value()) or len(self.lookup_choices) >= self.least_choices
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, StrOrPromise]]:
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Text]]:
         """Return codes and labels."""
         return [(code, label) for code, (label, _condition) in type(self).choices_of().items()]
 
@@ -52,69 +52,123 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 def choice_filter(
-    parameter: str, heading: StrOrPromise, choices_of: Callable[[], Choices], **attributes: Any
+    parameter: str, heading: Text, choices_of: Callable[[], Choices], **attributes: Any
 ) -> type[ChoiceFilter]:
     """Return a filter by conditions; they are made anew for each request."""
     attributes |= {"title": heading, "parameter_name": parameter, "choices_of": staticmethod(choices_of)}
     return type("ChoiceFilter", (ChoiceFilter,), attributes)
 
 
-class TextFilter(admin.SimpleListFilter):
-    """A filter by a text that staff type: the rows that have it, exactly, in one of some columns. Each needs an index."""
+class FormFilter(admin.SimpleListFilter):
+    """A filter by what staff type into a form: one text, or several that belong together."""
 
-    template = "admin/checkout_integration/text_filter.html"
-    columns: tuple[str, ...]
+    template = "admin/checkout_integration/form_filter.html"
+    inputs: Sequence[tuple[str, Text, str]]
+    """The parameter, the label and the kind of each input; the first one has the filter's own parameter."""
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, StrOrPromise]]:
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any
+    ) -> None:
+        """Take all parameters of the form."""
+        super().__init__(request, params, model, model_admin)
+        for name, _label, _kind in self.inputs:
+            if name in params:
+                self.used_parameters[name] = params.pop(name)[-1]
+
+    def expected_parameters(self) -> list[str | None]:
+        """Return the parameters of the form."""
+        return [name for name, _label, _kind in self.inputs]
+
+    def text_of(self, name: str) -> str:
+        """Return what was typed. Raises ``IncorrectLookupParameters`` for a text that no database looks for."""
+        text = str(self.used_parameters.get(name) or "").strip()
+        if "\0" in text:
+            raise IncorrectLookupParameters
+        return text
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Text]]:
         """Return the one choice, without which Django does not show the filter."""
         return [("", self.title or "")]
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the content of the form: the text, and the list's other parameters."""
+        """Yield the content of the form: its inputs, and the list's other parameters."""
+        own = self.expected_parameters()
         others = {**changelist.get_filters_params(), SEARCH_VAR: [changelist.query]}
+        typed = [str(self.used_parameters.get(name) or "") for name, _label, _kind in self.inputs]
         yield {
-            "parameter": self.parameter_name,
-            "value": self.value() or "",
+            "inputs": [(*each, text) for each, text in zip(self.inputs, typed, strict=True)],
+            "value": " – ".join(filter(None, typed)),
             "others": [
                 (name, value)
                 for name, values in others.items()
                 for value in (values if isinstance(values, list) else [values])
-                if name != self.parameter_name and value
+                if name not in own and value
             ],
         }
 
+
+class OriginFilter(FormFilter):
+    """The filter by where customers came from, exactly, in one of some indexed columns."""
+
+    title = _("origin (source, campaign or host)")
+    parameter_name = "origin"
+    inputs = (("origin", _("origin (source, campaign or host)"), "search"),)
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with the text. Raises ``IncorrectLookupParameters`` for one that no database looks for."""
-        text = (self.value() or "").strip()
-        if "\0" in text:
-            raise IncorrectLookupParameters
+        """Return the rows with the text."""
+        text = self.text_of("origin")
         # An OR over one table, and no union of look-ups, which would collect every row of a common text.
-        condition = Q(*((column, text) for column in self.columns), _connector=Q.OR)
+        condition = Q(utm_source=text) | Q(utm_campaign=text) | Q(referrer_host=text)
         return queryset.filter(condition) if text else queryset
 
 
-def text_filter(parameter: str, heading: StrOrPromise, *columns: str) -> type[TextFilter]:
-    """Return a filter by a typed text, looked up in indexed columns."""
-    attributes = {"title": heading, "parameter_name": parameter, "columns": columns}
-    return type("TextFilter", (TextFilter,), attributes)
+class DaysFilter(FormFilter):
+    """The filter by a range of days, in the zone of the page; both of them belong to it."""
+
+    title = _("days")
+    parameter_name = "from_day"
+    inputs = (("from_day", pgettext_lazy("days", "from"), "date"), ("to_day", _("to"), "date"))
+    column: str
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of these days. Raises ``IncorrectLookupParameters`` for what is no day."""
+        try:
+            first, last = (
+                date.fromisoformat(text) if (text := self.text_of(name)) else None
+                for name, _label, _kind in self.inputs
+            )
+            after = last + timedelta(days=1) if last else None
+        except (ValueError, OverflowError):
+            raise IncorrectLookupParameters from None
+        if first:
+            queryset = queryset.filter(**{f"{self.column}__gte": _midnight(first)})
+        return queryset.filter(**{f"{self.column}__lt": _midnight(after)}) if after else queryset
 
 
-def label_filter(field: str, heading: StrOrPromise, labels: Mapping[str, StateLabel]) -> type[ChoiceFilter]:
+def _midnight(day: date) -> datetime:
+    begins = datetime.combine(day, time())
+    return make_aware(begins) if settings.USE_TZ else begins
+
+
+def days_filter(column: str) -> type[DaysFilter]:
+    """Return a filter by the days of a column."""
+    return type("DaysFilter", (DaysFilter,), {"column": column})
+
+
+def label_filter(field: str, heading: Text, labels: Mapping[str, StateLabel]) -> type[ChoiceFilter]:
     """Return a filter by a column of states."""
     choices = {code: (label.text, Q((field, code))) for code, label in labels.items()}
     return choice_filter(field, heading, lambda: choices)
 
 
-def flag_filter(field: str, heading: StrOrPromise, yes: StrOrPromise, no: StrOrPromise) -> type[ChoiceFilter]:
+def flag_filter(field: str, heading: Text, yes: Text, no: Text) -> type[ChoiceFilter]:
     """Return a filter by a boolean column."""
     return choice_filter(
         field, heading, lambda: {"yes": (yes, Q((field, True))), "no": (no, Q((field, False)))}
     )
 
 
-def empty_filter(
-    field: str, heading: StrOrPromise, empty: StrOrPromise, filled: StrOrPromise
-) -> type[ChoiceFilter]:
+def empty_filter(field: str, heading: Text, empty: Text, filled: Text) -> type[ChoiceFilter]:
     """Return a filter by whether a column is null."""
     is_null = f"{field}__isnull"
     choices = {"no": (empty, Q((is_null, True))), "yes": (filled, Q((is_null, False)))}
@@ -137,6 +191,3 @@ def _projects() -> Choices:
 
 ProjectFilter = choice_filter("project", _("project"), _projects, least_choices=2)
 """The filter by project; it is not offered if the settings have only one."""
-
-OriginFilter = text_filter("origin", _("origin (source, campaign or host)"), *ATTRIBUTION_FILTERED)
-"""The filter by where customers came from."""

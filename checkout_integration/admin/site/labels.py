@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from checkout_integration.models import Checkout, Notification, Order, OutboxMessage, ReceiverRun, SyncRun
+from checkout_integration.models import (
+    Checkout,
+    Incident,
+    Notification,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    SyncRun,
+)
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+
+Text: TypeAlias = "StrOrPromise"
+"""A text, or one that is translated when a page shows it."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +42,9 @@ class StateLabel:
 
     """
 
-    text: StrOrPromise
+    text: Text
     tone: str = "calm"
-    meaning: StrOrPromise = ""
+    meaning: Text = ""
     sign: str | None = None
     code: str = ""
 
@@ -87,7 +99,8 @@ PARTLY_REFUNDED: Final = StateLabel(
 
 def order_label(state: OrderState) -> StateLabel:
     """Return the label of an order's status; a refund of less than the charge has its own."""
-    return PARTLY_REFUNDED if state.partial else label_of(ORDER_STATUSES, state.status)
+    is_part = state.partial and state.returned.sums
+    return PARTLY_REFUNDED if is_part else label_of(ORDER_STATUSES, state.status)
 
 
 VERDICTS: Final[Mapping[str, StateLabel]] = {
@@ -109,6 +122,11 @@ VERDICTS: Final[Mapping[str, StateLabel]] = {
         _("historic"),
         "calm",
         _("The order is older than this installation: it is stored, but no goods are granted for it."),
+    ),
+    VerdictStatus.REVOKED: StateLabel(
+        _("revoked by staff"),
+        "bad",
+        _("Staff have revoked the goods of this payment; the money is with the shop."),
     ),
 }
 
@@ -150,8 +168,7 @@ NOTIFICATION_STATES: Final[Mapping[str, StateLabel]] = {
 }
 
 MESSAGE_STATES: Final[Mapping[str, StateLabel]] = {
-    OutboxMessage.State.NEW: StateLabel(_("waiting"), "wait", _("Not yet handed to receivers.")),
-    OutboxMessage.State.FANNED_OUT: StateLabel(_("handed to receivers"), "good"),
+    OutboxMessage.State.SENT: StateLabel(_("handed to receivers"), "good"),
     OutboxMessage.State.NO_RECEIVERS: StateLabel(
         _("no receivers"), "calm", _("No receiver was connected to this signal.")
     ),
@@ -159,6 +176,14 @@ MESSAGE_STATES: Final[Mapping[str, StateLabel]] = {
 
 RUN_STATES: Final[Mapping[str, StateLabel]] = {
     ReceiverRun.State.DUE: StateLabel(_("due"), "wait"),
+    ReceiverRun.State.UNKNOWN: StateLabel(
+        _("waiting for a process that knows this receiver"),
+        "bad",
+        _(
+            "No process that runs receivers knows it: it is new, renamed or removed, or its process is away. It runs as soon "
+            "as a process with it works."
+        ),
+    ),
     ReceiverRun.State.WAITING: StateLabel(
         _("waiting"),
         "wait",
@@ -193,7 +218,16 @@ SYNC_STATES: Final[Mapping[str, StateLabel]] = {
 INCIDENT_STATES: Final[Mapping[str, StateLabel]] = {
     "open": StateLabel(pgettext_lazy("incident", "open"), "bad", sign="!"),
     "resolved": StateLabel(_("resolved"), "good"),
+    "over": StateLabel(_("ended by itself"), "good", _("Its cause was over, so nobody had to resolve it.")),
 }
+
+
+def incident_state(incident: Incident) -> StateLabel:
+    """Return whether an incident is open, was resolved by staff, or ended by itself."""
+    if incident.resolved_at is None:
+        return INCIDENT_STATES["open"]
+    return INCIDENT_STATES["over" if incident.ended_itself else "resolved"]
+
 
 TEST: Final = StateLabel(_("TEST"), "wait", _("A test payment: no money moves."), "")
 LIVE: Final = StateLabel(_("LIVE"), "good", _("A live payment."), "")

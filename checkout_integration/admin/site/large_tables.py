@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Field, Q, QuerySet
 
 COUNTED: Final = 5_000
 """Rows beyond this many are not counted: search and filters lead to them."""
 ORDER_DOCUMENTS: Final = ("order__document", "order__facts", "order__stamps", "order__conflicts")
 """The large columns of an order, as a list of rows that belong to orders names them: it does not read them."""
 
-if TYPE_CHECKING:
-    RowPaginator = Paginator[Any]
-    Rows: TypeAlias = QuerySet[Any]
-else:
-    RowPaginator = Paginator
 
-
-class BoundedPaginator(RowPaginator):
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # it cannot be subscripted at run time
     """A paginator of up to `COUNTED` rows. One statement finds the keys of all of them, another reads the rows of a page."""
 
     @cached_property
@@ -49,7 +45,7 @@ class BoundedPaginator(RowPaginator):
         return self.count >= COUNTED
 
 
-def within(rows: Rows, conditions: Sequence[Q]) -> Rows:
+def within(rows: QuerySet[Any], conditions: Sequence[Q]) -> QuerySet[Any]:
     """Return the rows that meet a condition: a union of indexed look-ups. An OR over several tables would read all rows.
 
     Up to `COUNTED` keys are read first: a planner that expects many rows of a union joins them by reading the whole table.
@@ -58,3 +54,19 @@ def within(rows: Rows, conditions: Sequence[Q]) -> Rows:
     found = keys[0].union(*keys[1:])
     few = list(found.values_list("pk", flat=True)[: COUNTED + 1])
     return rows.filter(pk__in=few if len(few) <= COUNTED else found)
+
+
+def of_account(relation: str, text: str) -> list[Q]:
+    """Return the condition that a row belongs to the account with this login name; none where no account has it.
+
+    The account is looked up first: by a join, a planner would expect as many rows as an account has on average.
+    """
+    name = get_user_model().USERNAME_FIELD
+    field = get_user_model()._meta.get_field(name)
+    assert isinstance(field, Field)
+    try:
+        value = field.to_python(text)
+    except ValidationError:  # a shop may name its accounts by numbers
+        return []
+    accounts = list(get_user_model()._base_manager.filter(**{name: value}).values_list("pk", flat=True))
+    return [Q((f"{relation}__in", accounts))] if accounts else []

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeListSearchForm
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Model, Q, QuerySet
 from django.forms import BaseInlineFormSet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
 
-from checkout_integration.admin.site.downloads import DownloadableList
-from checkout_integration.admin.site.fields import ReadOnly, viewed
-from checkout_integration.admin.site.large_tables import BoundedPaginator, within
+from checkout_integration.admin.site.fields import ReadOnly, Viewer, viewed
+from checkout_integration.admin.site.labels import Text
+from checkout_integration.admin.site.large_tables import BoundedPaginator, of_account, within
 from checkout_integration.admin.site.values import Value, short
-from checkout_integration.admin.site.viewer import Viewer
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-    TabularInline = admin.TabularInline[Any, Any]
-    FormSet = BaseInlineFormSet[Any, Any, Any]
-else:  # they cannot be subscripted at run time
-    TabularInline, FormSet = admin.TabularInline, BaseInlineFormSet
+from checkout_integration.models import (
+    CheckoutUser,
+    Installation,
+    Order,
+    OutboxMessage,
+    PrivacyAct,
+    ReceiverRun,
+    Refund,
+    SyncDifference,
+    SyncRun,
+)
 
 NEWEST: Final = 50
 """Rows of a related table that a page shows."""
+LINKED_FROM: Final[Mapping[type[Model], type[Model]]] = {
+    Refund: Order,
+    PrivacyAct: CheckoutUser,
+    OutboxMessage: ReceiverRun,
+    SyncRun: SyncDifference,
+    Installation: Order,
+}
+"""Screens that the index leaves out, and the one whose list links to each."""
 
 
-class ReadOnlyAdmin(DownloadableList):
-    """A list, which can be downloaded, and a page per row."""
+class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """A list, and a page per row."""
 
     actions: Sequence[Any] | None = None
     show_full_result_count = False
@@ -45,11 +62,13 @@ class ReadOnlyAdmin(DownloadableList):
 
     list_deferred: Sequence[str] = ()
     """Large columns that the list does not read."""
+    searched_account: str = ""
+    """The relation to an account, by whose login name those may search who may see personal data."""
     page_related: Sequence[str] = ()
     """Relations that the page of a row shows."""
-    rows_are_called: StrOrPromise = ""
+    rows_are_called: Text = ""
     """The plural of the rows below the list, where the model's own is the name of a page."""
-    when_empty: StrOrPromise = _(
+    when_empty: Text = _(
         "Nothing here yet. To make the first order, start the sandbox with “python manage.py checkout_sandbox” and buy "
         "something in your shop; the README shows how."
     )
@@ -60,9 +79,29 @@ class ReadOnlyAdmin(DownloadableList):
 
         css = {"all": ("checkout_integration/admin.css",)}
 
+    def address_name(self, page: str) -> str:
+        """Return the name of an address of the screen."""
+        return f"{self.opts.app_label}_{self.opts.model_name}_{page}"
+
+    def address_of(self, page: str, row: Model | None = None) -> str:
+        """Return an address of the screen, or of a row."""
+        args = () if row is None else (row.pk,)
+        return reverse(f"admin:{self.address_name(page)}", args=args, current_app=self.admin_site.name)
+
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        """Return no permission for what the index leaves out: it is linked below another list that the viewer may see."""
+        linked_from = LINKED_FROM.get(self.model)
+        may_follow = linked_from is not None and self._may_view(request, linked_from)
+        return {} if may_follow else super().get_model_perms(request)
+
+    def _may_view(self, request: HttpRequest, model: type[Model]) -> bool:
+        site = self.admin_site
+        return site.is_registered(model) and site.get_model_admin(model).has_view_permission(request)
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow the filters of this list only: any other lookup in the address would let staff probe masked columns."""
-        return lookup.partition("__")[0] in map(_parameter, self.list_filter)
+        allowed = [name for choice in self.list_filter for name in _parameters(choice)]
+        return lookup.partition("__")[0] in allowed
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns of the list."""
@@ -82,9 +121,29 @@ class ReadOnlyAdmin(DownloadableList):
         text = search_term.strip()
         if not text:
             return queryset, False
-        conditions = [Q((str(name), text)) for name in self.search_fields]
+        conditions = self.search_conditions(self.viewer(request), text)
         is_usable = conditions and "\0" not in text  # PostgreSQL refuses to look for such a text
         return (within(queryset, conditions) if is_usable else queryset.none()), False
+
+    def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
+        """Return the conditions of which a row meets one. Without the permission, each hit would confirm a guess."""
+        conditions = [Q((str(name), text)) for name in self.search_fields]
+        if self.searched_account and viewer.sees_personal_data:
+            conditions += of_account(self.searched_account, text)
+        return conditions
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list, with links to the lists that belong to it."""
+        viewer = self.viewer(request)
+        linked = [model for model, place in LINKED_FROM.items() if place is self.model]
+        links = [
+            (model._meta.verbose_name_plural, viewer.address(model, "changelist"))
+            for model in linked
+            if self._may_view(request, model)
+        ]
+        return super().changelist_view(request, {"links": links, **(extra_context or {})})
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the row of a page with all its columns; None where there is none."""
@@ -95,6 +154,7 @@ class ReadOnlyAdmin(DownloadableList):
         rows = self.model._default_manager.filter(pk=key)
         return (rows.select_related(*self.page_related) if self.page_related else rows).first()
 
+    @method_decorator(require_safe)
     def change_view(
         self,
         request: HttpRequest,
@@ -103,8 +163,6 @@ class ReadOnlyAdmin(DownloadableList):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the page of one row."""
-        if request.method not in {"GET", "HEAD"}:
-            return HttpResponseNotAllowed(["GET", "HEAD"])
         return super().change_view(request, object_id, form_url, extra_context)
 
     def render_change_form(
@@ -130,7 +188,7 @@ class ReadOnlyAdmin(DownloadableList):
             "note": self.note(self.viewer(request), row),
         }
 
-    def row_name(self, row: Any) -> StrOrPromise:
+    def row_name(self, row: Any) -> Text:
         """Return the name of a row on top of its page."""
         return str(row)
 
@@ -141,7 +199,45 @@ class ReadOnlyAdmin(DownloadableList):
         return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
 
 
-class NewestFormSet(FormSet):
+class ReportAdmin(ReadOnlyAdmin):
+    """A page about many rows in the place of their list, and perhaps a file; a row has no page."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the page, which has the name of a list, and of the file."""
+        return [url for url in super().get_urls() if str(url.name).endswith(("_changelist", "_csv"))]
+
+    def report(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
+        """Return the page, for those who may view it."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context |= {"opts": self.opts, "media": self.media, "title": title}
+        context |= self.admin_site.each_context(request)
+        return TemplateResponse(request, f"admin/checkout_integration/{template}", context)
+
+
+class IndexSearchAdmin(ReadOnlyAdmin):
+    """A screen with a search box on the index of the app: ``find/`` leads from a text to the one row that it finds."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the screen, and that of the search."""
+        view = self.admin_site.admin_view(self.find_view)
+        return [path("find/", view, name=self.address_name("find")), *super().get_urls()]
+
+    @method_decorator(require_safe)
+    def find_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Lead to the page of the only row that the text finds, as the list would; else to the list. It changes nothing."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = ChangeListSearchForm(request.GET)
+        text = form.cleaned_data[SEARCH_VAR].strip() if form.is_valid() else ""
+        rows, _duplicates = self.get_search_results(request, self.model._default_manager.all(), text)
+        found = list(rows.order_by().only("pk")[:2]) if text else []
+        if len(found) == 1:
+            return HttpResponseRedirect(self.address_of("change", found[0]))
+        return HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode({SEARCH_VAR: text})}")
+
+
+class NewestFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
     """The newest rows of a related table: a customer may have thousands of orders."""
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -151,7 +247,7 @@ class NewestFormSet(FormSet):
         return self._newest
 
 
-class ReadOnlyInline(ReadOnly, TabularInline):
+class ReadOnlyInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
     """A table of related rows on the page of a row, for those who may view them."""
 
     template = "admin/checkout_integration/inline.html"
@@ -162,7 +258,8 @@ class ReadOnlyInline(ReadOnly, TabularInline):
     max_num = 0
 
 
-def _parameter(choice: Any) -> str:
-    """Return the name of a filter's parameter. A filter is a pair (column, class), or a class with its own parameter."""
-    name: str = choice[0] if isinstance(choice, tuple) else choice.parameter_name
-    return name
+def _parameters(choice: Any) -> list[str]:
+    """Return the names of a filter's parameters. A filter is a pair (column, class), or a class with its own parameters."""
+    if isinstance(choice, tuple):
+        return [choice[0]]
+    return [name for name, *_ in getattr(choice, "inputs", ())] or [choice.parameter_name]

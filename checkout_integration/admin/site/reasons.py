@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site.labels import Text
+from checkout_integration.policy.fulfilment import PAID_TWICE
 from checkout_integration.policy.verdict import Reason
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
+REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
     Reason.UNBOUND: (_("no checkout"), _("The payment matches no checkout of this shop.")),
     Reason.BEFORE_INSTALLATION: (
         _("before the installation"),
@@ -32,6 +31,7 @@ REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
     Reason.TESTING_CASE: (_("testing case"), _("This is a testing case of the service, not a payment.")),
     Reason.CURRENCY: (_("other currency"), _("The payment is in another currency than the checkout.")),
     Reason.AMOUNT: (_("other amount"), _("The amount differs from the checkout's.")),
+    Reason.CHARGE: (_("charged less"), _("The customer was charged less than the price of the checkout.")),
     Reason.NO_ITEMS: (_("no items"), _("The service did not say which items were bought.")),
     Reason.PRODUCTS: (_("other items"), _("The items bought are not those of the checkout.")),
     Reason.VIRTUAL_CURRENCY: (
@@ -42,7 +42,7 @@ REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
         _("conflicting values"),
         _("The service sent two different amounts or currencies for this payment."),
     ),
-    Reason.PAID_TWICE: (_("paid twice"), _("Another order has already paid this checkout.")),
+    PAID_TWICE: (_("paid twice"), _("Another order has already paid this checkout.")),
     Reason.BY_SETTING: (
         _("by setting"),
         _("The setting UNBOUND_ORDERS accepts payments without a checkout."),
@@ -51,7 +51,7 @@ REASONS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
 }
 """The reasons of verdicts: in two words for the list, in a sentence for the page."""
 
-INCIDENTS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
+INCIDENTS: Final[Mapping[str, tuple[Text, Text]]] = {
     "paid_and_canceled": (
         _("paid and cancelled"),
         _("The service reported both a payment and its cancellation. Ask the service whether money moved."),
@@ -78,9 +78,40 @@ INCIDENTS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
             "dispute was won. If so, restore the payment; its goods are granted again."
         ),
     ),
-    "partial_refund": (
-        _("partly refunded"),
-        _("Less was refunded than was paid, so the goods were not revoked."),
+    "refund_currency": (
+        _("refund in another currency"),
+        _(
+            "The refund is in a currency in which the customer did not pay. It counts as a full refund: the goods were "
+            "revoked. Ask the service how much was refunded."
+        ),
+    ),
+    "refund_mixed": (
+        _("refunded in two currencies"),
+        _(
+            "Parts were refunded in the currency of the price and in that of the charge. Nobody can say whether all of it "
+            "was refunded, so the goods were not revoked. If it was, revoke them by hand."
+        ),
+    ),
+    "refund_amount": (
+        _("refund of nothing"),
+        _(
+            "The service reported a refund of zero or of a negative amount. It counts in no sum, and the goods were not "
+            "revoked. Ask the service whether money moved."
+        ),
+    ),
+    "refund_exceeded": (
+        _("refunded more than paid"),
+        _("More was refunded than the customer had paid. Ask the service why."),
+    ),
+    "negative_charge": (
+        _("negative charge"),
+        _(
+            "The service says that the customer was charged a negative amount. Ask the service whether money moved."
+        ),
+    ),
+    "zero_charge": (
+        _("nothing charged"),
+        _("The service says that the customer was charged nothing. Ask the service whether money moved."),
     ),
     "listed_rejected_with_transaction": (
         _("declined with a transaction"),
@@ -114,10 +145,11 @@ INCIDENTS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
         _("The service sent an event that its specification does not list. The notification is stored."),
     ),
     "unreadable": (
-        _("unreadable number"),
+        _("not read in full"),
         _(
-            "The service sent a number of more than 40 digits, or with an exponent beyond 20. This field is empty, the other "
-            "fields were read; the notification has the number as it was sent."
+            "The service sent a number of more than 40 digits or with an exponent beyond 20, and this field is empty; or a "
+            "text that is not UTF-8, and “�” stands for what is no character. The other fields were read. A notification has "
+            "the bytes as they were sent."
         ),
     ),
     "refused_content": (
@@ -132,17 +164,17 @@ INCIDENTS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
 """Kinds of incidents, by the whole kind or the part before its colon: in a few words, and in a sentence."""
 
 
-def reason_label(code: str) -> StrOrPromise:
+def reason_label(code: str) -> Text:
     """Return the reason of a verdict in two words."""
     return REASONS.get(code, (code, code))[0]
 
 
-def reason_sentence(code: str) -> StrOrPromise:
+def reason_sentence(code: str) -> Text:
     """Return the reason of a verdict in a sentence."""
     return REASONS.get(code, (code, code))[1]
 
 
-def incident_label(kind: str) -> StrOrPromise:
+def incident_label(kind: str) -> Text:
     """Return the kind of an incident in a few words, with the field or the reason that it is about."""
     name, _colon, about = kind.partition(":")
     text = INCIDENTS.get(name, (kind, kind))[0]
@@ -151,7 +183,7 @@ def incident_label(kind: str) -> StrOrPromise:
     return f"{text}: {about}" if about and name in INCIDENTS else text
 
 
-def incident_sentence(kind: str) -> StrOrPromise:
+def incident_sentence(kind: str) -> Text:
     """Return the kind of an incident in a sentence; one in review says why."""
     name, _colon, about = kind.partition(":")
     if name == "review" and about:

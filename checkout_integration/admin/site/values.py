@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
@@ -14,15 +15,12 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
-from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.admin.site.labels import StateLabel, Text
 from checkout_integration.display import shown_amount, shown_day, shown_number
 from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.address import is_secure
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-Value: TypeAlias = "StrOrPromise | SafeString"
+Value: TypeAlias = "Text | SafeString"
 """HTML, or text that is still to be escaped."""
 NOTHING: Final = "–"
 LONGEST: Final = 2_000
@@ -100,7 +98,7 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
     )
 
 
-def copyable(text: str, label: StrOrPromise) -> SafeString:
+def copyable(text: str, label: Text) -> SafeString:
     """Return a text in a read-only field; where scripts run, with a button that copies it."""
     return format_html(
         '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
@@ -174,3 +172,84 @@ def shown_value(name: str, value: object) -> Value:
     if name.endswith("url"):
         return link(str(value))
     return visible(value)
+
+
+LONGEST_WORD: Final = 20
+"""Characters of a word that stay on one line."""
+LONGEST_ADDRESS: Final = 40
+"""Characters of an e-mail address that a list shows at least."""
+LONGEST_IN_LIST: Final = 80
+_SIGNS: Final = "._/@:&=?"
+# A line may end at a hyphen anyway.
+_LONG_WORD: Final = re.compile(rf"([^\s-]{{{LONGEST_WORD + 1},}})")
+_PIECE: Final = re.compile(rf"[^{_SIGNS}]{{1,{LONGEST_WORD}}}[{_SIGNS}]*|[{_SIGNS}]+")
+
+
+def breakable(text: Value) -> Value:
+    """Return a text whose long words may end a line after a sign, such as the dots of a receiver's name. HTML stays."""
+    parts = [] if isinstance(text, SafeString) else _LONG_WORD.split(str(text))
+    if len(parts) < 2:
+        return text
+    parts[1::2] = [_broken(word) for word in parts[1::2]]
+    return format_html_join("", "{}", ((part,) for part in parts))
+
+
+def in_list(value: object) -> Value:
+    """Return a text for a cell of a list: long ids show their beginning and end, and in whole under a resting mouse."""
+    whole = visible(value)
+    cut = whole if len(whole) <= LONGEST_IN_LIST else whole[:LONGEST_IN_LIST] + "…"
+    words = [_shortened(word) for word in re.split(r"(\s+)", cut)]
+    shown = "".join(words)
+    if shown == whole:
+        return breakable(shown) or NOTHING
+    css_class = "ci-id" if len(words) == 1 and len(shown) <= LONGEST_WORD else ""
+    return format_html('<span class="{}" title="{}">{}</span>', css_class, whole, breakable(shown))
+
+
+def _broken(word: str) -> SafeString:
+    return format_html_join(SafeString("<wbr>"), "{}", ((piece,) for piece in _PIECE.findall(word)))
+
+
+def _shortened(word: str) -> str:
+    """Return the beginning and the end of a long word; names of code are made of parts that say something each.
+
+    Of an e-mail address the name stays whole: it tells customers apart, their domain seldom does.
+    """
+    name, sign, domain = word.rpartition("@")
+    if name and sign:
+        room = max(LONGEST_ADDRESS - len(name) - 1, 1)
+        return word if len(domain) <= room else f"{name}@{domain[:room]}…"
+    is_name = "." in word and all(part.isidentifier() for part in word.rstrip("…").split("."))
+    return word if len(word) <= LONGEST_WORD or is_name else f"{word[:8]}…{word[-4:]}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A short table on a page. Without rows its text for "empty" is shown; without that, nothing."""
+
+    title: Text
+    columns: Sequence[Text]
+    rows: Sequence[Sequence[Value]]
+    empty: Text = ""
+
+    @property
+    def labelled_rows(self) -> list[list[tuple[Text, Value]]]:
+        """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
+        return [list(zip(self.columns, map(breakable, row), strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class FieldGroup:
+    """Labelled values under a title. A group without values is not shown.
+
+    ``specified``: the labels are names of the specification, which are not translated.
+    """
+
+    title: Text
+    fields: Sequence[tuple[Text, Value]]
+    specified: bool = False
+
+
+def field_group(title: Text, fields: Iterable[tuple[Text, Value]]) -> FieldGroup:
+    """Return a group of the fields that have a value."""
+    return FieldGroup(title, [(label, value) for label, value in fields if value not in {"", NOTHING}])

@@ -1,19 +1,35 @@
-"""What is summed, and by what. docs/money.md defines each sum by the specification's fields."""
+"""The sums of a period: what is summed, by what, and the three grouped statements that read it.
+
+They read payments, reversals, and how many payments were reversed, each by an index of the time. Groups are few, whatever
+the number of orders; the amounts of a group are put into the rows of their own currencies here. docs/money.md defines each
+sum by the specification's fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.accounting.period import Period
+from checkout_integration.models import Order, Refund
+from checkout_integration.models.order import IS_PAYMENT
+from checkout_integration.policy.amounts import MONEY_PLACES
+from checkout_integration.policy.facts import REVERSALS
+from checkout_integration.policy.state import SETTLED_KINDS
+from checkout_integration.protocol.values import rounded
+from checkout_integration.protocol.vocabulary import OrderStatus
 
-ZERO: Final = Decimal(0)
+AMOUNTS: Final = ("gross", "charged", "tax", "fee", "net", "refunded", "charged_back")
+"""The sums that are money."""
 
 
 class Dimension(StrEnum):
@@ -62,37 +78,51 @@ def usual_mode() -> Mode:
 class Sums:
     """Sums in one currency, and numbers of payments. Amounts of reversals are positive.
 
+    An amount is None where nothing is stated in this currency: unknown is never zero. A sum of which ``unstated`` counts
+    something is the sum of the others.
+
     Attributes:
         payments: payments that are priced in this currency, refunded and charged-back ones too.
+        contradicted: those of them whose order is shown as canceled or rejected, although a success is known.
         gross: their prices, ``amount``: with the tax, before any reversal.
         charged: what customers were charged in this currency, ``charge_amount``.
         tax: the tax in it, as the service states it.
         fee: the service's commission.
         net: what the shop receives, ``net_revenue``, before any reversal.
-        unstated: payments whose net revenue the service has not stated, so that ``net`` and ``fee`` lack them.
         refunds: payments with a refund, in full or of a part.
         refunded: what was given back by refunds.
         chargebacks: payments that were charged back.
         charged_back: what was taken back by chargebacks.
+        stated: of each amount, by its name: how many payments or reversals are in the sum.
+        unstated: how many payments that are priced in this currency, or reversals of them, have no such amount in any.
 
     """
 
     payments: int = 0
-    gross: Decimal = ZERO
-    charged: Decimal = ZERO
-    tax: Decimal = ZERO
-    fee: Decimal = ZERO
-    net: Decimal = ZERO
-    unstated: int = 0
+    contradicted: int = 0
+    gross: Decimal | None = None
+    charged: Decimal | None = None
+    tax: Decimal | None = None
+    fee: Decimal | None = None
+    net: Decimal | None = None
     refunds: int = 0
-    refunded: Decimal = ZERO
+    refunded: Decimal | None = None
     chargebacks: int = 0
-    charged_back: Decimal = ZERO
+    charged_back: Decimal | None = None
+    stated: Counter[str] = field(default_factory=Counter)
+    unstated: Counter[str] = field(default_factory=Counter)
 
-    def add(self, **amounts: Any) -> None:
-        """Add numbers and amounts to the sums of these names; None is nothing."""
-        for name, amount in amounts.items():
-            setattr(self, name, getattr(self, name) + (amount or 0))
+    def add(self, **parts: Any) -> None:
+        """Add numbers, amounts and counts to the sums of these names. None adds nothing, and is no zero."""
+        for name, part in parts.items():
+            so_far = getattr(self, name)
+            if part is not None:
+                setattr(self, name, part if so_far is None else so_far + part)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every amount of these payments and reversals is stated."""
+        return not any(self.unstated.values())
 
     @property
     def refund_rate(self) -> Decimal | None:
@@ -131,4 +161,180 @@ def totals_of(rows: Iterable[MoneyRow]) -> list[MoneyRow]:
 
 
 def _percent(part: int, whole: int) -> Decimal | None:
-    return (Decimal(100 * part) / whole).quantize(Decimal("0.01")) if whole else None
+    return rounded(Decimal(100 * part) / whole, 2) if whole else None
+
+
+Group: TypeAlias = Mapping[str, Any]
+MOST_GROUPS: Final = 50_000
+PAID: Final = {
+    "gross": ("amount", "currency"),
+    "charged": ("charge_amount", "charge_currency"),
+    "tax": ("tax_amount", "tax_currency"),
+    "fee": ("fee_amount", "fee_currency"),
+    "net": ("net_revenue_amount", "net_revenue_currency"),
+}
+"""Each sum of payments: the column with its amount, and the one with its currency."""
+LOST: Final[Mapping[str, tuple[str, str]]] = {
+    OrderStatus.REFUNDED: ("refunds", "refunded"),
+    OrderStatus.CHARGEBACK: ("chargebacks", "charged_back"),
+}
+"""Of each kind of reversal: the number of its payments, and the sum."""
+OF_ORDER: Final = "order__"
+CURRENCIES: Final = tuple(currency for _amount, currency in PAID.values())
+
+
+class TooManyRows(ValueError):
+    """The period has too many different rows, more than 50,000. Take fewer days or fewer dimensions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoneyQuery:
+    """What to sum.
+
+    Attributes:
+        period: the days.
+        by: the dimensions that divide the sums.
+        project: alias of the project; "" for all together.
+        mode: real money, or tests: never both.
+        on_payment_day: whether a reversal counts on the day of its payment, and not on its own.
+
+    """
+
+    period: Period
+    by: Sequence[Dimension] = ()
+    project: str = ""
+    mode: Mode = Mode.LIVE
+    on_payment_day: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that divide the sums, in the order of the dimensions."""
+        return [column for dimension in Dimension if dimension in self.by for column in COLUMNS[dimension]]
+
+
+def money_rows(query: MoneyQuery) -> list[MoneyRow]:
+    """Return the sums by currency and dimensions, sorted by both. Raises `TooManyRows`."""
+    books = _Books(query.columns)
+    for group in _bounded(_payments(query)):
+        books.pay(group)
+    for group in _bounded(_reversals(query)):
+        books.reverse(group)
+    for group in _bounded(_reversed_payments(query)):
+        books.count_reversed(group)
+    return books.rows()
+
+
+def _payments(query: MoneyQuery) -> QuerySet[Any, Any]:
+    within = _within(query.period, "created_at", "recorded_at")
+    orders = Order.objects.filter(_chosen(query), within, IS_PAYMENT)
+    groups = _grouped(orders, query, ("created_at", "recorded_at"), CURRENCIES)
+    sums = {name: Sum(amount) for name, (amount, _currency) in PAID.items()}
+    stated = {f"{name}_stated": Count(amount) for name, (amount, _currency) in PAID.items()}
+    counts = {"number": Count("pk"), "contradicted": Count("pk", filter=~Q(status__in=SETTLED_KINDS))}
+    return groups.annotate(**counts, **stated, **sums)  # type: ignore[no-any-return]
+
+
+def _reversals(query: MoneyQuery) -> QuerySet[Any, Any]:
+    groups = _of_reversals(query, "status", "currency", f"{OF_ORDER}currency")
+    counts = {"number": Count("pk"), "stated": Count("amount"), "lost": Sum("amount")}
+    return groups.annotate(**counts)  # type: ignore[no-any-return]
+
+
+def _reversed_payments(query: MoneyQuery) -> QuerySet[Any, Any]:
+    """Return how many payments were reversed: one that was refunded in parts is one, also if these have two currencies."""
+    groups = _of_reversals(query, "status", f"{OF_ORDER}currency")
+    return groups.annotate(number=Count("order", distinct=True))  # type: ignore[no-any-return]
+
+
+def _of_reversals(query: MoneyQuery, *others: str) -> QuerySet[Any, Any]:
+    """Return groups of the refunds and chargebacks that stand: of a payment that staff have restored, none do."""
+    of_payment = (f"{OF_ORDER}created_at", f"{OF_ORDER}recorded_at")
+    times = of_payment if query.on_payment_day else ("refunded_at", "recorded_at")
+    refunds = Refund.objects.filter(
+        _chosen(query, OF_ORDER), _within(query.period, *times), order__status__in=REVERSALS
+    )
+    return _grouped(refunds, query, times, others, OF_ORDER)
+
+
+def _chosen(query: MoneyQuery, prefix: str = "") -> Q:
+    """Return the condition of mode and project, for orders or for rows that refer to them."""
+    project = Q(**{f"{prefix}project": query.project}) if query.project else Q()
+    return query.mode.condition(prefix) & project
+
+
+def _within(period: Period, time: str, noticed: str) -> Q:
+    """Return the condition of a time in the period; a row without it has the time at which this app has noticed it."""
+    unknown = Q(**{f"{time}__isnull": True, f"{noticed}__gte": period.begin, f"{noticed}__lt": period.end})
+    return Q(**{f"{time}__gte": period.begin, f"{time}__lt": period.end}) | unknown
+
+
+def _grouped(
+    rows: QuerySet[Any], query: MoneyQuery, times: Sequence[str], others: Sequence[str], prefix: str = ""
+) -> QuerySet[Any, Any]:
+    """Return the rows grouped by the columns of the dimensions, and by other columns."""
+    if Dimension.DAY in query.by:
+        rows = rows.annotate(moment=Coalesce(*times)).annotate(day=query.period.day_of("moment"))
+    columns = [column if column == "day" else f"{prefix}{column}" for column in query.columns]
+    return rows.order_by().values(*columns, *others)
+
+
+def _bounded(groups: QuerySet[Any, Any]) -> list[Group]:
+    found = list(groups[: MOST_GROUPS + 1])
+    if len(found) > MOST_GROUPS:
+        raise TooManyRows(f"There are more than {MOST_GROUPS} rows: take fewer days or fewer dimensions.")
+    return found
+
+
+class _Books:
+    """The rows, while groups are added to them."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._rows: dict[tuple[str, tuple[Any, ...]], Sums] = {}
+
+    def pay(self, group: Group) -> None:
+        """Add the payments of a group: each amount to the row of its own currency."""
+        row, number = self._row(group, group["currency"]), group["number"]
+        row.add(payments=number, contradicted=group["contradicted"])
+        for name, (_amount, currency) in PAID.items():
+            stated = group[f"{name}_stated"]
+            row.unstated[name] += number - stated
+            self._add(group, group[currency], name, group[name], stated)
+
+    def reverse(self, group: Group) -> None:
+        """Add the amounts of reversals of a kind, each to the row of its own currency."""
+        _number, lost = LOST[group["status"]]
+        row = self._row(group, group[f"{OF_ORDER}currency"], OF_ORDER)
+        row.unstated[lost] += group["number"] - group["stated"]
+        self._add(group, group["currency"], lost, group["lost"], group["stated"], OF_ORDER)
+
+    def count_reversed(self, group: Group) -> None:
+        """Add the number of payments that were reversed in a way, to the row of their price."""
+        number, _lost = LOST[group["status"]]
+        self._row(group, group[f"{OF_ORDER}currency"], OF_ORDER).add(**{number: group["number"]})
+
+    def rows(self) -> list[MoneyRow]:
+        """Return the rows, sorted by currency and by the values of their columns; the unknown comes first."""
+        return [
+            MoneyRow(currency=currency, by=dict(zip(self._columns, key, strict=True)), sums=sums)
+            for (currency, key), sums in sorted(self._rows.items(), key=_by_known_values)
+        ]
+
+    def _add(
+        self, group: Group, currency: str, name: str, amount: object, stated: int, prefix: str = ""
+    ) -> None:
+        if amount is not None:
+            # Some databases give sums back with another number of places.
+            exact = rounded(Decimal(str(amount)), MONEY_PLACES)
+            row = self._row(group, currency, prefix)
+            row.add(**{name: exact})
+            row.stated[name] += stated
+
+    def _row(self, group: Group, currency: str, prefix: str = "") -> Sums:
+        key = tuple(group["day" if column == "day" else f"{prefix}{column}"] for column in self._columns)
+        return self._rows.setdefault((currency, key), Sums())
+
+
+def _by_known_values(item: tuple[tuple[str, tuple[Any, ...]], Sums]) -> tuple[Any, ...]:
+    (currency, key), _sums = item
+    return currency, [(value is not None, value) for value in key]

@@ -9,9 +9,6 @@ from checkout_integration.flows.checkout.creating import (
     IssuedToken,
     NotRecorded,
     TransactionOpen,
-    acreate_checkout,
-    acreate_order_from_token,
-    acreate_token,
     create_checkout,
     create_order_from_token,
     create_token,
@@ -25,22 +22,3 @@ from checkout_integration.flows.checkout.return_page import (
     goods_of,
     signed_reference,
 )
-
-__all__ = [
-    "Goods",
-    "IssuedToken",
-    "NotCreated",
-    "NotRecorded",
-    "TransactionOpen",
-    "acreate_checkout",
-    "acreate_order_from_token",
-    "acreate_token",
-    "ask_once",
-    "brought_up_to_date",
-    "checkout_of",
-    "create_checkout",
-    "create_order_from_token",
-    "create_token",
-    "goods_of",
-    "signed_reference",
-]

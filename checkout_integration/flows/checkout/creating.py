@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar, Unpack
 
-from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
 from django.db import connections, transaction
 
@@ -34,7 +33,7 @@ from checkout_integration.flows.ledger import Cause, Step, identity_here, lock_c
 from checkout_integration.flows.sync import client_for
 from checkout_integration.hooks import CheckoutArguments, CheckoutTerms
 from checkout_integration.models import Checkout
-from checkout_integration.models.checkout import erased_columns
+from checkout_integration.policy.erasure import erased_checkout, is_erased
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.creation import (
     Customer,
@@ -143,7 +142,7 @@ def create_token(
         button_caption=button_caption,
         is_buy_for_virtual_currency=is_buy_for_virtual_currency,
     )
-    terms.check(lambda: build_token_document(build(checkout)))
+    terms.check(lambda: build_token_document(build(checkout)), token=True)
     checkout = commit_checkout(terms.project, checkout, terms.buyer, way="token", given=terms.idempotency_key)
     refuse_sold(checkout)
     issued = _call(terms.project, checkout, lambda client: client.create_token(build(checkout)))
@@ -158,7 +157,7 @@ def create_order_from_token(issued: IssuedToken) -> Checkout:
     A checkout that has an order already is returned as it is. Two calls at the very same moment may make an order each, of
     which one can pay the checkout. Raises ``CheckoutError`` as `create_checkout` does.
     """
-    checkout = Checkout.objects.using(state_database()).get(pk=issued.checkout.pk)
+    checkout = Checkout.primary.get(pk=issued.checkout.pk)
     if checkout.order_id or checkout.status in SOLD:
         return checkout
     project = app_settings().project(checkout.project)
@@ -166,30 +165,6 @@ def create_order_from_token(issued: IssuedToken) -> Checkout:
     checkout.order_id, checkout.payment_form_url = created.id, created.payment_form_url
     request = OrderRequest(metadata=sent_metadata(project, checkout))
     return _recorded(checkout, lambda: record_created(project, checkout, request), again=False)
-
-
-async def acreate_checkout(
-    *, user: Account | None = None, **arguments: Unpack[CheckoutArguments]
-) -> Checkout:
-    """Do what `create_checkout` does, from a coroutine: in a thread, as Django's own asynchronous calls do."""
-    return await sync_to_async(partial(create_checkout, user=user, **arguments))()
-
-
-async def acreate_token(
-    *,
-    user: Account | None = None,
-    button_caption: str = "",
-    is_buy_for_virtual_currency: bool | None = None,
-    **arguments: Unpack[CheckoutTerms],
-) -> IssuedToken:
-    """Do what `create_token` does, from a coroutine."""
-    create = partial(create_token, user=user, button_caption=button_caption, **arguments)
-    return await sync_to_async(create)(is_buy_for_virtual_currency=is_buy_for_virtual_currency)
-
-
-async def acreate_order_from_token(issued: IssuedToken) -> Checkout:
-    """Do what `create_order_from_token` does, from a coroutine."""
-    return await sync_to_async(create_order_from_token)(issued)
 
 
 def commit_checkout(
@@ -234,16 +209,18 @@ def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
         if earlier is not None:
             return earlier
         known = lock_customer(project, checkout.identity)
-        if known is not None and known.erased_at:
+        if known is not None and is_erased(known):
             _leave_customer_out(checkout, known.erased_at)
-        # RACE: the same request at the same time has the same key; who loses is retried, and finds the checkout of the other.
+        # RACE: a double click sends the same request twice, and neither sees the other's row yet. Both insert under the same
+        # key: the second waits for the first one's commit, is refused and retried, and then finds the checkout that the
+        # other made.
         checkout.save(using=state_database(), force_insert=True)
     return checkout
 
 
-def _leave_customer_out(checkout: Checkout, erased_at: datetime) -> None:
+def _leave_customer_out(checkout: Checkout, erased_at: datetime | None) -> None:
     """Store nothing about a customer who was erased, although the same account buys again."""
-    for name, value in {**erased_columns(), "erased_at": erased_at}.items():
+    for name, value in {**erased_checkout(), "erased_at": erased_at}.items():
         setattr(checkout, name, value)
 
 
@@ -281,7 +258,7 @@ def _mark(checkout: Checkout, status: Checkout.Status, failure: str) -> None:
 
     If the database is unreachable the row stays new, which the sync and notifications treat alike.
     """
-    still_new = Checkout.objects.using(state_database()).filter(pk=checkout.pk, status=Checkout.Status.NEW)
+    still_new = Checkout.primary.filter(pk=checkout.pk, status=Checkout.Status.NEW)
     with suppress(DatabaseError):
         still_new.update(status=status, failure=failure[:255])
 
@@ -298,7 +275,7 @@ def record_created(project: Project, checkout: Checkout, request: OrderRequest) 
     if request.user and request.user.external_id:
         document["user"] = {"external_id": request.user.external_id}
     creation = Observation(source=Source.CREATION, order=parse_order(document))
-    step = Step(observations=(creation,), cause=Cause(source=Source.CREATION))
+    step = Step(observation=creation, cause=Cause(source=Source.CREATION))
     advice = ledger.consult_hooks(project, [step])
 
     def record() -> None:
@@ -312,7 +289,7 @@ def record_created(project: Project, checkout: Checkout, request: OrderRequest) 
 
 
 def _record_issued(checkout: Checkout) -> None:
-    rows = Checkout.objects.using(state_database()).filter(pk=checkout.pk)
+    rows = Checkout.primary.filter(pk=checkout.pk)
     with write_transaction():
         rows.filter(order_id="").update(payment_form_url=checkout.payment_form_url)
         rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)
@@ -320,6 +297,6 @@ def _record_issued(checkout: Checkout) -> None:
 
 def _open(checkout: Checkout) -> None:
     """Open the checkout, unless a notification before the response has changed its status."""
-    rows = Checkout.objects.using(state_database()).filter(pk=checkout.pk)
+    rows = Checkout.primary.filter(pk=checkout.pk)
     rows.update(order_id=checkout.order_id, payment_form_url=checkout.payment_form_url)
     rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)

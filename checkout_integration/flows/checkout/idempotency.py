@@ -15,7 +15,7 @@ from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import key_of, state_database
 from checkout_integration.models import Checkout
-from checkout_integration.protocol.creation import CreationError
+from checkout_integration.protocol.creation_values import CreationError
 
 PAUSE: Final = 0.05
 Status = Checkout.Status
@@ -45,7 +45,7 @@ def earlier_of(project: Project, checkout: Checkout, given: str) -> Checkout | N
     Then its key is free for the new one. Called in the transaction that inserts the new one, before any other lock.
     Raises ``CreationError`` if the shop's key stands for other terms.
     """
-    rows = Checkout.objects.using(state_database()).filter(idempotency_key=checkout.idempotency_key)
+    rows = Checkout.primary.filter(idempotency_key=checkout.idempotency_key)
     earlier = rows.first() if checkout.idempotency_key else None
     if earlier is None:
         return None
@@ -55,7 +55,8 @@ def earlier_of(project: Project, checkout: Checkout, given: str) -> Checkout | N
         )
     if _is_same_purchase(project, earlier, given):
         return earlier
-    # RACE: two requests may free it; the second waits here, changes nothing, and then cannot insert.
+    # RACE: two requests find the same failed one, and both free its key. The second waits here for the first one's commit,
+    # frees nothing, and meets the new row at the unique key when it inserts: it is retried, and finds that row.
     rows.filter(pk=earlier.pk).update(idempotency_key=None)
     return None
 

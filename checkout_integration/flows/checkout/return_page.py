@@ -11,7 +11,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database
 from checkout_integration.flows.inbox import apply_for
 from checkout_integration.flows.sync import refresh_checkout
 from checkout_integration.models import Checkout, Grant, OutboxMessage, ReceiverRun
@@ -34,7 +33,7 @@ def checkout_of(signed: str) -> Checkout | None:
         reference = signing.TimestampSigner(salt=SALT).unsign(signed, max_age=VALID_SECONDS)
     except signing.BadSignature:
         return None
-    checkouts = Checkout.objects.using(state_database()).select_related("paid_order")
+    checkouts = Checkout.primary.select_related("paid_order")
     return checkouts.filter(reference=reference).first()
 
 
@@ -42,7 +41,7 @@ def brought_up_to_date(checkout: Checkout) -> Checkout:
     """Apply stored notifications for the checkout and return it; its status is ``processing`` where that failed."""
     if not checkout.is_payable or not apply_for([checkout]):
         return checkout
-    current = Checkout.objects.using(state_database()).select_related("paid_order").get(pk=checkout.pk)
+    current = Checkout.primary.select_related("paid_order").get(pk=checkout.pk)
     current.processing = checkout.processing
     return current
 
@@ -52,9 +51,7 @@ def ask_once(checkout: Checkout) -> bool:
 
     Return True if this call queried the service. If it does not respond, the sync finds the orders.
     """
-    waiting = Checkout.objects.using(state_database()).filter(
-        pk=checkout.pk, status__in=Checkout.PAYABLE, refreshed_at=None
-    )
+    waiting = Checkout.primary.filter(pk=checkout.pk, status__in=Checkout.PAYABLE, refreshed_at=None)
     if not waiting.update(refreshed_at=datetime.now(UTC)):  # one of several concurrent requests asks
         return False
     try:
@@ -85,7 +82,7 @@ def goods_of(checkout: Checkout) -> Goods:
     if checkout.status != Checkout.Status.PAID:
         return Goods.NONE
     grants = {"signal": "checkout_paid", "grant__state": Grant.State.OPEN}
-    messages = OutboxMessage.objects.using(state_database()).filter(checkout=checkout, **grants)
+    messages = OutboxMessage.primary.filter(checkout=checkout, **grants)
     rows = messages.values_list("state", "runs__state", "runs__attempts")
     reached = {_reached(*row) for row in rows}
     if not reached and _completed_once(checkout):
@@ -97,14 +94,14 @@ def goods_of(checkout: Checkout) -> Goods:
 
 def _completed_once(checkout: Checkout) -> bool:
     """Return whether a receiver has granted the goods, as the grant says; its run may have been pruned."""
-    grants = Grant.objects.using(state_database()).filter(checkout=checkout, state=Grant.State.OPEN)
+    grants = Grant.primary.filter(checkout=checkout, state=Grant.State.OPEN)
     return any(grants.values_list("completed", flat=True))
 
 
 def _reached(message: str, run: str | None, attempts: int | None) -> Goods:
     """Return how far one receiver is, or the message that has none."""
     if run is None:
-        return Goods.GRANTING if message == OutboxMessage.State.NEW else Goods.NONE
+        return Goods.NONE
     if run in (ReceiverRun.State.DONE, ReceiverRun.State.SUPERSEDED):
         return Goods.GRANTED
     failed_before = (attempts or 0) - (run == ReceiverRun.State.RUNNING)
@@ -114,13 +111,11 @@ def _reached(message: str, run: str | None, attempts: int | None) -> Goods:
 def return_addresses(
     project: Project, reference: str, request: HttpRequest | None, *, success: str = "", fail: str = ""
 ) -> tuple[str | None, str | None]:
-    """Return the addresses for success and failure; none without DYNAMIC_URLS, since the service would refuse them.
+    """Return the addresses for success and failure.
 
     ``success`` and ``fail`` are the shop's own for this checkout (EP2-09, EP2-10, EP1-13); else both are RETURN_URL, else the
     app's own return page on the host of ``request``. ``{reference}`` in an address becomes the signed reference.
     """
-    if not project.dynamic_urls:
-        return None, None
     signed = signed_reference(reference)
     own = project.return_url
     if not own and request is not None:

@@ -12,13 +12,16 @@ from django.db import models
 from django.http import HttpRequest
 
 from checkout_integration.conf import Project, app_settings
+from checkout_integration.conf.rules import TOKENS_ONLY
 from checkout_integration.flows.checkout.return_page import return_addresses
 from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.policy.amounts import fits_column
 from checkout_integration.policy.attribution import Attribution
-from checkout_integration.protocol.creation import CreationError, Customer, OrderRequest, TokenRequest
+from checkout_integration.policy.locale import locale_of_order, locale_of_token
+from checkout_integration.protocol.creation import Customer, OrderRequest, TokenRequest
 from checkout_integration.protocol.creation_rules import price_problems
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.vocabulary import UNITS_KEY, CheckoutsOption, OrderType
 
 Account: TypeAlias = AbstractBaseUser | AnonymousUser
@@ -85,6 +88,11 @@ class Terms:
         return self.customer if self.customer.external_id else replace(self.customer, external_id=external_id)
 
     @property
+    def _own_keys(self) -> set[str]:
+        """Return the keys of metadata that `sent_metadata` writes itself."""
+        return {self.project.reference_key} | ({UNITS_KEY} if self.virtual_currency_amount else set())
+
+    @property
     def _units(self) -> Decimal | None:
         units = self.virtual_currency_amount
         return Decimal(units) if isinstance(units, int) else units
@@ -102,13 +110,13 @@ class Terms:
 
     def order_request(self, checkout: Checkout, order: str = "") -> OrderRequest:
         """Return the request for an order (EP2-03 to EP2-16)."""
-        success, fail = self._addresses(checkout)
+        success, fail = self._addresses(checkout, token=False)
         buyer = self.buyer
         return OrderRequest(
             project=self.project.project_id,
             account=buyer.external_id if buyer else None,
             products=self._product_list or None,
-            user=buyer,
+            user=buyer and replace(buyer, locale=locale_of_order(buyer.locale)),
             order=order or None,
             url_success=success,
             url_fail=fail,
@@ -119,11 +127,12 @@ class Terms:
         self, checkout: Checkout, button_caption: str = "", is_buy_for_virtual_currency: bool | None = None
     ) -> TokenRequest:
         """Return the request for a token (EP1-03 to EP1-22)."""
-        success, fail = self._addresses(checkout)
+        success, fail = self._addresses(checkout, token=True)
+        buyer = self.buyer
         return TokenRequest(
             project_id=self.project.project_id,
             products_ids=self._product_list or None,
-            user=self.buyer,
+            user=buyer and replace(buyer, locale=locale_of_token(buyer.locale)),
             button_caption=button_caption or None,
             is_buy_for_virtual_currency=is_buy_for_virtual_currency,
             return_url_success=success,
@@ -142,12 +151,19 @@ class Terms:
             "metadata": sent_metadata(self.project, checkout),
         }
 
-    def _addresses(self, checkout: Checkout) -> tuple[str | None, str | None]:
+    def _addresses(self, checkout: Checkout, *, token: bool) -> tuple[str | None, str | None]:
+        if not self._takes_addresses(token=token):
+            return None, None
         return return_addresses(
             self.project, checkout.reference, self.request, success=self.url_success, fail=self.url_fail
         )
 
-    def check(self, build: Callable[[], object]) -> None:
+    def _takes_addresses(self, *, token: bool) -> bool:
+        """Return whether the service takes return addresses, and does not refuse them (EP1-13, EP2-09, EP2-10)."""
+        allowed = self.project.dynamic_urls
+        return token if allowed == TOKENS_ONLY else bool(allowed)
+
+    def check(self, build: Callable[[], object], *, token: bool = False) -> None:
         """Refuse the checkout before anything is stored, with all problems; ``build`` makes the request.
 
         Raises:
@@ -164,11 +180,11 @@ class Terms:
             self.amount, self.currency
         )  # payments are compared with it, whether it is sent or not
         problems += [problem for problem in price if problem[0] not in reported]
-        problems += self._own_problems()
+        problems += self._own_problems(token=token)
         if problems:
             raise CreationError(problems)
 
-    def _own_problems(self) -> Iterator[tuple[str, str]]:
+    def _own_problems(self, *, token: bool) -> Iterator[tuple[str, str]]:
         """Yield problems beyond the service's rules: values that cannot be compared, sent or stored."""
         units, is_virtual = self.virtual_currency_amount, self.type == OrderType.VIRTUAL_CURRENCY
         if units is not None and not is_virtual:
@@ -181,11 +197,28 @@ class Terms:
                 "say what is sold: a number of units, products, or amount and currency",
             )
         for name in ("url_success", "url_fail"):
-            if getattr(self, name) and not self.project.dynamic_urls:
+            if getattr(self, name) and not self._takes_addresses(token=token):
                 yield (
                     name,
-                    "the service refuses it unless its project allows it; allow it there, and set DYNAMIC_URLS",
+                    "the service refuses it unless its project allows it; allow it there, and set DYNAMIC_URLS"
+                    + (
+                        f', or set it to "{TOKENS_ONLY}" if it takes addresses in tokens anyway'
+                        if token
+                        else ""
+                    ),
                 )
+        yield from self._value_problems()
+
+    def _value_problems(self) -> Iterator[tuple[str, str]]:
+        """Yield problems of values that no column takes, or that would be lost."""
+        for name in ("user", "subject"):
+            if _is_unsaved(getattr(self, name)):
+                yield name, "is not in the database; save it first, so that a payment can be traced to it"
+        for name in self._own_keys & set(self.metadata if isinstance(self.metadata, Mapping) else ()):
+            yield (
+                f"metadata.{name}",
+                "is a key of the app; choose another (the setting REFERENCE_KEY names one)",
+            )
         texts = {
             "description": [self.description],
             "products": self._product_list,
@@ -207,6 +240,11 @@ def sent_metadata(project: Project, checkout: Checkout) -> dict[str, str]:
     units = checkout.virtual_currency_amount
     counted = {} if units is None or not _is_count(units) else {UNITS_KEY: f"{units:f}"}
     return {**metadata, **counted, project.reference_key: checkout.reference}
+
+
+def _is_unsaved(row: object) -> bool:
+    """Return whether a row was never saved, or is deleted. A key alone says nothing: a UUID is there before."""
+    return isinstance(row, models.Model) and (row._state.adding or row.pk is None)
 
 
 def _is_count(units: object) -> bool:

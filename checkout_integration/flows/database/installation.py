@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database.transactions import state_database, with_retries
+from checkout_integration.flows.database.transactions import with_retries
 from checkout_integration.models import Installation
 
 known_projects: set[str] = set()
@@ -14,7 +14,7 @@ known_projects: set[str] = set()
 
 def installed_at(project: Project) -> datetime:
     """Return the instant of the project's first write or sync, which the first call stores."""
-    rows = Installation.objects.using(state_database())
+    rows = Installation.primary.all()
     row, _ = rows.get_or_create(project=project.alias, defaults={"installed_at": datetime.now(UTC)})
     return row.installed_at
 

@@ -166,7 +166,8 @@ class Query(Command, Generic[Row]):
             row = own.row(connection, read)
             for part in joined:
                 if (related := part.row(connection, read)) is not None:
-                    row.join(part.name, related)
+                    relation: Any = self.model._meta.get_field(part.name)
+                    relation.set_cached_value(row, related)
             rows.append(row)
         return rows
 

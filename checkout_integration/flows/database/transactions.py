@@ -1,6 +1,7 @@
 """Transactions: the database of the state, how they read and lock, and how a whole one is retried.
 
-A transaction that lost a race or its connection is repeated from its beginning (`with_retries`).
+A transaction that lost a race or its connection is repeated from its beginning (`with_retries`). What the database refuses of
+a batch is found by halves, so that a single row costs itself and not its neighbours (`in_halves`).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -45,15 +46,52 @@ def acquire_write_lock() -> None:
     """
     read_committed()
     if not connections[state_database()].features.has_select_for_update:
-        Installation.objects.using(state_database()).filter(project="").update(
-            project=""
-        )  # there is no such row
+        Installation.primary.filter(project="").update(project="")  # there is no such row
+
+
+@contextmanager
+def own_transaction(*, savepoint: bool = True, durable: bool = False) -> Iterator[None]:
+    """Begin a transaction, or a savepoint of the caller's. A connection that fails to end ours is closed.
+
+    RACE: a connection may be lost between COMMIT and the statement with which Django turns autocommit on again on MariaDB.
+    Then autocommit stays off: the next block takes it for the host's own choice and hangs in half a block for ever, since
+    neither Django nor Celery closes a connection that is in a block. So it is closed here, before anything else is written.
+    """
+    connection = connections[state_database()]
+    close_if_stranded(connection)
+    ours = not connection.in_atomic_block and connection.get_autocommit()
+    try:
+        with transaction.atomic(using=connection.alias, savepoint=savepoint, durable=durable):
+            yield
+    except BaseException:
+        close_if_stranded(connection)
+        if ours and not connection.autocommit:
+            connection.close()
+        raise
+
+
+def close_if_stranded(connection: BaseDatabaseWrapper) -> None:
+    """Close a connection that is in a block which nobody has open: it was lost, and could not begin or end the block.
+
+    Nothing else closes it. Blocks of a test, a host without autocommit, and a transaction of the host's own stay as they are.
+    """
+    if connection.in_atomic_block and not connection.atomic_blocks:
+        connection.in_atomic_block = False  # or ``close`` would wait for the end of the block
+        if connection.closed_in_transaction:  # Django has closed it, and waits for that end
+            connection.connection = None
+        connection.close()
+
+
+def close_stranded(**kwargs: object) -> None:
+    """Close the stranded connections of this thread, whoever left them: at the beginning of a request, a task, a command."""
+    for connection in connections.all(initialized_only=True):
+        close_if_stranded(connection)
 
 
 @contextmanager
 def write_transaction(*, durable: bool = False) -> Iterator[None]:
     """Begin a transaction that writes, or a savepoint of the caller's, at READ COMMITTED."""
-    with transaction.atomic(using=state_database(), durable=durable):
+    with own_transaction(durable=durable):
         acquire_write_lock()
         yield
 
@@ -134,6 +172,7 @@ def with_retries(work: Callable[[], Result]) -> Result:
     or a lost connection (InnoDB rolls the whole transaction back). Raises `Unavailable` after three tries, or ten deadlocks.
     """
     connection = connections[state_database()]
+    close_if_stranded(connection)
     deadlocks = failures = 0
     while True:
         try:
@@ -162,3 +201,45 @@ def is_deadlock(error: BaseException) -> bool:
     cause = error.__cause__
     codes = {getattr(cause, "sqlstate", None), getattr(cause, "pgcode", None), *error.args[:1]}
     return not codes.isdisjoint(DEADLOCKS)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def refusal_of(error: Exception) -> Exception:
+    """Return the error that is about what was written: a failure of our rules, or a row that breaks a constraint.
+
+    Any other is raised again: a database that is away says nothing about the rows. An IntegrityError in every retry is no
+    race, in which the second try would have seen the other transaction's row: a row breaks a constraint each time.
+    """
+    if isinstance(error, Unavailable) and isinstance(error.__cause__, IntegrityError):
+        return error.__cause__
+    if isinstance(error, (Unavailable, *TRANSIENT_DATABASE_ERRORS)):
+        raise error
+    return error
+
+
+def in_halves(
+    items: Sequence[T],
+    work: Callable[[Sequence[T]], list[R]],
+    failed: Callable[[T, Exception], R],
+    *,
+    unless: type[Exception] | tuple[type[Exception], ...] = (),
+) -> list[R]:
+    """Return the results of ``work`` for all items, and of ``failed`` for single ones that are refused.
+
+    ``work`` does some items together or not at all: in a transaction or savepoint of its own. Errors of ``unless`` concern
+    all of them, and are raised.
+    """
+    try:
+        return work(items)
+    except unless:
+        raise
+    except Exception as error:  # noqa: BLE001  # in the end it belongs to a single item
+        reason = refusal_of(error)
+        if len(items) == 1:
+            return [failed(items[0], reason)]
+    half = len(items) // 2
+    first, second = items[:half], items[half:]
+    return in_halves(first, work, failed, unless=unless) + in_halves(second, work, failed, unless=unless)

@@ -5,7 +5,7 @@ the ledger and records the outcomes (`settling`). `waiting` applies the notifica
 failed, quarantined or applied ones, and previews this.
 """
 
-from checkout_integration.flows.inbox.applying import ApplySummary, apply_due, apply_stored
+from checkout_integration.flows.inbox.applying import apply_due
 from checkout_integration.flows.inbox.by_staff import (
     WAITING,
     Application,
@@ -17,12 +17,13 @@ from checkout_integration.flows.inbox.by_staff import (
 )
 from checkout_integration.flows.inbox.reading import read, read_notification
 from checkout_integration.flows.inbox.storing import (
-    NotificationRow,
     VerifiedNotification,
+    open_incidents_about,
     row_of,
     store,
     store_settled,
     stored_row,
+    unreadable_incidents,
     unreadable_row_of,
 )
 from checkout_integration.flows.inbox.waiting import (
@@ -35,17 +36,15 @@ from checkout_integration.flows.inbox.waiting import (
 __all__ = [
     "WAITING",
     "Application",
-    "ApplySummary",
     "NotApplicable",
-    "NotificationRow",
     "VerifiedNotification",
     "apply_due",
     "apply_for",
     "apply_for_account",
     "apply_notification",
     "apply_orders_of",
-    "apply_stored",
     "notifications_of",
+    "open_incidents_about",
     "preview_notification",
     "read",
     "read_notification",
@@ -54,6 +53,7 @@ __all__ = [
     "store",
     "store_settled",
     "stored_row",
+    "unreadable_incidents",
     "unreadable_row_of",
     "waiting_notifications",
 ]

@@ -14,25 +14,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from django.db import IntegrityError
-
 from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
-    TRANSIENT_DATABASE_ERRORS,
-    Unavailable,
-    state_database,
+    refusal_of,
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.inbox.claiming import Claim, Look, claim, claim_head, head_of, heads
+from checkout_integration.flows.inbox.claiming import Look, claim, heads
 from checkout_integration.flows.inbox.reading import Reading, read
 from checkout_integration.flows.inbox.settling import Settled, record_in_halves, report, settle, settled
-from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, Outcome, Step, consult_hooks, record
-from checkout_integration.flows.outbox import FanOut
+from checkout_integration.flows.outbox import DueSummary, record_own
 from checkout_integration.hooks import overrides
-from checkout_integration.models import Notification, ReceiverRun
+from checkout_integration.models import Notification
 
 BATCH = 100
 WINDOW = 2
@@ -42,40 +37,13 @@ SECONDS_EACH = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplySummary:
-    """The result of `apply_due`.
-
-    Attributes:
-        applied: notifications that were applied, including those that changed nothing.
-        waiting: notifications that failed or are quarantined.
-        lines: the lines of their orders and checkouts, where receivers may be due.
-        claimed: receiver runs that the caller has to attempt at once (`outbox.run_claimed`).
-        ended_early: whether due notifications may be left.
-
-    """
-
-    applied: int = 0
-    waiting: int = 0
-    lines: frozenset[int] = frozenset()
-    claimed: tuple[ReceiverRun, ...] = ()
-    ended_early: bool = False
-
-    @property
-    def looked_at(self) -> int:
-        """How many notifications were claimed."""
-        return self.applied + self.waiting
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Way:
     """The way in which a batch is applied.
 
-    ``carefully``: with savepoints, since the database has refused a batch; then no receiver runs are claimed, since the
-    rollback of a savepoint would undo their claims. ``advice``: what the shop's hooks returned, by project.
+    ``carefully``: with savepoints, since the database has refused a batch. ``advice``: what the shop's hooks returned, by
+    project.
     """
 
-    fan_out: bool
-    claims: bool
     advice: Mapping[str, Advice]
     carefully: bool = False
 
@@ -85,19 +53,15 @@ def apply_due(
     batch: int = BATCH,
     *,
     look: Look = heads,
-    fan_out: bool = False,
-    claims: bool = False,
     seconds: float = math.inf,
     stopping: Callable[[], bool] = lambda: False,
-) -> ApplySummary:
+) -> DueSummary:
     """Apply the stored notifications that are due, and the failed ones that are due again.
 
     Args:
         limit: how many at most; all by default.
         batch: how many in one transaction.
         look: which ones; all by default.
-        fan_out: make the receiver runs too, for a process that knows the receivers.
-        claims: claim the first run of each free line as it is made, for a process that attempts it right afterwards.
         seconds: after so many no further batch is begun; the last ones are as large as the rest of the time allows, and
             none is begun that it does not allow.
         stopping: called after each batch.
@@ -108,48 +72,28 @@ def apply_due(
         Unavailable: the database does not respond. Batches before stay applied.
 
     """
+    record_own()
     results, passed, seconds_each = list[Settled](), set[int](), SECONDS_EACH
-    claimed, left, begun = list[ReceiverRun](), seconds, time.monotonic()
+    left, begun = seconds, time.monotonic()
     most = math.inf if limit is None else limit
     while True:
         size = int(min(batch, most - len(results), left / seconds_each))
         if size < 1:
-            return _summary(results, claimed, ended_early=True)
+            return _summary(results, ended_early=True)
         asks_hooks = _asks_hooks()
         keys = with_retries(partial(look, size if asks_hooks else size * WINDOW, passed))
         if not keys:
-            return _summary(results, claimed)
-        way = _Way(fan_out=fan_out, claims=claims, advice=_advice(keys) if asks_hooks else {})
+            return _summary(results)
+        way = _Way(advice=_advice(keys) if asks_hooks else {})
         with telemetry.timed(telemetry.APPLY):
-            found, own = _apply(partial(claim, keys), size, way)
+            found = _apply(keys, size, way)
         report(found)
         results += found
-        claimed += own
         passed |= _missed(keys, found)
         spent = time.monotonic() - begun
         left, seconds_each = seconds - spent, spent / max(len(results), 1) or SECONDS_EACH
         if stopping():
-            return _summary(results, claimed, ended_early=True)
-
-
-def apply_stored(notification: NotificationRow) -> ApplySummary:
-    """Apply a notification that was just stored, after those of its order that have been due for longer.
-
-    For a process that runs receivers right afterwards: the first run of each free line is claimed for it. Then it must look
-    whether a notification of the order is due, which another process stored meanwhile.
-    """
-    if _asks_hooks():
-        return apply_due(batch=1, look=head_of(notification), fan_out=True, claims=True)
-    results, claimed, is_applied = list[Settled](), list[ReceiverRun](), False
-    way = _Way(fan_out=True, claims=True, advice={})
-    while not is_applied:
-        with telemetry.timed(telemetry.APPLY):
-            found, own = _apply(partial(claim_head, notification), 1, way)
-        report(found)
-        results += found
-        claimed += own
-        is_applied = all(each.row.body_hash == notification.body_hash for each in found)
-    return _summary(results, claimed)
+            return _summary(results, ended_early=True)
 
 
 def _missed(keys: Collection[int], found: Sequence[Settled]) -> set[int]:
@@ -159,17 +103,9 @@ def _missed(keys: Collection[int], found: Sequence[Settled]) -> set[int]:
     return {key for key in keys if key <= last} - claimed
 
 
-def _summary(
-    results: Sequence[Settled], claimed: Sequence[ReceiverRun], *, ended_early: bool = False
-) -> ApplySummary:
+def _summary(results: Sequence[Settled], *, ended_early: bool = False) -> DueSummary:
     applied = sum(each.ends_well for each in results)
-    return ApplySummary(
-        applied=applied,
-        waiting=len(results) - applied,
-        lines=frozenset[int]().union(*(each.lines for each in results)),
-        claimed=tuple(claimed),
-        ended_early=ended_early,
-    )
+    return DueSummary(applied=applied, waiting=len(results) - applied, ended_early=ended_early)
 
 
 def _asks_hooks() -> bool:
@@ -181,7 +117,7 @@ def _asks_hooks() -> bool:
 def _advice(keys: Collection[int]) -> dict[str, Advice]:
     """Return the results of the shop's hooks for these, which are read without a lock and outside any transaction."""
     now = datetime.now(UTC)
-    rows = Notification.objects.using(state_database()).filter(pk__in=keys)
+    rows = Notification.primary.filter(pk__in=keys)
     steps = _steps([read(row, now) for row in rows])
 
     def consulted() -> dict[str, Advice]:
@@ -193,24 +129,18 @@ def _advice(keys: Collection[int]) -> dict[str, Advice]:
     return with_retries(consulted) if steps else {}
 
 
-def _apply(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply(keys: Collection[int], size: int, way: _Way) -> list[Settled]:
     """Apply one batch; if the database refuses it, a second time with savepoints.
 
     Each retry of the transaction, for example after a deadlock, applies half as many notifications.
     """
     sizes = _halves(size)
     try:
-        return with_retries(lambda: _apply_once(claim, next(sizes), way))
-    except TRANSIENT_DATABASE_ERRORS:
-        raise  # not our rules
-    except Unavailable as unavailable:
-        # An IntegrityError in every retry is no race: a row breaks a constraint each time.
-        if not isinstance(unavailable.__cause__, IntegrityError):
-            raise
-    except Exception:  # noqa: BLE001, S110  # handled below, for each notification by itself
-        pass
+        return with_retries(lambda: _apply_once(keys, next(sizes), way))
+    except Exception as error:  # noqa: BLE001  # handled below, for each notification by itself
+        refusal_of(error)  # raises one that is not about the rows
     sizes, careful = _halves(size), replace(way, carefully=True)
-    return with_retries(lambda: _apply_once(claim, next(sizes), careful))
+    return with_retries(lambda: _apply_once(keys, next(sizes), careful))
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -219,18 +149,17 @@ def _halves(size: int) -> Iterator[int]:
         size = max(size // 2, 1)
 
 
-def _apply_once(claim: Claim, size: int, way: _Way) -> tuple[list[Settled], list[ReceiverRun]]:
+def _apply_once(keys: Collection[int], size: int, way: _Way) -> list[Settled]:
     with write_transaction():
         now = datetime.now(UTC)
-        readings = [read(row, now) for row in claim(size)]
-        fan_out = FanOut(claims=way.claims and not way.carefully) if way.fan_out else None
+        readings = [read(row, now) for row in claim(keys, size)]
         outcomes: dict[int, Outcome] = {}
         for alias, steps in _steps(readings).items():
-            recorded = _record(alias, [step for _, step in steps], way, fan_out)
+            recorded = _record(alias, [step for _, step in steps], way)
             outcomes |= {row.pk: outcome for (row, _), outcome in zip(steps, recorded, strict=True)}
         results = [settled(reading, outcomes.get(reading.row.pk)) for reading in readings]
         settle(results)
-        return results, fan_out.claimed if fan_out else []
+        return results
 
 
 def _steps(readings: Sequence[Reading]) -> dict[str, list[tuple[Notification, Step]]]:
@@ -242,10 +171,10 @@ def _steps(readings: Sequence[Reading]) -> dict[str, list[tuple[Notification, St
     return dict(sorted(found.items()))
 
 
-def _record(alias: str, steps: Sequence[Step], way: _Way, fan_out: FanOut | None) -> list[Outcome]:
+def _record(alias: str, steps: Sequence[Step], way: _Way) -> list[Outcome]:
     project, advice = app_settings().projects[alias], way.advice.get(alias, NO_ADVICE)
 
     def recorded(some: Sequence[Step]) -> list[Outcome]:
-        return record(project, some, advice, fan_out)
+        return record(project, some, advice)
 
     return record_in_halves(steps, recorded) if way.carefully else recorded(steps)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
-    TRANSIENT_DATABASE_ERRORS,
-    Unavailable,
     locked,
+    own_transaction,
     read_committed,
-    state_database,
+    refusal_of,
     with_retries,
     write_transaction,
 )
@@ -80,13 +78,13 @@ class Application:
 
 def waiting_notifications() -> QuerySet[Notification]:
     """Return the notifications that can be applied again, in the order in which they came."""
-    rows = Notification.objects.using(state_database())
+    rows = Notification.primary.all()
     return rows.filter(state__in=WAITING, body__isnull=False).order_by("received_at", "pk")
 
 
 def notifications_of(order: Order) -> QuerySet[Notification]:
     """Return the notifications of an order that can be applied, or applied again, newest first."""
-    rows = Notification.objects.using(state_database()).about_orders(order.project, [order.order_id])
+    rows = Notification.primary.about_orders(order.project, [order.order_id])
     return rows.filter(state__in=REPEATABLE, body__isnull=False).order_by("-received_at", "-pk")
 
 
@@ -102,7 +100,7 @@ def preview_notification(notification: Notification, *, again: bool = False) -> 
 
     def preview() -> Application:
         advice = _advice(notification)
-        with transaction.atomic(using=state_database()):
+        with own_transaction():
             read_committed()
             reading = _read(notification, None, again=again)
             batch = _compute(reading, advice)
@@ -136,8 +134,8 @@ def apply_notification(
             outcome = None
             if batch := _compute(reading, advice):
                 changes = changes_of(batch)
-                ledger.store(batch, advice)
-                (outcome,) = batch.outcomes(1)
+                ledger.write(batch)
+                (outcome,) = batch.outcomes
             settle([settled(reading, outcome)], staff.pk if staff else None)
             return _application(reading, changes)
 
@@ -157,7 +155,7 @@ def _check_project(notification: Notification) -> None:
 
 def _advice(notification: Notification) -> Advice:
     """Return the results of the shop's hooks for it, read without a lock."""
-    row = Notification.objects.using(state_database()).get(pk=notification.pk)
+    row = Notification.primary.get(pk=notification.pk)
     step = read(row, datetime.now(UTC)).step if row.body else None
     return consult_hooks(app_settings().project(row.project), [step]) if step else NO_ADVICE
 
@@ -165,7 +163,7 @@ def _advice(notification: Notification) -> Advice:
 def _read(notification: Notification, staff: AbstractBaseUser | None, *, again: bool) -> Reading:
     """Read the locked row. Raises any error of our own code."""
     states = REPEATABLE if again else WAITING
-    rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=states)
+    rows = Notification.primary.filter(pk=notification.pk, state__in=states)
     row = locked(rows).first()
     if row is None:
         raise NotApplicable(_("It is applied already."))
@@ -181,7 +179,7 @@ def _complete(reading: Reading) -> None:
     """Fill in the columns of a notification that could not be read when it came."""
     if reading.document and not reading.row.event:
         key = app_settings().project(reading.row.project).reference_key
-        row = Notification.objects.using(state_database()).filter(pk=reading.row.pk)
+        row = Notification.primary.filter(pk=reading.row.pk)
         row.update(**envelope_columns(reading.document, key))
 
 
@@ -190,7 +188,7 @@ def _compute(reading: Reading, advice: Advice) -> Batch | None:
     if reading.step is None:
         return None
     batch = ledger.compute(app_settings().project(reading.row.project), [reading.step], advice)
-    (outcome,) = batch.outcomes(1)
+    (outcome,) = batch.outcomes
     if outcome.error is not None:
         raise outcome.error
     return batch
@@ -206,15 +204,8 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
         return with_retries(work)
     except NotApplicable:
         raise
-    except TRANSIENT_DATABASE_ERRORS:
-        raise  # not our rules
-    except Unavailable as unavailable:
-        # An IntegrityError in every retry is no race: a row breaks a constraint each time.
-        if not isinstance(unavailable.__cause__, IntegrityError):
-            raise
-        return _failed(notification, unavailable.__cause__)
     except Exception as error:  # noqa: BLE001  # whatever our rules or the shop's hooks raise
-        return _failed(notification, error)
+        return _failed(notification, refusal_of(error))
 
 
 def _failed(notification: Notification, error: BaseException) -> Application:
@@ -228,7 +219,7 @@ def _failed(notification: Notification, error: BaseException) -> Application:
 def _store_failure(notification: Notification, place: str) -> None:
     """Store the failure in a transaction of its own, since the one that applied it was rolled back."""
     with write_transaction():
-        rows = Notification.objects.using(state_database()).filter(pk=notification.pk, state__in=WAITING)
+        rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
         if (row := locked(rows).first()) is not None:
             failed = Reading(row=row, state=State.FAILED, reason=place)
             settle([settled(failed, None)])

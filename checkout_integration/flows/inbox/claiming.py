@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
 from typing import Final
 
-from checkout_integration.flows.database import Command, Query
-from checkout_integration.flows.inbox.storing import NotificationRow
+from checkout_integration.flows.database import Command, Query, database_now
 from checkout_integration.models import Notification
 
 # Due notifications are found and claimed by their state, never by "id greater than the last seen".
@@ -19,33 +17,35 @@ from checkout_integration.models import Notification
 # RACE: heads are found by a plain look, and then locked by their keys. So no process ever locks a notification behind a head,
 # and a look after the commit of a head finds the next one free. That is why every process that applies looks again after
 # each commit: a notification that another process stored, and left because the head was locked, was stored before that look.
-# After `apply_stored` its caller looks, when it has run the receivers.
 
 Look = Callable[[int, Collection[int]], list[int]]
 """A look: a function that returns the keys of due heads, oldest first, up to a number and except those to be skipped."""
-Claim = Callable[[int], list[Notification]]
-"""A claim: a function that locks up to so many due heads until the transaction ends, and returns them."""
 
 # No index serves these conditions: otherwise a planner without fresh statistics would read all due rows, or all rows of the
 # project, for one order's.
-_DUE: Final = "CASE WHEN own.due_at <= {now} THEN 1 END = 1"
-_DUE_OF_PROJECT: Final = "CASE WHEN own.project = {project} AND own.due_at <= {now} THEN 1 END = 1"
+#
+# One that was never tried is due, whatever clock has stamped it: that of its web host may be ahead.
+_IS_DUE: Final = "(own.due_at <= {now} OR (own.tries = 0 AND own.due_at IS NOT NULL))"
+_DUE: Final = f"CASE WHEN {_IS_DUE} THEN 1 END = 1"
+_DUE_OF_PROJECT: Final = f"CASE WHEN own.project = {{project}} AND {_IS_DUE} THEN 1 END = 1"
 # The notification names no order, or is the first due one of its order; a CASE for the same reasons.
 _IS_HEAD: Final = (
     "own.object_id = '' OR (SELECT earlier.id FROM {notifications} earlier"
     " WHERE earlier.object_id = own.object_id AND CASE WHEN earlier.project <> own.project THEN 0"
-    " WHEN earlier.due_at < own.due_at OR (earlier.due_at = own.due_at AND earlier.id < own.id) THEN 1 END = 1"
+    " WHEN [is due] AND"
+    " (earlier.due_at < own.due_at OR (earlier.due_at = own.due_at AND earlier.id < own.id)) THEN 1 END = 1"
     " LIMIT 1) IS NULL"
-)
+).replace("[is due]", _IS_DUE.replace("own.", "earlier."))
 _OLDEST: Final = Command(
     f"SELECT own.id, CASE WHEN {_IS_HEAD} THEN 1 ELSE 0 END FROM"  # noqa: S608
-    " (SELECT id, project, object_id, due_at FROM {notifications} WHERE due_at <= {now} AND id NOT IN {passed}"
+    " (SELECT id, project, object_id, due_at FROM {notifications} own WHERE own.due_at IS NOT NULL"
+    f" AND {_IS_DUE} AND id NOT IN {{passed}}"
     " ORDER BY due_at, id LIMIT {most}) own ORDER BY own.due_at, own.id",
     notifications=Notification,
 )
 _HEADS: Final = Command(
-    "SELECT own.id FROM {notifications} own WHERE own.due_at <= {now} AND own.id NOT IN {passed}"  # noqa: S608
-    f" AND ({_IS_HEAD}) ORDER BY own.due_at, own.id LIMIT {{most}}",
+    f"SELECT own.id FROM {{notifications}} own WHERE own.due_at IS NOT NULL AND {_IS_DUE}"  # noqa: S608
+    f" AND own.id NOT IN {{passed}} AND ({_IS_HEAD}) ORDER BY own.due_at, own.id LIMIT {{most}}",
     notifications=Notification,
 )
 _FIND: Final = "SELECT own.due_at, own.id FROM {notifications} own WHERE "
@@ -64,31 +64,17 @@ _CLAIM: Final = Query(
     lock=("own",),
     waits=False,
 )
-_CLAIM_HEAD: Final = Query(
-    Notification,
-    f"""own.id = (SELECT own.id FROM {{notifications}} own WHERE own.object_id = {{object_id}} AND {_DUE_OF_PROJECT}
-        ORDER BY own.due_at, own.id LIMIT 1) AND {_DUE}""",  # noqa: S608
-    lock=("own",),
-    waits=False,
-    notifications=Notification,
-)
-_CLAIM_BODY: Final = Query(
-    Notification,
-    f"own.key = {{key}} AND own.body_hash = {{body_hash}} AND {_DUE}",
-    lock=("own",),
-    waits=False,
-)
 
 
 def heads(most: int, passed: Collection[int] = ()) -> list[int]:
     """Look at every order (`Look`): at the oldest of all, and at more only where all of these are behind others."""
-    values = {"now": datetime.now(UTC), "most": most, "passed": [0, *passed]}
+    values = {"now": database_now(), "most": most, "passed": [0, *passed]}
     oldest = _OLDEST.fetch(**values)
     found = [key for key, is_head in oldest if is_head]
     return found if found or not oldest else [key for (key,) in _HEADS.fetch(**values)]
 
 
-def head_of(notification: Notification | NotificationRow) -> Look:
+def head_of(notification: Notification) -> Look:
     """Return the look at the order of a notification; at that body alone, where it names no order."""
     values: dict[str, object]
     if notification.object_id:
@@ -97,7 +83,7 @@ def head_of(notification: Notification | NotificationRow) -> Look:
         command, values = _OF_BODY, {"key": notification.key, "body_hash": notification.body_hash}
 
     def look(most: int, passed: Collection[int]) -> list[int]:
-        (_, key) = min(command.fetch(now=datetime.now(UTC), **values), default=(None, None))
+        (_, key) = min(command.fetch(now=database_now(), **values), default=(None, None))
         return [] if key is None or key in passed else [key]
 
     return look
@@ -109,13 +95,5 @@ def claim(keys: Collection[int], most: int) -> list[Notification]:
     RACE: rows locked by another process are left to it. If the database cannot skip locked rows, this waits for them; by
     then they are no longer due.
     """
-    claimed = _CLAIM.rows(keys=keys, now=datetime.now(UTC), most=most)
+    claimed = _CLAIM.rows(keys=keys, now=database_now(), most=most)
     return sorted(claimed, key=lambda row: (row.received_at, row.pk))
-
-
-def claim_head(notification: NotificationRow, most: int = 1) -> list[Notification]:
-    """Look at the order of a notification, and claim its head (see `head_of` and `claim`): one statement for both."""
-    now = datetime.now(UTC)
-    if notification.object_id:
-        return _CLAIM_HEAD.rows(project=notification.project, object_id=notification.object_id, now=now)
-    return _CLAIM_BODY.rows(key=notification.key, body_hash=notification.body_hash, now=now)

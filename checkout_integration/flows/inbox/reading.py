@@ -11,21 +11,26 @@ from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.models import Notification
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
+from checkout_integration.policy.modes import is_testing_case
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS, quarantine_reason
 from checkout_integration.protocol import notification as documents
+from checkout_integration.protocol.exact_names import problem_of, unclear_name
 from checkout_integration.protocol.order import Order
-from checkout_integration.protocol.strict_json import StrictJsonError, loads
+from checkout_integration.protocol.strict_json import JsonRefused, StrictJsonError, loads
 
 State = Notification.State
 
 
-def read_notification(body: bytes) -> documents.Notification:
-    """Return the notification of a body; a number beyond our limits empties its field only.
+def read_notification(body: bytes, reference_key: str) -> documents.Notification:
+    """Return the notification of a body. What cannot be read costs its field only, unless it names something.
 
     Raises ``StrictJsonError`` and ``MalformedNotification``. Their messages name our rule and repeat nothing of the body.
     """
-    return documents.parse_notification(loads(body, leave_out_numbers=True))
+    document = loads(body, tolerant=True)
+    if name := unclear_name(document, reference_key):
+        raise JsonRefused(problem_of(name))
+    return documents.parse_notification(document)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,16 +67,17 @@ def read(row: Notification, now: datetime, staff: AbstractBaseUser | None = None
 
 
 def _read(row: Notification, now: datetime, staff: AbstractBaseUser | None) -> Reading:
-    document = read_notification(bytes(row.body or b""))
+    reference_key = app_settings().project(row.project).reference_key
+    document = read_notification(bytes(row.body or b""), reference_key)
     order = document.order()
     if reason := quarantine_reason(document, order, now, longest_id=LONGEST_IDENTIFIER):
         return Reading(row=row, state=State.QUARANTINED, reason=reason, document=document)
-    if order.testing_case:
+    if is_testing_case(document.object):
         return Reading(row=row, state=State.TEST, document=document)
     if document.event not in PAYMENT_EVENTS:
         return Reading(row=row, document=document)
     cause = Cause(source=Source.NOTIFICATION, notification=row, staff=staff)
-    step = Step(observations=(_observation_of(document, order),), cause=cause)
+    step = Step(observation=_observation_of(document, order), cause=cause)
     return Reading(row=row, document=document, step=step)
 
 

@@ -5,25 +5,30 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 
 from checkout_integration import telemetry
-from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Command, state_database, update
+from checkout_integration.flows.database import (
+    Command,
+    in_halves,
+    state_database,
+    update,
+)
 from checkout_integration.flows.inbox.reading import Reading
 from checkout_integration.flows.inbox.storing import (
     NOT_APPLIED,
     REFUSED_CONTENT,
     UNKNOWN_EVENT,
+    end_incidents_about,
     failed_message,
     incident_about,
-    open_incidents,
-    resolve_incidents,
+    open_incidents_about,
+    unreadable_incidents,
 )
 from checkout_integration.flows.ledger import OrderChange, Outcome, Step, log_change, names_erased
-from checkout_integration.flows.outbox import lines_of, write_messages
+from checkout_integration.flows.outbox import next_try, write_messages
 from checkout_integration.models import Incident, Notification
 from checkout_integration.policy.log_safety import error_location
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
@@ -36,40 +41,26 @@ def record_in_halves(
     steps: Sequence[Step], record: Callable[[Sequence[Step]], list[Outcome]]
 ) -> list[Outcome]:
     """Record all steps except single ones that the database refuses; these are returned with the error."""
-    try:
-        return _in_savepoint(steps, record)
-    except TRANSIENT_DATABASE_ERRORS:
-        raise  # InnoDB has rolled the whole transaction back
-    except Exception as error:  # noqa: BLE001  # in the end it belongs to a single step
-        if len(steps) == 1:
-            return [_once_more(steps[0], record, error)]
-    half = len(steps) // 2
-    return record_in_halves(steps[:half], record) + record_in_halves(steps[half:], record)
 
+    def in_savepoint(some: Sequence[Step]) -> list[Outcome]:
+        with transaction.atomic(using=state_database()):
+            return record(some)
 
-def _once_more(step: Step, record: Callable[[Sequence[Step]], list[Outcome]], error: Exception) -> Outcome:
-    """Record the step again. RACE: another transaction may have inserted the same row first, and now it is seen."""
-    if not isinstance(error, IntegrityError):
-        return Outcome(error=error)
-    try:
-        (outcome,) = _in_savepoint([step], record)
-    except TRANSIENT_DATABASE_ERRORS:
-        raise
-    except Exception as again:  # noqa: BLE001
-        return Outcome(error=again)
-    return outcome
+    def failed(step: Step, error: Exception) -> Outcome:
+        if not isinstance(error, IntegrityError):
+            return Outcome(error=error)
+        # RACE: another transaction may have inserted the same row first, and now it is seen.
+        (outcome,) = in_halves([step], in_savepoint, lambda _step, again: Outcome(error=again))
+        return outcome
 
-
-def _in_savepoint(steps: Sequence[Step], record: Callable[[Sequence[Step]], list[Outcome]]) -> list[Outcome]:
-    with transaction.atomic(using=state_database()):
-        return record(steps)
+    return in_halves(steps, in_savepoint, failed)
 
 
 logger = logging.getLogger("checkout_integration.applying")
 
 State = Notification.State
-BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
-"""Waiting times after the first, second, … failure of a notification; the last one for all later failures."""
+WAITS: Final = 4
+"""How many waits of the back-off a notification has; the last one, an hour, is for all later failures."""
 
 APPLIED: Final = Command(
     "UPDATE {rows} SET state = 'applied', due_at = NULL, failure = '' WHERE id IN {keys}",
@@ -91,11 +82,6 @@ class Settled:
     def row(self) -> Notification:
         """The notification."""
         return self.reading.row
-
-    @property
-    def lines(self) -> frozenset[int]:
-        """The lines of its order and the checkout, where the ledger knows them now."""
-        return lines_of(self.change.row) if self.change else frozenset()
 
     @property
     def ends_well(self) -> bool:
@@ -152,18 +138,14 @@ def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
         row, failed = each.row, each.state == State.FAILED
         row.tries += 1 if failed else 0
         # A notification without a body cannot be retried.
-        row.due_at = _next_try(row.tries) if failed and row.pk not in dropped else None
+        row.due_at = next_try(row.tries, WAITS) if failed and row.pk not in dropped else None
         row.state, row.failure = each.state, each.reason
     _write(results)
     if dropped:
-        Notification.objects.using(state_database()).filter(pk__in=dropped).update(body=None)
-    open_incidents(incidents)
-    resolve_incidents(resolved, staff_id)
+        Notification.primary.filter(pk__in=dropped).update(body=None)
+    end_incidents_about(resolved, staff_id)
+    open_incidents_about(incidents)
     write_messages(failures)
-
-
-def _next_try(tries: int) -> datetime:
-    return datetime.now(UTC) + BACK_OFF[min(tries, len(BACK_OFF)) - 1]
 
 
 def _withheld(results: Sequence[Settled]) -> list[int]:
@@ -187,9 +169,10 @@ def _incidents(each: Settled) -> list[Incident]:
     if _fails_anew(each):
         kind = REFUSED_CONTENT if each.state == State.QUARANTINED else NOT_APPLIED
         return [incident_about(each.row, kind, each.reason)]
-    if each.state == State.APPLIED and document and document.event not in PAYMENT_EVENTS:
-        return [incident_about(each.row, UNKNOWN_EVENT)]
-    return []
+    if each.state != State.APPLIED or document is None:
+        return []
+    unknown = [] if document.event in PAYMENT_EVENTS else [incident_about(each.row, UNKNOWN_EVENT)]
+    return unknown + unreadable_incidents(each.row, document)
 
 
 def _fails_anew(each: Settled) -> bool:

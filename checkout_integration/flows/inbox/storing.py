@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
+
+from django.db.models import Q
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import (
     KEY_LENGTH,
-    Query,
-    insert_missing,
+    end_incidents,
     key_of,
-    state_database,
+    open_incidents,
+    resolve_incidents,
     upsert,
-    upsert_plain,
     write_transaction,
 )
 from checkout_integration.flows.ledger import names_erased, request_hashes
 from checkout_integration.flows.outbox import life_cycle_message, write_messages
 from checkout_integration.models import Incident, Notification, OutboxMessage
 from checkout_integration.models.columns import as_column_text
+from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol import notification as documents
+from checkout_integration.protocol.strict_json import unread_in
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.signals import notification_failed
 from checkout_integration.signals.arguments import Origin
@@ -32,6 +35,7 @@ from checkout_integration.signals.arguments import Origin
 REFUSED_CONTENT: Final = "refused_content"
 UNKNOWN_EVENT: Final = "unknown_event"
 NOT_APPLIED: Final = "not_applied"
+UNREADABLE: Final = "unreadable"
 RESOLVED_BY_APPLYING: Final = (REFUSED_CONTENT, NOT_APPLIED)
 """Kinds of incidents that end when their notification, or another attempt of it, is applied."""
 
@@ -43,20 +47,30 @@ def incident_about(row: Notification, kind: str, detail: str = "") -> Incident:
     )
 
 
-def open_incidents(incidents: Sequence[Incident]) -> None:
+def open_incidents_about(incidents: Sequence[Incident]) -> None:
     """Open incidents, each once. A resolved incident about a failure is opened again, so that staff see it."""
-    once = [each for each in incidents if each.kind != NOT_APPLIED]
+    open_incidents([each for each in incidents if each.kind != NOT_APPLIED])
     again = {each.key: each for each in incidents if each.kind == NOT_APPLIED}
-    insert_missing(once, "key")
-    upsert(list(again.values()), "key", update=("notification", "detail", "resolved_at", "resolved_by"))
+    columns = ("notification", "detail", "resolved_at", "resolved_by", "ended_itself")
+    upsert(list(again.values()), "key", update=columns)
 
 
-def resolve_incidents(rows: Iterable[Notification], staff_id: Any = None) -> None:
-    """Resolve the incidents about these notifications: they are applied."""
+def unreadable_incidents(row: Notification, document: documents.Notification) -> list[Incident]:
+    """Return the incident about what could not be read of a notification. The ledger opens those about an order."""
+    is_ours = document.event not in PAYMENT_EVENTS
+    if any(is_ours or not path.startswith("object.") for path in unread_in(document.document)):
+        asks = document.event == Event.USER_VALIDATE
+        return [incident_about(row, f"{UNREADABLE}:{'user' if asks else 'other'}")]
+    return []
+
+
+def end_incidents_about(rows: Iterable[Notification], staff_id: Any = None) -> None:
+    """End the incidents about these notifications, which are applied: by themselves, or by the staff who applied them."""
     keys = sorted(_key(row, kind) for row in rows for kind in RESOLVED_BY_APPLYING)
-    if keys:
-        incidents = Incident.objects.using(state_database()).filter(key__in=keys, resolved_at=None)
-        incidents.update(resolved_at=datetime.now(UTC), resolved_by=staff_id)
+    if keys and staff_id:
+        resolve_incidents(Q(key__in=keys), staff_id)
+    else:
+        end_incidents(keys)
 
 
 def failed_message(row: Notification, state: str, reason: str, *, source: Origin) -> OutboxMessage:
@@ -92,47 +106,21 @@ class VerifiedNotification:
     arrived_at: datetime
 
 
-@dataclass(slots=True, kw_only=True)
-class NotificationRow:
-    """The row of a new notification: every column, without the cost of a model's instance."""
-
-    key: str
-    body_hash: str
-    project: str
-    notification_id: str = ""
-    event: str = ""
-    object_id: str = ""
-    reference: str = ""
-    live: bool | None = None
-    created_at: datetime | None = None
-    expires_at: datetime | None = None
-    delivery_try: int = 0
-    state: str = State.STORED.value
-    due_at: datetime | None = None
-    tries: int = 0
-    failure: str = ""
-    secret_position: int
-    body: bytes | None = field(repr=False)
-    receipts: int = 1
-    received_at: datetime
-    last_received_at: datetime
-
-
-def row_of(verified: VerifiedNotification, document: documents.Notification) -> NotificationRow:
+def row_of(verified: VerifiedNotification, document: documents.Notification) -> Notification:
     """Return the row of a notification, due at once. The key leaves the body out: it changes with every attempt."""
     object_id = str(document.object.get("id") or "")
     key = key_of(verified.project.alias, document.id, document.event, object_id)
-    return NotificationRow(
+    return Notification(
         **_as_received(verified, key),
         **envelope_columns(document, verified.project.reference_key),
         due_at=verified.arrived_at,
     )
 
 
-def unreadable_row_of(verified: VerifiedNotification, reason: str) -> NotificationRow:
+def unreadable_row_of(verified: VerifiedNotification, reason: str) -> Notification:
     """Return the row of a signed body that our limits refuse: its key is a hash of its bytes."""
     key = key_of(verified.project.alias, "body", request_hashes("", verified.body)[0])
-    return NotificationRow(**_as_received(verified, key), state=State.QUARANTINED.value, failure=reason)
+    return Notification(**_as_received(verified, key), state=State.QUARANTINED.value, failure=reason)
 
 
 def _as_received(verified: VerifiedNotification, key: str) -> dict[str, Any]:
@@ -168,15 +156,15 @@ def _reference(document: documents.Notification, reference_key: str) -> str:
     return reference if isinstance(reference, str) else ""
 
 
-def store(row: NotificationRow) -> None:
+def store(row: Notification) -> None:
     """Insert the row, or count one more receipt of the body that is stored already: one statement.
 
     RACE: two deliveries of one body at the same time meet at the unique key, and the later one counts.
     """
-    upsert_plain(Notification, row, "key", "body_hash", update=("last_received_at",), add=("receipts",))
+    upsert([row], "key", "body_hash", update=("last_received_at",), add=("receipts",))
 
 
-def store_settled(row: NotificationRow) -> None:
+def store_settled(row: Notification) -> None:
     """Store a notification that will not be applied: a quarantined one with its incident, or a test of the webhook.
 
     A body that names an erased customer is not stored. A duplicate does not change the stored row.
@@ -187,15 +175,11 @@ def store_settled(row: NotificationRow) -> None:
         store(row)
         if row.state == State.QUARANTINED:
             stored = stored_row(row)
-            open_incidents([incident_about(stored, REFUSED_CONTENT, row.failure)])
+            open_incidents_about([incident_about(stored, REFUSED_CONTENT, row.failure)])
             if stored.receipts == 1:  # its message may have been pruned since the first time
                 write_messages([failed_message(stored, row.state, row.failure, source="notification")])
 
 
-_OF_BODY: Final = Query(Notification, "own.key = {key} AND own.body_hash = {body_hash}")
-
-
-def stored_row(row: NotificationRow) -> Notification:
+def stored_row(row: Notification) -> Notification:
     """Return the stored row of the same body, after `store`."""
-    (stored,) = _OF_BODY.rows(key=row.key, body_hash=row.body_hash)
-    return stored
+    return Notification.primary.get(key=row.key, body_hash=row.body_hash)

@@ -8,10 +8,9 @@ from typing import Final
 
 from django.db.models import Q
 
-from checkout_integration.flows.database import Command, Query, state_database
+from checkout_integration.flows.database import Command, Query
 from checkout_integration.flows.inbox.applying import apply_due
 from checkout_integration.flows.inbox.claiming import head_of
-from checkout_integration.flows.inbox.storing import NotificationRow
 from checkout_integration.models import Checkout, Notification
 from checkout_integration.policy.log_safety import error_location
 
@@ -70,7 +69,7 @@ def _apply_if_possible(waiting: Sequence[Notification]) -> None:
 def _stored_for(checkouts: Sequence[Checkout]) -> list[Notification]:
     order_ids = [each.order_id for each in checkouts if each.order_id]
     about = Q(object_id__in=order_ids) | Q(reference__in=[each.reference for each in checkouts])
-    rows = Notification.objects.using(state_database()).filter(about, due_at__isnull=False)
+    rows = Notification.primary.filter(about, due_at__isnull=False)
     projects = {each.project for each in checkouts}
     return list(
         rows.filter(project__in=projects).only("project", "object_id", "reference", "key", "body_hash")
@@ -82,14 +81,14 @@ def _is_about(row: Notification, checkout: Checkout) -> bool:
     return bool(named) and row.project == checkout.project
 
 
-def apply_orders_of(notifications: Iterable[Notification | NotificationRow]) -> None:
+def apply_orders_of(notifications: Iterable[Notification]) -> None:
     """Apply due notifications of the same orders. It runs no receivers, so the process need not know them."""
     of_each = {(row.project, row.object_id or row.body_hash): row for row in notifications}
     for row in of_each.values():
         apply_due(look=head_of(row))
 
 
-def still_stored(notification: NotificationRow) -> bool:
+def still_stored(notification: Notification) -> bool:
     """Return whether this body is not applied yet."""
     return bool(_STORED.fetch(key=notification.key, body_hash=notification.body_hash))
 

@@ -11,7 +11,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
@@ -21,17 +24,18 @@ from checkout_integration.flows.database import (
     Query,
     insert_or_lock,
     key_of,
+    own_transaction,
     state_database,
+    update,
 )
-from checkout_integration.flows.ledger.deciding import Batch
-from checkout_integration.flows.ledger.steps import Advice, LockedOrder
+from checkout_integration.flows.ledger.batch import Advice, Batch, LockedOrder
 from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser, PersonalData
 from checkout_integration.models.columns import as_column_text
-from checkout_integration.policy.erasure import without_customer
+from checkout_integration.policy.erasure import is_erased, without_customer
 from checkout_integration.policy.log_safety import error_location
-from checkout_integration.policy.observation import Observation
 from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.user import User
 
 logger = logging.getLogger("checkout_integration.customers")
@@ -54,9 +58,9 @@ def identity_of(user: User | None) -> str:
     return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")
 
 
-def customers_of(observations: Iterable[Observation]) -> dict[str, list[str]]:
-    """Return the identities of the customers that observations name, each with its tombstones."""
-    identities = {identity_of(observation.order.user) for observation in observations} - {""}
+def customers_of(orders: Iterable[Order]) -> dict[str, list[str]]:
+    """Return the identities of the customers of orders, each with its tombstones."""
+    identities = {identity_of(order.user) for order in orders} - {""}
     return {identity: tombstones_of(identity) for identity in identities}
 
 
@@ -107,8 +111,12 @@ def account_before_order(project: Project, identity: str, user: User) -> Any:
 
 
 def _reserve_identity(project: Project, identity: str) -> None:
-    """Reserve the unique identity: insert and delete a placeholder so that concurrent inserts wait."""
-    places = CheckoutUser.objects.using(state_database())
+    """Reserve the unique identity: insert and delete a placeholder so that concurrent inserts wait.
+
+    RACE: an unknown customer has no row that could be locked, and an erasure at the same moment would not wait for us. It
+    inserts its tombstone under this identity first, so both meet at the unique key: who comes second waits for the commit.
+    """
+    places = CheckoutUser.primary.all()
     # In bulk, and not by `delete`: no signal is sent about a row that is never visible.
     places.bulk_create([CheckoutUser(project=project.alias, identity=identity)])
     if is_tombstoned(project, tombstones_of(identity)):
@@ -136,38 +144,56 @@ class ErasedMeanwhile(IntegrityError):
     """A customer was erased between the check for their tombstone and the insertion of their row."""
 
 
-def find_users(batch: Batch, advice: Advice) -> None:
-    """Set the customer's row on each changed order with another customer than before.
+def find_users(batch: Batch) -> None:
+    """Set the customer's row on each changed order with another customer than before; fill in the service's id.
 
-    Rows are locked, or inserted, by one statement each; strangers (`locking.Hints`) are inserted without a look. Raises
+    Rows are locked, or inserted, by one statement each; strangers (`batch.Hints`) are inserted without a look. Raises
     ``IntegrityError`` when another transaction has erased one meanwhile: the caller retries its whole transaction. An erasure
     that begins later waits for a row that was inserted here, and then finds its orders (`privacy.erasing`).
     """
     project = batch.project
     orders: dict[str, LockedOrder] = {}
+    ids: dict[str, str] = {}
     for order in batch.orders:
         identity = identity_of(order.state.order.user)
-        if identity and order.changed and not (order.erased or _has_customer(order, identity)):
+        user_id = as_column_text(order.state.order.user.id) if order.state.order.user else ""
+        if not (identity and order.changed) or order.erased:
+            continue
+        if not _has_customer(order, identity) or (user_id and batch.hints.unnamed):
             orders.setdefault(identity, order)
+        if user_id:
+            ids.setdefault(identity, user_id)
     if not orders:
         return
-    users = _locked_users(project, sorted(orders.keys() - batch.rows.strangers))
+    users = _locked_users(project, sorted(orders.keys() - batch.hints.strangers))
     missing = {
-        identity: _new_user(project, identity, order, _account_of(order, identity, advice))
+        identity: _new_user(project, identity, order, _account_of(order, identity, batch.advice))
         for identity, order in sorted(orders.items())
         if identity not in users
     }
     if missing:
         insert_or_lock(list(missing.values()), "project", "identity")
         users |= _stored_users(project, missing)
+    update([user for identity, user in users.items() if learn_id(user, ids.get(identity, ""))], ("user_id",))
     for order in batch.orders:
         order.user = users.get(identity_of(order.state.order.user))
+
+
+def learn_id(customer: CheckoutUser, user_id: str | None) -> bool:
+    """Set the service's id on a locked row without one; return whether it was set. A tombstone stays empty."""
+    if not user_id or customer.user_id or is_erased(customer):
+        return False
+    customer.user_id = as_column_text(user_id)
+    return True
 
 
 def _stored_users(project: Project, identities: Collection[str]) -> dict[str, CheckoutUser]:
     """Return rows that were just inserted or locked, as they are stored: another transaction may have inserted one.
 
-    RACE: a customer may have been erased since the look-up. A later erasure waits for the new row.
+    RACE: we looked, and there was neither a row nor a tombstone. Then an erasure may have committed, which had found nothing
+    of ours to lock, and our insertion has made a customer of somebody who was erased. Now the tombstone is seen: the
+    caller's transaction is rolled back, and its retry finds the tombstone first. An erasure that begins later waits for our
+    row.
     """
     names = [name for identity in identities for name in (identity, *tombstones_of(identity))]
     users = {user.identity: user for user in STORED.rows(project=project.alias, identities=names)}
@@ -206,7 +232,7 @@ def _new_user(project: Project, identity: str, order: LockedOrder, account_id: A
 
 
 def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
-    return CheckoutUser.new(
+    return CheckoutUser(
         project=project.alias,
         identity=identity,
         external_id=as_column_text(user.external_id),
@@ -227,8 +253,31 @@ def link_to_account(customer: CheckoutUser, account_id: Any) -> bool:
 
     RACE: one statement, so an erasure comes either first, and nothing is linked, or later, and ends the link.
     """
-    known = CheckoutUser.objects.using(state_database()).filter(pk=customer.pk, erased_at=None)
+    known = CheckoutUser.primary.filter(pk=customer.pk, erased_at=None)
     return bool(known.update(account_id=account_id))
+
+
+def account_key(external_id: str | None) -> Any:
+    """Return the primary key of an account, of whatever type, that has exactly this text; None for another text."""
+    field = get_user_model()._meta.pk
+    try:
+        key = field.to_python(external_id)
+        field.run_validators(key)
+    except ValidationError:
+        return None
+    return (
+        key if key is not None and str(key) == external_id else None
+    )  # not " 1", which parses to the key, too
+
+
+def account_of(user: User) -> AbstractBaseUser | None:
+    """Return the account whose primary key `create_checkout` has sent as ``external_id``; None for a stranger.
+
+    It is for hooks, in a shop that gives no ``Customer.external_id`` of its own. Keys may be of any type, such as UUIDs. The
+    account may be inactive.
+    """
+    key = account_key(user.external_id)
+    return None if key is None else get_user_model()._default_manager.filter(pk=key).first()
 
 
 def account_by_hook(project: Project, user: User) -> Any:
@@ -237,7 +286,7 @@ def account_by_hook(project: Project, user: User) -> Any:
     if type(hooks).find_user is Hooks.find_user:
         return None
     try:
-        with transaction.atomic(using=state_database()):  # a failure of the hook is rolled back
+        with own_transaction():  # a failure of the hook is rolled back
             account = hooks.find_user(user)
             return account.pk if account is not None else None
     except TRANSIENT_DATABASE_ERRORS:
@@ -293,8 +342,7 @@ def names_erased(project: str, bodies: Sequence[bytes]) -> list[bool]:
     Two statements, whatever the number of bodies.
     """
     ids = [[(kind.decode(), _text(text)) for kind, text in IDS.findall(body)[:MOST_IDS]] for body in bodies]
-    alias = state_database()
-    orders = PersonalData.objects.using(alias).filter(order__project=project, erased_at__isnull=False)
+    orders = PersonalData.primary.filter(order__project=project, erased_at__isnull=False)
     order_ids = {text for each in ids for _, text in each}
     erased = set(orders.filter(order__order_id__in=order_ids).values_list("order__order_id", flat=True))
     tombstones = {
@@ -302,7 +350,7 @@ def names_erased(project: str, bodies: Sequence[bytes]) -> list[bool]:
         for each in ids
         for kind, text in each
     }
-    customers = CheckoutUser.objects.using(alias).filter(project=project, erased_at__isnull=False)
+    customers = CheckoutUser.primary.filter(project=project, erased_at__isnull=False)
     hashes = {tombstone for each in tombstones.values() for tombstone in each}
     present = set(customers.filter(identity__in=hashes).values_list("identity", flat=True))
     gone = {name for name, each in tombstones.items() if not present.isdisjoint(each)}

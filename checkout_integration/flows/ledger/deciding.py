@@ -1,37 +1,34 @@
 """The decisions on the steps of a batch, one after the other: merge, bind, judge, settle, grant.
 
-The functions are pure, except that they read locked rows.
+They change the locked rows in memory, and write nothing. What may fail comes before the first change, so a rule that fails
+costs the orders of its own checkout only.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import partial
 from itertools import groupby
+from typing import TypeAlias, TypeVar
 
 from django.db import DatabaseError
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import installed_at, key_of
-from checkout_integration.flows.ledger.locking import LockedRows
-from checkout_integration.flows.ledger.reversals import absorb
-from checkout_integration.flows.ledger.steps import (
-    NO_ADVICE,
-    Advice,
-    Assigned,
-    LockedGrant,
-    LockedOrder,
+from checkout_integration.flows.database import key_of
+from checkout_integration.flows.ledger.batch import (
+    Batch,
     OrderChange,
-    Outcome,
     PendingSignal,
     Settlement,
+    Step,
 )
+from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.models import Checkout, Grant
-from checkout_integration.policy.consequences import REVIEWED, new_contradictions, new_events
 from checkout_integration.policy.fulfilment import (
+    PAID_TWICE,
     Fulfilment,
     GrantChanges,
     Line,
@@ -40,275 +37,95 @@ from checkout_integration.policy.fulfilment import (
     grant_changes,
     payment_of,
 )
-from checkout_integration.policy.observation import Observation, Source, Timing
-from checkout_integration.policy.state import observe, unknown_words
+from checkout_integration.policy.incidents import REVIEW, causes, ended
+from checkout_integration.policy.observation import Source, Timing
+from checkout_integration.policy.signals import new_events
+from checkout_integration.policy.state import NOTHING, observe
+from checkout_integration.policy.unreadable import unknown_words
 from checkout_integration.policy.verdict import Reason, Terms, VerdictStatus, judge
-
-# From payments to goods: the order that pays a checkout, the checkout's status, and the grants with their signals.
-#
-# Called under the locks of the batch. Writers of an order that is bound to a checkout have locked the checkout, so its
-# other orders stay as they were read.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The outcome of changes of one checkout; making a plan changes nothing, so a rule that fails leaves no trace."""
-
-    settlement: Settlement
-    changes: Sequence[OrderChange]
-    payments: dict[str, Payment]
-    fulfilment: Fulfilment | None = None
-    grant_changes: GrantChanges | None = None
-
-
-def plan(rows: LockedRows, changes: Sequence[OrderChange]) -> Plan:
-    """Return the plan for changes of one checkout, or of one order without a checkout."""
-    settlement = rows.settlement_of(changes[0])
-    for change in changes[1:]:
-        rows.settlement_of(change)
-    payments = {
-        change.order_id: payment_of(change.order_id, change.after, change.verdict) for change in changes
-    }
-    if not any(_moves_money(change, payments[change.order_id]) for change in changes):
-        return Plan(settlement=settlement, changes=changes, payments=payments)
-    every = list((settlement.payments | payments).values())
-    fulfilment = fulfilment_of(every)
-    open_grants = [
-        (position, grant.payer.order_id)
-        for position, grant in enumerate(settlement.grants)
-        if grant.row.state == Grant.State.OPEN
-    ]
-    return Plan(
-        settlement=settlement,
-        changes=changes,
-        payments=payments,
-        fulfilment=fulfilment,
-        grant_changes=grant_changes(fulfilment, every, open_grants),
-    )
-
-
-def carry_out(rows: LockedRows, plan: Plan) -> None:
-    """Apply the changes of a plan, and change grants and checkout by it."""
-    settlement = plan.settlement
-    for change in plan.changes:
-        change.order.take(change)
-    settlement.payments |= plan.payments
-    settlement.changes += plan.changes
-    if plan.fulfilment is None or plan.grant_changes is None:
-        return
-    for position, order_id in plan.grant_changes.payers.items():
-        _hand_over(settlement, settlement.grants[position], order_id)
-    for position in plan.grant_changes.closed:
-        _close_grant(settlement.grants[position], plan)
-    for line in plan.grant_changes.opened:
-        _open_grant(rows, plan, line)
-    if settlement.checkout is not None:
-        _move_checkout(settlement, settlement.checkout, plan.fulfilment)
-        _review_second_payments(plan, plan.fulfilment)
-
-
-def _moves_money(change: OrderChange, payment: Payment) -> bool:
-    """Return whether the order's payment has changed, or the order was bound to its checkout."""
-    return (
-        change.is_new
-        or change.newly_bound
-        or payment_of(change.order_id, change.before, change.verdict_before) != payment
-    )
-
-
-def _hand_over(settlement: Settlement, grant: LockedGrant, order_id: str) -> None:
-    """Assign an open grant to the order that pays for it now, and to that order's checkout."""
-    payer, checkout = settlement.orders[order_id], settlement.checkout
-    key = checkout.pk if checkout else None
-    if grant.payer is payer and grant.row.checkout_id == key:
-        return
-    grant.payer, grant.row.checkout, grant.changed = payer, checkout, True
-
-
-def _close_grant(grant: LockedGrant, plan: Plan) -> None:
-    row = grant.row
-    row.state, row.closed_at, grant.changed = Grant.State.CLOSED.value, datetime.now(UTC), True
-    _send(plan, grant, "checkout_reversed")
-
-
-def _open_grant(rows: LockedRows, plan: Plan, line: Line) -> None:
-    settlement = plan.settlement
-    payer, checkout = settlement.orders[line.payer], settlement.checkout
-    number = 1 + max((grant.row.number for grant in settlement.grants), default=0)
-    scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
-    row = Grant.new(
-        key=_grant_key(rows.project, scope, number),
-        project=rows.project.alias,
-        checkout=checkout,
-        number=number,
-        renewal=line.renewal,
-        state=Grant.State.OPEN.value,
-    )
-    grant = LockedGrant(row=row, payer=payer, is_new=True)
-    rows.open_grant(settlement, grant)
-    _send(plan, grant, "checkout_paid")
-
-
-def _grant_key(project: Project, scope: tuple[str, str], number: int) -> str:
-    return key_of("grant", project.alias, *scope, number)
-
-
-def _send(plan: Plan, grant: LockedGrant, name: str) -> None:
-    """Add the signal to the change of the grant's order, or to the change that caused it if there is none."""
-    own = [change for change in plan.changes if change.row is grant.payer]
-    row = grant.row
-    signal = PendingSignal(name, (name, row.key), {"renewal": row.renewal}, grant=row, order=grant.payer)
-    (own or plan.changes)[0].signals.append(signal)
-
-
-def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
-    payer = settlement.orders.get(fulfilment.payer)
-    settlement.after = (fulfilment.status.value, payer)
-    if payer is not None and checkout.paid_at is None:
-        checkout.paid_at = datetime.now(UTC)
-
-
-def _review_second_payments(plan: Plan, fulfilment: Fulfilment) -> None:
-    """Ask staff to review further payments of one checkout: once for each, in whatever order they arrived."""
-    for order_id in fulfilment.paid_twice:
-        own = [change for change in plan.changes if change.order_id == order_id]
-        (own or plan.changes)[0].ask_for_review(Reason.PAID_TWICE, plan.settlement.orders[order_id])
-
 
 logger = logging.getLogger("checkout_integration.ledger")
 
-
-@dataclass(kw_only=True)
-class Batch:
-    """Steps in progress, and their outcomes. Nothing is written yet."""
-
-    rows: LockedRows
-    advice: Advice = NO_ADVICE
-    unmatched: Sequence[Observation] = ()
-    changes: list[OrderChange] = field(default_factory=list)
-    _change_of: dict[int, OrderChange] = field(default_factory=dict)
-    _errors: dict[int, Exception] = field(default_factory=dict)
-
-    @property
-    def project(self) -> Project:
-        """The project of the orders."""
-        return self.rows.project
-
-    @property
-    def settlements(self) -> list[Settlement]:
-        """The settlements of checkouts, and of orders without a checkout."""
-        return self.rows.settlements
-
-    @property
-    def orders(self) -> list[LockedOrder]:
-        """The orders with steps in the batch, sorted by their ids."""
-        return [order for _, order in sorted(self.rows.orders.items()) if order.changes]
-
-    def outcomes(self, count: int) -> list[Outcome]:
-        """Return the outcome of each of the ``count`` steps, in their order."""
-        return [self._outcome(position) for position in range(count)]
-
-    def _outcome(self, position: int) -> Outcome:
-        if position in self._errors:
-            return Outcome(error=self._errors[position])
-        change = self._change_of.get(position)
-        return Outcome(change=change, erased=change is not None and change.order.erased)
-
-    def take_all(self, steps: Iterable[Assigned]) -> None:
-        """Take the steps in their order; consecutive steps with the same cause are taken together."""
-        for _, act in groupby(steps, key=lambda step: id(step.cause)):
-            self._take(list(act))
-
-    def _take(self, act: Sequence[Assigned]) -> None:
-        positions: dict[int, list[int]] = {}
-        groups: dict[object, list[OrderChange]] = {}
-        for order_id, steps in _by_order(act):
-            own = [step.position for step in steps]
-            try:
-                change = self._prepared(order_id, steps)
-            except DatabaseError:
-                raise
-            except Exception as error:  # noqa: BLE001  # one order's failure must not stop the others
-                self._errors |= dict.fromkeys(own, error)
-                continue
-            positions[id(change)] = own
-            groups.setdefault(change.checkout.pk if change.checkout else change.order_id, []).append(change)
-        for changes in groups.values():
-            try:
-                self.settle(changes)
-            except DatabaseError:
-                raise
-            except Exception as error:  # noqa: BLE001  # one checkout's failure must not stop the others
-                for change in changes:
-                    self._errors |= dict.fromkeys(positions[id(change)], error)
-                continue
-            for change in changes:
-                self._change_of |= dict.fromkeys(positions[id(change)], change)
-
-    def settle(self, changes: Sequence[OrderChange]) -> None:
-        """Settle changes of one checkout, or of one order without one, and take them: all of them, or none."""
-        carry_out(self.rows, plan(self.rows, changes))
-        self.changes += changes
-
-    def _prepared(self, order_id: str, steps: Sequence[Assigned]) -> OrderChange:
-        """Return a step's change: moved, bound and judged. The order itself stays as it is."""
-        if order_id in self.advice.errors:
-            raise self.advice.errors[order_id]
-        order = self.rows.order(order_id)
-        observations = [observation for step in steps for observation in step.observations]
-        change = order.begin(observations, steps[0].cause)
-        absorb(change)
-        _merge_observations(self.project, change)
-        self._bind(change)
-        self.judge(change)
-        follow(change)
-        return change
-
-    def _bind(self, change: OrderChange) -> None:
-        """Find the checkout of an order that is not bound yet: by its id, by our reference, or as the shop's hook said."""
-        if change.checkout is None:
-            known = () if change.is_new else (Observation(source=Source.STAFF, order=change.before.order),)
-            change.checkout = self.rows.checkout_named_by([*known, *change.observations])
-        if change.checkout is None and change.after.settled and change.before != change.after:
-            change.checkout = self.rows.checkouts.get(self.advice.checkouts.get(change.order_id, 0))
-
-    def judge(self, change: OrderChange) -> None:
-        """Decide whether the payment pays for its checkout."""
-        checkout = change.checkout.value if change.checkout else None
-        terms = self._terms_of_unbound if checkout is None else self._terms
-        change.verdict = judge(change.after, checkout, terms, before=change.verdict_before)
-
-    @cached_property
-    def _terms(self) -> Terms:
-        """The terms of payments for checkouts."""
-        return terms_of(self.project)
-
-    @cached_property
-    def _terms_of_unbound(self) -> Terms:
-        """The terms of unbound orders, whose time of the installation is read for them only."""
-        return terms_of_unbound(self.project)
+Result = TypeVar("Result")
+Numbered: TypeAlias = tuple[int, Step]
+"""A step of a batch, after its position."""
 
 
-def terms_of(project: Project) -> Terms:
-    """Return the settings about payments for checkouts."""
+def take_all(batch: Batch, steps: Sequence[Step | None]) -> None:
+    """Take the steps in their order; consecutive steps with the same cause are taken together. None has no order."""
+    batch.results = [None] * len(steps)
+    numbered = [(position, step) for position, step in enumerate(steps) if step is not None]
+    for _, act in groupby(numbered, key=lambda each: id(each[1].cause)):
+        _take(batch, list(act))
+
+
+def _take(batch: Batch, act: Sequence[Numbered]) -> None:
+    by_order: dict[str, list[Numbered]] = defaultdict(list)
+    for position, step in act:
+        by_order[step.order_id].append((position, step))
+    groups: dict[object, dict[str, OrderChange]] = defaultdict(dict)
+    results: dict[str, OrderChange | Exception] = {}
+    for order_id, steps in sorted(by_order.items()):
+        change = _attempted(partial(_prepared, batch, order_id, [step for _, step in steps]))
+        if isinstance(change, Exception):
+            results[order_id] = change
+        else:
+            groups[change.checkout.pk if change.checkout else order_id][order_id] = change
+    for changes in groups.values():
+        failure = _attempted(partial(settle, batch, list(changes.values())))
+        results |= dict.fromkeys(changes, failure) if failure else changes
+    for order_id, steps in by_order.items():
+        for position, _ in steps:
+            batch.results[position] = results[order_id]
+
+
+def _attempted(work: Callable[[], Result]) -> Result | Exception:
+    """Return the result, or the failure of our rules: that of one order, or of one checkout, must not stop the others."""
+    try:
+        return work()
+    except DatabaseError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a rule raises
+        return error
+
+
+def _prepared(batch: Batch, order_id: str, steps: Sequence[Step]) -> OrderChange:
+    """Return a step's change: moved, bound and judged. The order itself stays as it is."""
+    if order_id in batch.advice.errors:
+        raise batch.advice.errors[order_id]
+    change = batch.order(order_id).begin([step.observation for step in steps], steps[0].cause)
+    absorb(change)
+    _merge_observations(batch.project, change)
+    _bind(batch, change)
+    judge_payment(batch, change)
+    follow(change)
+    return change
+
+
+def _bind(batch: Batch, change: OrderChange) -> None:
+    """Find the checkout of an order that is not bound yet: by its id, by our reference, or as the shop's hook said."""
+    if change.checkout is None:
+        known = () if change.is_new else (change.before.order,)
+        change.checkout = batch.checkout_named_by([*known, *(each.order for each in change.observations)])
+    if change.checkout is None and change.after.settled and change.before != change.after:
+        change.checkout = batch.checkouts.get(batch.advice.checkouts.get(change.order_id, 0))
+
+
+def judge_payment(batch: Batch, change: OrderChange) -> None:
+    """Decide whether the payment pays for its checkout."""
+    checkout = change.checkout.value if change.checkout else None
+    terms = terms_of(batch.project, batch.watched_since if checkout is None else None)
+    change.verdict = judge(change.after, checkout, terms, before=change.verdict_before)
+
+
+def terms_of(project: Project, watched_since: datetime | None) -> Terms:
+    """Return the settings about payments; for unbound ones with the time since when this app watches the project."""
     return Terms(
         accept_unbound=project.unbound_orders == "accept",
         accept_test=project.accept_test_payments,
         historic_margin=project.historic_delta,
+        installed_at=watched_since,
     )
-
-
-def terms_of_unbound(project: Project) -> Terms:
-    """Return the terms for unbound orders: also the time since which this app watches the project."""
-    return replace(terms_of(project), installed_at=installed_at(project))
-
-
-def _by_order(act: Sequence[Assigned]) -> Iterator[tuple[str, list[Assigned]]]:
-    """Yield the orders of these steps, sorted by their ids, each with its steps."""
-    for order_id, steps in groupby(
-        sorted(act, key=lambda step: step.order_id), key=lambda step: step.order_id
-    ):
-        yield order_id, list(steps)
 
 
 def _merge_observations(project: Project, change: OrderChange) -> None:
@@ -324,26 +141,135 @@ def follow(change: OrderChange) -> None:
     if change.silent:
         change.incidents.clear()
         return
-    for event in new_events(change.before, change.after):
+    # What was recorded in silence is new now, as it would be if the notification had come first.
+    before = NOTHING if change.was_silent else change.before
+    for event in new_events(before, change.after):
         name = event.replace(".", "_")
         change.signals.append(PendingSignal(name, (name, change.order_id)))
-    in_review = change.after.stands and change.verdict.status is VerdictStatus.REVIEW
-    if in_review and change.verdict != change.verdict_before:
-        change.ask_for_review(change.verdict.reason)
-        _log_unbound_payment(change)
-    for code in new_contradictions(change.before, change.after):
-        if code in REVIEWED:
-            change.ask_for_review(code)
+    were_open = causes(before, change.verdict_before)
+    are_open = causes(change.after, change.verdict)
+    for kind in sorted(are_open - were_open):
+        if kind.startswith(REVIEW):
+            change.ask_for_review(kind.removeprefix(REVIEW))
         else:
-            change.incidents.append(code)
+            change.incidents.append(kind)
+    if f"{REVIEW}{Reason.UNBOUND}" in are_open - were_open:
+        _log_unbound_payment(change)
+    over = ended(were_open, are_open, change.before, change.after)
+    change.ended += [(kind, change.row) for kind in over]
 
 
 def _log_unbound_payment(change: OrderChange) -> None:
-    if change.verdict.reason == Reason.UNBOUND:
-        # %r: the id is the service's text, and a line end in it would forge a line of the log.
-        logger.warning(
-            "Order %r is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
-            "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
-            change.order_id,
-            extra={"project": change.row.project, "order_id": change.order_id},
-        )
+    # %r: the id is the service's text, and a line end in it would forge a line of the log.
+    logger.warning(
+        "Order %r is paid and bound to no checkout of this shop, so no goods were granted. Sell with "
+        "flows.create_checkout, name its checkout in Hooks.resolve_checkout, or set UNBOUND_ORDERS.",
+        change.order_id,
+        extra={"project": change.row.project, "order_id": change.order_id},
+    )
+
+
+# From payments to goods. Writers of an order that is bound to a checkout have locked the checkout, so the other orders of the
+# checkout stay as they were read.
+
+
+def settle(batch: Batch, changes: Sequence[OrderChange]) -> None:
+    """Take the changes of one checkout, or of one order without one; then move its grants and its status by them."""
+    settlement = batch.settlement_of(changes)
+    orders = settlement.orders.values()
+    before = {each.order_id: payment_of(each.order_id, each.state, each.verdict) for each in orders}
+    now = {change.order_id: payment_of(change.order_id, change.after, change.verdict) for change in changes}
+    moves = None
+    if any(
+        change.is_new or change.newly_bound or before[change.order_id] != now[change.order_id]
+        for change in changes
+    ):
+        moves = _moves_of(settlement, list((before | now).values()))
+    # Nothing above has changed anything, and nothing below fails.
+    for change in changes:
+        change.order.take(change)
+    settlement.changes += changes
+    batch.changes += changes
+    if moves is None:
+        return
+    fulfilment, grants = moves
+    for position, order_id in grants.payers.items():
+        _hand_over(batch, settlement, settlement.grants[position], order_id)
+    for position in grants.closed:
+        _close_grant(batch, settlement.grants[position], changes)
+    for line in grants.opened:
+        _open_grant(batch, settlement, line, changes)
+    if settlement.checkout is not None:
+        _move_checkout(settlement, settlement.checkout, fulfilment)
+        _review_second_payments(settlement, fulfilment, changes)
+
+
+def _moves_of(settlement: Settlement, payments: Sequence[Payment]) -> tuple[Fulfilment, GrantChanges]:
+    fulfilment = fulfilment_of(payments)
+    open_grants = [
+        (position, grant.order.order_id)
+        for position, grant in enumerate(settlement.grants)
+        if grant.state == Grant.State.OPEN
+    ]
+    return fulfilment, grant_changes(fulfilment, payments, open_grants)
+
+
+def _hand_over(batch: Batch, settlement: Settlement, grant: Grant, order_id: str) -> None:
+    """Assign an open grant to the order that pays for it now, and to that order's checkout."""
+    payer, checkout = settlement.orders[order_id].row, settlement.checkout
+    if grant.order is payer and grant.checkout_id == (checkout.pk if checkout else None):
+        return
+    grant.order, grant.checkout = payer, checkout
+    batch.moved_grants.append(grant)
+
+
+def _close_grant(batch: Batch, grant: Grant, changes: Sequence[OrderChange]) -> None:
+    grant.state, grant.closed_at = Grant.State.CLOSED.value, datetime.now(UTC)
+    batch.moved_grants.append(grant)
+    _send(grant, "checkout_reversed", changes)
+
+
+def _open_grant(batch: Batch, settlement: Settlement, line: Line, changes: Sequence[OrderChange]) -> None:
+    payer, checkout = settlement.orders[line.payer].row, settlement.checkout
+    number = 1 + max((grant.number for grant in settlement.grants), default=0)
+    scope = ("checkout", checkout.reference) if checkout else ("order", payer.order_id)
+    grant = Grant(
+        key=key_of("grant", batch.project.alias, *scope, number),
+        project=batch.project.alias,
+        order=payer,
+        checkout=checkout,
+        number=number,
+        renewal=line.renewal,
+        state=Grant.State.OPEN.value,
+    )
+    batch.open_grant(settlement, grant)
+    _send(grant, "checkout_paid", changes)
+
+
+def _send(grant: Grant, name: str, changes: Sequence[OrderChange]) -> None:
+    """Add the signal to the change of the grant's order, or to the change that caused it if there is none."""
+    own = [change for change in changes if change.row is grant.order]
+    arguments = {"renewal": grant.renewal}
+    signal = PendingSignal(name, (name, grant.key), arguments, grant=grant, order=grant.order)
+    (own or changes)[0].signals.append(signal)
+
+
+def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
+    payer = settlement.orders.get(fulfilment.payer)
+    settlement.after = (fulfilment.status.value, payer.row if payer else None)
+    if payer is not None and checkout.paid_at is None:
+        checkout.paid_at = datetime.now(UTC)
+
+
+def _review_second_payments(
+    settlement: Settlement, fulfilment: Fulfilment, changes: Sequence[OrderChange]
+) -> None:
+    """Ask staff to review further payments of one checkout: once for each, in whatever order they arrived.
+
+    A payment that is no further one any more, since one of the two was reversed, is no question for staff.
+    """
+    orders = {order_id: order.row for order_id, order in settlement.orders.items()}
+    for order_id in fulfilment.paid_twice:
+        own = [change for change in changes if change.order_id == order_id]
+        (own or changes)[0].ask_for_review(PAID_TWICE, orders[order_id])
+    changes[0].ended += [(f"{REVIEW}{PAID_TWICE}", orders[order_id]) for order_id in fulfilment.paid_once]

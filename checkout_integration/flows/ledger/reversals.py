@@ -1,64 +1,68 @@
 """Refunds and chargebacks: what notifications state, and the reversal documents of the list.
 
-A document is assigned to the order that it reverses, or stored until that is known; it is never a payment.
+A document is assigned to the order that it reverses, or stored until that is known; it is never a payment. A batch enters
+this file five times, in this sequence:
+
+    assign            before the locks: which order does each document reverse? None for one whose order is unknown
+    attach_waiting    under the locks of the orders: documents that were stored earlier, and waited for one of them
+    absorb            deciding a step: those of them that share the transaction that its order names now
+    store_unmatched   writing: the documents without an order, as rows that wait
+    write_refunds     writing, after the orders: a row for each document, and one for what only notifications state
+
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import Query, insert_missing, key_of, state_database, upsert
-from checkout_integration.flows.ledger.locking import LockedRows
-from checkout_integration.flows.ledger.steps import Assigned, LockedOrder, OrderChange, Step
-from checkout_integration.models import Order, Refund
+from checkout_integration.flows.database import Query, insert_missing, key_of, update, upsert
+from checkout_integration.flows.ledger.batch import Batch, LockedOrder, OrderChange, Step
+from checkout_integration.models import Checkout, Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
+from checkout_integration.policy.erasure import lasting
+from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.observation import Observation, Source
-from checkout_integration.policy.personal import REFUND, lasting, split
-from checkout_integration.policy.refunds import Refunded, refunded_by
+from checkout_integration.policy.personal import REFUND, Public, split
+from checkout_integration.policy.refunds import Refunded, code_of, refunded_by
 from checkout_integration.policy.reversal_documents import (
     is_older,
     may_be_reversal_document,
     may_be_the_order_of,
     reversal_of,
 )
+from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import order as documents
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.values import parse_moment
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 
-def assign(project: Project, steps: Sequence[Step]) -> tuple[list[Assigned], list[Observation]]:
-    """Return the steps, each assigned to its order, and separately the reversals of unknown orders.
-
-    Two transactions at the same time may miss each other's row: the end of a pass records it again (`missed_reversals`).
-    """
-    observations = [observation for step in steps for observation in step.observations]
+def assign(project: Project, steps: Sequence[Step]) -> list[Step | None]:
+    """Return each step as one about its order; None for the reversal of an unknown order."""
+    observations = [step.observation for step in steps]
     candidates = [each for each in observations if may_be_reversal_document(each)]
     owners = _owners(project, candidates, observations) if candidates else {}
     is_candidate = {id(each) for each in candidates}
-    assigned: list[Assigned] = []
-    unmatched: list[Observation] = []
-    for position, step in enumerate(steps):
-        for observation in step.observations:
-            order_id = observation.order.id or ""
-            owner = owners.get(order_id) if id(observation) in is_candidate else order_id
-            if owner is None:
-                unmatched.append(observation)
-                continue
-            about = observation if owner == order_id else reversal_of(owner, observation)
-            assigned.append(
-                Assigned(position=position, order_id=owner, observations=(about,), cause=step.cause)
-            )
-    return assigned, unmatched
+    assigned: list[Step | None] = []
+    for step in steps:
+        own = step.order_id
+        owner = owners.get(own) if id(step.observation) in is_candidate else own
+        if owner is not None and owner != own:
+            assigned.append(replace(step, observation=reversal_of(owner, step.observation)))
+        else:
+            assigned.append(None if owner is None else step)
+    return assigned
 
 
 def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
-    """Store reversals as `Refund` rows until their orders come. Called at its place in the lock order (`locking`)."""
+    """Store reversals as `Refund` rows until their orders come. Called at its place in the lock order (`batch`)."""
     rows: dict[str, Refund] = {}
     for each in reversals:
         row = _waiting_row(project, each)
@@ -82,30 +86,33 @@ MISSED: Final = Query(
 def missed_reversals(project: Project) -> list[Observation]:
     """Return the reversals that wait although another row of their transaction is stored: it may be their order.
 
-    RACE: that row was recorded in another transaction at the same moment.
+    RACE: one worker reads the window with the payment, another one that with its refund. Each looks for the other's row
+    (`assign`, `attach_waiting`), finds nothing, since neither has committed, and stores its own: the refund waits for an
+    order that is there. No lock could order them, as there is no row yet that both know. So the end of a pass looks once
+    more.
     """
     return [_waiting_observation(each) for each in MISSED.rows(project=project.alias)]
 
 
-def attach_waiting(rows: LockedRows, observations: Sequence[Observation]) -> None:
+def attach_waiting(batch: Batch, orders: Sequence[documents.Order]) -> None:
     """Attach to the orders of a batch the reversals that waited for them. Called under the locks of the orders.
 
     Reversals can wait only for an order whose transaction is known for the first time.
     """
-    named = [each.order for each in observations if each.order.transaction]
-    new = [order for order in named if order.transaction != rows.order(order.id or "").row.transaction]
+    named = [order for order in orders if order.transaction]
+    new = [order for order in named if order.transaction != batch.order(order.id or "").row.transaction]
     if not new:
         return
     ids = {order.id or "" for order in new}
     transactions = {order.transaction or "" for order in new}
-    for refund in _waiting_for(rows.project, ids, transactions).order_by("pk"):
+    for refund in _waiting_for(batch.project, ids, transactions).order_by("pk"):
         observation = _waiting_observation(refund)
         owner = refund.document_id
         if owner not in ids:
             owner = _earliest(observation.order, new) or ""
             observation = reversal_of(owner, observation)
         if owner:
-            rows.order(owner).waiting.append((refund, observation))
+            batch.order(owner).waiting.append((refund, observation))
 
 
 def _waiting_observation(refund: Refund) -> Observation:
@@ -122,7 +129,7 @@ def absorb(change: OrderChange) -> None:
 def _waiting_for(project: Project, ids: Iterable[str], transactions: Iterable[str]) -> QuerySet[Refund]:
     """Return the reversals without an order that share a transaction with these orders, or are one of them."""
     keys = [key_of("document", project.alias, order_id) for order_id in ids]
-    refunds = Refund.objects.using(state_database()).filter(project=project.alias, order=None)
+    refunds = Refund.primary.filter(project=project.alias, order=None)
     return refunds.filter(Q(transaction__in=sorted(transactions)) | Q(key__in=keys))
 
 
@@ -131,20 +138,20 @@ def _owners(
 ) -> dict[str, str]:
     """Return for each candidate's id the id of the order that it is about.
 
-    This is the candidate itself if it is known as an order, else the first created order with the same transaction. If only
+    This is the candidate itself if it is known as an order, or as that of a checkout: by the specification a chargeback is a
+    status of the order, without a time (STA-07). Else it is the first created order with the same transaction. If only
     candidates share a transaction, including those that wait, one of them may be the order; otherwise all wait for it.
     """
     ids = [each.order.id or "" for each in candidates]
     transactions = [each.order.transaction or "" for each in candidates]
-    known = Order.objects.using(state_database()).filter(project=project.alias)
+    known = Order.primary.filter(project=project.alias)
     rows = known.filter(Q(order_id__in=ids) | Q(transaction__in=transactions)).only(
         "order_id", "transaction", "created_at"
     )
     orders = [parse_order(_identity(row)) for row in rows]
-    known_ids = {order.id for order in orders}
-    waiting = Refund.objects.using(state_database()).filter(
-        project=project.alias, order=None, transaction__in=transactions
-    )
+    checkouts = Checkout.primary.filter(project=project.alias, order_id__in=ids)
+    known_ids = {*(order.id for order in orders), *checkouts.values_list("order_id", flat=True)}
+    waiting = Refund.primary.filter(project=project.alias, order=None, transaction__in=transactions)
     rows_alike = [each.order for each in candidates] + [parse_order(each.document) for each in waiting]
     orders += [each.order for each in observations if each not in candidates]
     owners = {}
@@ -171,10 +178,16 @@ def _earliest(reversal: documents.Order, orders: Sequence[documents.Order]) -> s
 
 
 def _waiting_row(project: Project, observation: Observation) -> Refund:
-    reversal = observation.order
     # Its customer is not known yet, so no personal data is stored: the order will bring it.
     document, _personal = split(observation.document, lasting(project.reference_key))
-    currency = (reversal.refund.currency if reversal.refund else None) or reversal.currency
+    row = _row_of(project, observation.order, observation)
+    row.document = document
+    return row
+
+
+def _row_of(project: Project, reversal: documents.Order, observation: Observation) -> Refund:
+    """Return the row of a reversal document, without its order and its texts."""
+    amount, currency = _columns(refunded_by(reversal))
     return Refund(
         key=key_of("document", project.alias, reversal.id),
         project=project.alias,
@@ -182,9 +195,8 @@ def _waiting_row(project: Project, observation: Observation) -> Refund:
         transaction=as_column_text(reversal.transaction),
         status=as_column_text(reversal.status, 16),
         refunded_at=reversal.refunded_at or reversal.created_at,
-        amount=as_column_money(reversal.refund.amount if reversal.refund else reversal.amount, currency),
-        currency=as_column_text(currency, 8),
-        document=document,
+        amount=amount,
+        currency=currency,
         observed_at=observation.observed_at,
     )
 
@@ -197,107 +209,153 @@ REFUND_COLUMNS = tuple(
 def write_refunds(project: Project, orders: Sequence[LockedOrder]) -> None:
     """Write the refunds of a batch. Called under the locks of their orders.
 
-    A notification's statement and the reversal documents are about the same money, so the documents replace it: any of them
-    its refund, and one of a chargeback its chargeback.
+    The amounts are those of `policy.refunds`: a row for each reversal document, and one for what notifications state beyond
+    them. It gets smaller as the documents come, and goes when they are complete.
     """
-    from_list = [_document_row(project, order, each) for order in orders for each in order.reversals]
-    reversed_orders = [order for order in orders if _is_reversed(order)]
-    known = _known_documents([order.row.pk for order in reversed_orders], from_list)
-    stated = [row for order in reversed_orders for row in _stated_rows(order, known[order.row.pk])]
-    rows = {row.key: row for row in [*from_list, *stated]}  # the latest of each
-    upsert([rows[key] for key in sorted(rows)], "key", update=REFUND_COLUMNS)
-    documented = {order.row.pk for order in orders if order.reversals}
-    waited = [refund.pk for order in orders for refund in order.orders_themselves]
-    if documented or waited:
-        replaced = Q(order__in=documented, document_id="") & ~Q(key__in=[row.key for row in stated])
-        Refund.objects.using(state_database()).filter(replaced | Q(pk__in=waited)).delete()
-
-
-def _known_documents(orders: Collection[int], from_list: Sequence[Refund]) -> dict[int, list[Refund]]:
-    """Return the documents of orders by the orders' keys: those that are stored, and those that are just written."""
-    if not orders:
-        return {}
-    stored = Refund.objects.using(state_database()).filter(order__in=orders).exclude(document_id="")
-    rows = {row.key: row for row in [*stored.defer("document", "reason"), *from_list]}
-    return {key: [row for row in rows.values() if row.order_id == key] for key in orders}
-
-
-def _is_reversed(order: LockedOrder) -> bool:
-    state = order.state
-    return state.fully_reversed or state.partial or bool(state.order.refund and state.order.refunded)
-
-
-def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
-    reversal = observation.reversal
-    assert reversal is not None  # `OrderChange.reversals` has no others
-    refund = reversal.refund
-    stated = refunded_by(reversal)
-    shown = lasting(project.reference_key)["refund"] if order.erased else REFUND
-    return Refund(
-        key=key_of("document", project.alias, reversal.id),
-        project=project.alias,
-        order=order.row,
-        document_id=as_column_text(reversal.id),
-        transaction=as_column_text(reversal.transaction),
-        status=as_column_text(reversal.status, 16),
-        refunded_at=reversal.refunded_at or reversal.created_at,
-        amount=as_column_money(stated.amount, stated.currency),
-        currency=as_column_text(stated.currency, 8),
-        reason="" if order.erased or refund is None else refund.reason or "",
-        code=as_column_text(refund.code if refund else None),
-        receipt_number=as_column_text(refund.receipt_number if refund else None),
-        document=split(refund.document, shown or {})[0] if refund else {},
-        observed_at=observation.observed_at,
+    from_list = {
+        row.key: row
+        for order in orders
+        for row in (_document_row(project, order, each) for each in order.reversals)
+    }
+    reversed_orders = [order for order in orders if is_reversed(order.state)]
+    stored = _stored_rows([order.row.pk for order in reversed_orders if not order.is_new])
+    rows, moved, gone = (
+        dict(from_list),
+        [],
+        [refund.pk for order in orders for refund in order.orders_themselves],
     )
+    for order in reversed_orders:
+        own = [row for row in stored if row.order_id == order.row.pk]
+        new = {row.key: row for row in from_list.values() if row.order_id == order.row.pk}
+        documents = {row.key: row for row in own if row.document_id} | new
+        amounts = document_amounts(project, order.state)
+        for row in documents.values():
+            amount = amounts.get(row.key, (row.amount, row.currency))
+            if amount != (row.amount, row.currency):
+                row.amount, row.currency = amount
+                moved += [] if row.key in new else [row]
+        stated = {row.key: row for row in _stated_rows(order, list(documents.values()))}
+        rows |= stated
+        gone += [row.pk for row in own if not row.document_id and row.key not in stated]
+    upsert([rows[key] for key in sorted(rows)], "key", update=REFUND_COLUMNS)
+    update(moved, ("amount", "currency"))
+    if gone:
+        Refund.primary.filter(pk__in=gone).delete()
 
 
-def _stated_rows(order: LockedOrder, documents: Sequence[Refund]) -> Iterator[Refund]:
-    """Yield what notifications state and no document does: a refund, and a chargeback of what was left after it.
+def is_reversed(state: OrderState) -> bool:
+    """Return whether a refund or chargeback of the order is known, so that it has rows."""
+    return any(state.facts.knows(kind) for kind in REVERSALS)
+
+
+def document_amounts(project: Project, state: OrderState) -> dict[str, tuple[Decimal | None, str]]:
+    """Return amount and currency of the rows of an order's refund documents, by their keys."""
+    return {
+        key_of("document", project.alias, name): _columns(refunded)
+        for name, refunded in state.returned.documents.items()
+    }
+
+
+def stated_amounts(
+    state: OrderState, documents: Iterable[str]
+) -> dict[tuple[OrderStatus, str], tuple[Decimal | None, str]]:
+    """Return what no document has: refunds by currency, and the chargeback; ``documents`` are the documents' statuses.
 
     By the facts, and not by the status, which shows one of the two, and may have been the other one before.
     """
-    status, stated = order.state.status, refunded_by(order.state.order)
-    is_refunded = order.state.facts.knows(OrderStatus.REFUNDED)
-    is_charged_back = order.state.facts.knows(OrderStatus.CHARGEBACK) or status == OrderStatus.CHARGEBACK
-    returned = [
-        Refunded(amount=row.amount, currency=row.currency)
-        for row in documents
-        if row.status == OrderStatus.REFUNDED
-    ]
-    if not documents and (is_refunded or not is_charged_back):
-        yield _stated_row(order, "order", OrderStatus.REFUNDED if is_refunded else status, stated)
-        returned = [stated]
-    if is_charged_back and all(row.status != OrderStatus.CHARGEBACK for row in documents):
-        left = _left(order, returned) if returned else stated
-        yield _stated_row(order, "chargeback", OrderStatus.CHARGEBACK, left)
+    amounts = {
+        (OrderStatus.REFUNDED, currency): _columns(Refunded(amount=amount, currency=currency))
+        for currency, amount in state.returned.rest.items()
+    }
+    charged_back = state.facts.knows(OrderStatus.CHARGEBACK)
+    if charged_back and OrderStatus.CHARGEBACK not in documents:
+        amounts[OrderStatus.CHARGEBACK, ""] = _columns(_left(state))
+    return amounts
 
 
-def _left(order: LockedOrder, returned: Sequence[Refunded]) -> Refunded:
+def _columns(refunded: Refunded) -> tuple[Decimal | None, str]:
+    return as_column_money(refunded.amount, refunded.currency), as_column_text(refunded.currency, 8)
+
+
+def _left(state: OrderState) -> Refunded:
     """Return what a chargeback took: the charge without the part that was refunded before."""
-    charge = refunded_by(replace(order.state.order, refund=None))
-    part = sum(each.amount or 0 for each in returned if each.currency in ("", charge.currency))
+    if not state.facts.knows(OrderStatus.REFUNDED):
+        return refunded_by(state.order)
+    charge = refunded_by(replace(state.order, refund=None))
+    part = state.returned.sums.get(code_of(charge.currency), Decimal(0))
     if charge.amount is None or not 0 < part < charge.amount:
         return charge
     return Refunded(amount=charge.amount - part, currency=charge.currency)
 
 
-def _stated_row(order: LockedOrder, kind: str, status: OrderStatus, stated: Refunded) -> Refund:
-    state, document = order.state, order.state.order
+def _stored_rows(orders: Collection[int]) -> list[Refund]:
+    if not orders:
+        return []
+    stored = Refund.primary.filter(order__in=orders)
+    return list(stored.defer("document", "reason").order_by("pk"))
+
+
+def _document_row(project: Project, order: LockedOrder, observation: Observation) -> Refund:
+    reversal = observation.reversal
+    assert reversal is not None  # `OrderChange.reversals` has no others
+    row = _row_of(project, reversal, observation)
+    row.order = order.row
+    if order.erased:
+        _set_texts(row, reversal, lasting(project.reference_key)["refund"] or {})
+        row.reason = ""
+    else:
+        _set_texts(row, reversal, REFUND)
+    return row
+
+
+def _set_texts(row: Refund, document: documents.Order, shown: Public) -> None:
+    """Set what a document says about its refund; of its JSON the parts that are not personal, or are to last."""
     refund = document.refund
-    # The document's time is that of the refund before it.
-    is_second = status == OrderStatus.CHARGEBACK and state.facts.knows(OrderStatus.REFUNDED)
-    return Refund(
-        key=key_of(kind, order.row.project, order.order_id),
-        project=order.row.project,
-        order=order.row,
-        transaction=as_column_text(document.transaction),
-        status=status.value,
-        refunded_at=(None if is_second else document.refunded_at)
-        or parse_moment(min(filter(None, state.facts.times(status)), default="")),
-        amount=as_column_money(stated.amount, stated.currency),
-        currency=as_column_text(stated.currency, 8),
-        reason=refund.reason or "" if refund else "",
-        code=as_column_text(refund.code if refund else None),
-        receipt_number=as_column_text(refund.receipt_number if refund else None),
-        document=split(refund.document, REFUND)[0] if refund else {},
+    if refund is not None:
+        row.reason = refund.reason or ""
+        row.code = as_column_text(refund.code)
+        row.receipt_number = as_column_text(refund.receipt_number)
+        row.document = split(refund.document, shown)[0]
+
+
+def _stated_rows(order: LockedOrder, documents: Sequence[Refund]) -> Iterator[Refund]:
+    """Yield a row for each refund that notifications state and no document has."""
+    project, document = order.row.project, order.state.order
+    statuses = [row.status for row in documents]
+    for (status, currency), (amount, code) in stated_amounts(order.state, statuses).items():
+        kind = "order" if status is OrderStatus.REFUNDED else "chargeback"
+        row = Refund(
+            key=key_of(kind, project, order.order_id, currency),
+            project=project,
+            order=order.row,
+            transaction=as_column_text(document.transaction),
+            status=status.value,
+            refunded_at=_reversed_at(order.state, status),
+            amount=amount,
+            currency=code,
+        )
+        _set_texts(row, document, REFUND)
+        yield row
+
+
+def _reversed_at(state: OrderState, status: OrderStatus) -> datetime | None:
+    """Return the time of the last refund, as documents state it; else the first time at which the reversal is known.
+
+    An earlier statement that arrives later changes the time in the order's document, but not this one. The document of a
+    chargeback has the chargeback's time, unless there was a refund before it.
+    """
+    stated = state.order.refunded_at
+    if state.facts.knows(OrderStatus.REFUNDED):
+        stated = parse_moment(_last_refund(state)) if status is OrderStatus.REFUNDED else None
+    return stated or parse_moment(min(filter(None, state.facts.times(status)), default=""))
+
+
+def _last_refund(state: OrderState) -> str:
+    return max(
+        (
+            slot.latest
+            for key, slot in state.facts.slots.items()
+            if key.startswith(f"{OrderStatus.REFUNDED}/") and (slot.own or key.endswith(f"/{Source.LIST}"))
+        ),
+        default="",
     )

@@ -1,11 +1,11 @@
-"""Decisions of staff about one order, and previews of their changes: accept its payment, bind it, restore it.
+"""Decisions of staff about one order, and previews of their changes: accept its payment, bind, revoke or restore it.
 
 Each is a part of the caller's transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,39 +13,40 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import state_database
-from checkout_integration.flows.ledger.deciding import Batch, follow
-from checkout_integration.flows.ledger.locking import lock, look_up
-from checkout_integration.flows.ledger.rows import (
-    incident_key,
-    incident_kinds,
-    is_grouped,
-    sends_order_changed,
-    signal_key,
+from checkout_integration.flows.ledger.batch import (
+    NO_ADVICE,
+    Advice,
+    Batch,
+    Cause,
+    OrderChange,
+    lock,
+    look_up,
 )
-from checkout_integration.flows.ledger.steps import NO_ADVICE, Advice, Cause, OrderChange
+from checkout_integration.flows.ledger.deciding import follow, judge_payment, settle
+from checkout_integration.flows.ledger.incidents import incident_key, incident_kinds, is_grouped
+from checkout_integration.flows.ledger.recording import sends_change, signal_key
 from checkout_integration.models import Checkout, Incident, Order, OutboxMessage
 from checkout_integration.policy.facts import decide
-from checkout_integration.policy.observation import Observation, Source
+from checkout_integration.policy.fulfilment import fulfilment_of, payment_of
 from checkout_integration.policy.verdict import Reason, Verdict, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 
-ACCEPTABLE: Final = (VerdictStatus.REVIEW, VerdictStatus.HISTORIC)
+ACCEPTABLE: Final = (VerdictStatus.REVIEW, VerdictStatus.HISTORIC, VerdictStatus.REVOKED)
 """Verdicts of payments that staff may accept."""
 
 
 def accepted(order: Order, project: Project, cause: Cause) -> Batch:
     """Return the batch that accepts a payment: its goods are granted as if it were verified.
 
-    Raises ``ValueError`` when the order is not in review or historic, or its payment was reversed.
+    Raises ``ValueError`` when the order is not in review, historic or revoked, or its payment was reversed.
     """
     batch, change = _locked(order, project, cause)
     if change.verdict_before.status not in ACCEPTABLE or not change.before.stands:
         raise ValueError(
-            "Only a paid order that is in review, or from before the installation, can be accepted."
+            "Only a paid order can be accepted that is in review, from before the installation, or revoked."
         )
     change.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    batch.settle([change])
+    settle(batch, [change])
     return batch
 
 
@@ -61,12 +62,43 @@ def bound(
     batch, change = _locked(order, project, cause, Advice(checkouts=named))
     if change.checkout is not None:
         raise ValueError(_("The order is bound to a checkout already."))
-    change.checkout = batch.rows.checkouts[to.pk] if isinstance(to, Checkout) else to(change)
-    batch.rows.checkouts[change.checkout.pk] = change.checkout
-    batch.judge(change)
+    change.checkout = batch.checkouts[to.pk] if isinstance(to, Checkout) else to(change)
+    batch.checkouts[change.checkout.pk] = change.checkout
+    judge_payment(batch, change)
     follow(change)
-    batch.settle([change])
+    settle(batch, [change])
     return batch
+
+
+def revoked(order: Order, project: Project, cause: Cause) -> Batch:
+    """Return the batch that revokes the goods of a payment, although the money is with the shop.
+
+    The other payments for the same goods that are known now are revoked too: one of them would pay for the goods instead.
+    Each renewal has goods of its own. Raises ``ValueError`` when the order has no goods to revoke.
+    """
+    batch, own = _locked(order, project, cause, others=_orders_of_checkout(order))
+    known = batch.settlement_of([own]).orders.values()
+    payments = [payment_of(each.order_id, each.state, each.verdict) for each in known]
+    line = next(each for each in fulfilment_of(payments).lines if order.order_id in each.order_ids)
+    revocable = [
+        each for each in known if each.order_id in line.order_ids and each.verdict.pays and each.state.stands
+    ]
+    if all(each is not own.order for each in revocable):
+        raise ValueError(
+            "Only the goods of a payment that is verified or accepted, and stands, can be revoked."
+        )
+    changes = [each.begin([], cause) for each in revocable]
+    for change in changes:
+        change.verdict = Verdict(VerdictStatus.REVOKED, Reason.BY_STAFF)
+    settle(batch, changes)
+    return batch
+
+
+def _orders_of_checkout(order: Order) -> list[Order]:
+    """Return all orders of an order's checkout; one that is bound meanwhile was not known when staff decided."""
+    if order.checkout_id is None:
+        return []
+    return list(Order.primary.filter(checkout=order.checkout_id).select_related("personal_data"))
 
 
 def restored(order: Order, project: Project, cause: Cause) -> Batch:
@@ -81,17 +113,17 @@ def restored(order: Order, project: Project, cause: Cause) -> Batch:
     change.after = replace(change.before, facts=facts)
     if not change.verdict.pays:
         change.verdict = Verdict(VerdictStatus.ACCEPTED, Reason.BY_STAFF)
-    batch.settle([change])
+    settle(batch, [change])
     return batch
 
 
 def _locked(
-    order: Order, project: Project, cause: Cause, advice: Advice = NO_ADVICE
+    order: Order, project: Project, cause: Cause, advice: Advice = NO_ADVICE, others: Sequence[Order] = ()
 ) -> tuple[Batch, OrderChange]:
-    """Return a batch with the order alone, locked, and a change in which nothing has changed yet."""
-    known = [Observation(source=Source.STAFF, order=order.snapshot)]
-    rows = lock(project, known, look_up(project, known, {}), advice)
-    return Batch(rows=rows), rows.order(order.order_id).begin([], cause)
+    """Return a batch with the order and others of its checkout, locked, and a change in which nothing has changed yet."""
+    documents = [each.snapshot for each in {each.order_id: each for each in (*others, order)}.values()]
+    batch = lock(project, documents, look_up(project, documents, {}), advice)
+    return batch, batch.order(order.order_id).begin([], cause)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +209,9 @@ def _checkout_statuses(batch: Batch, change: OrderChange) -> tuple[str, str]:
 
 def _new_signals(project: Project, change: OrderChange) -> tuple[str, ...]:
     names = {signal_key(project, signal): signal.name for signal in change.signals}
-    sent = OutboxMessage.objects.using(state_database()).filter(idempotency_key__in=list(names))
+    sent = OutboxMessage.primary.filter(idempotency_key__in=list(names))
     known = set(sent.values_list("idempotency_key", flat=True)) if names else set()
-    changed = ["order_changed"] if sends_order_changed(change) else []
+    changed = ["order_changed"] if sends_change(change) else []
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))
 
 
@@ -189,7 +221,7 @@ def _new_incidents(project: Project, change: OrderChange) -> tuple[str, ...]:
         kind if is_grouped(change, kind) else incident_key(project, order.order_id, kind): kind
         for kind, order in incident_kinds(change)
     }
-    opened = Incident.objects.using(state_database()).filter(key__in=list(kinds))
+    opened = Incident.primary.filter(key__in=list(kinds))
     known = set(opened.values_list("key", flat=True)) if kinds else set()
     return tuple(sorted(kind for key, kind in kinds.items() if key not in known))
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final, TypeAlias
 
 from django.db import Error
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import Unavailable
-from checkout_integration.flows.monitoring.backlog import queue_state
-from checkout_integration.flows.monitoring.finding import Finding, Severity, shown_number
-from checkout_integration.flows.monitoring.incoming import ANY_WITHOUT, incoming_findings
-from checkout_integration.flows.monitoring.reading import incident_finding, lane_findings
-from checkout_integration.flows.monitoring.refusals import NO_PROJECT, not_counted, refused_lately
-from checkout_integration.flows.monitoring.steps import step_findings
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import Unavailable, is_read_only
+from checkout_integration.flows.monitoring.backlog import clock_findings, step_findings
+from checkout_integration.flows.monitoring.finding import Finding, Kind
+from checkout_integration.flows.monitoring.not_applied import (
+    attempt_findings,
+    not_applied_findings,
+    removed_finding,
+)
+from checkout_integration.flows.monitoring.reading import reading_findings
+from checkout_integration.flows.monitoring.receivers import goods_findings, receiver_findings
+from checkout_integration.flows.monitoring.validation import validation_findings
+from checkout_integration.flows.monitoring.webhook import refused_elsewhere, webhook_findings
+from checkout_integration.policy.severity import Severity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,41 +70,54 @@ def health(project: str | None = None) -> Health:
     app, now = app_settings(), datetime.now(UTC)
     projects = list(app.projects.values()) if project is None else [app.project(project)]
     modes = [ProjectMode(alias=each.alias, test=each.accept_test_payments) for each in projects]
+    aliases = [each.alias for each in projects]
     try:
-        findings = list(_findings(projects, now))
+        findings = [finding for look in LOOKS for finding in look(aliases, now)]
     except (Error, Unavailable) as error:
         findings = [_database_away(error)]
     return Health(checked_at=now, projects=modes, findings=findings)
 
 
-def _findings(projects: Sequence[Project], now: datetime) -> Iterator[Finding]:
-    yield from incoming_findings(projects, now)
-    for project in projects:
-        yield from lane_findings(project)
-        yield incident_finding(project)
-    yield from step_findings(queue_state())
-    yield _refused_elsewhere()
-
-
-def _refused_elsewhere() -> Finding:
-    """Return how many requests came to addresses of projects that the settings do not have."""
-    count = refused_lately(NO_PROJECT)
-    figures = {"last_hour": count}
-    if count is None:
-        return Finding(name="refused_unknown", text=not_counted(), figures=figures)
-    if count < ANY_WITHOUT:
-        text = _("Requests to the address of an unknown project in the last hour: %(n)s.") % {"n": count}
-        if not count:
-            text = _("No requests to the address of an unknown project.")
-        return Finding(name="refused_unknown", text=text, figures=figures)
-    text = _(
-        "Requests to the address of an unknown project in the last hour: %(n)s. Compare the address on the webhooks page at "
-        "the service with the aliases in PROJECTS."
-    ) % {"n": shown_number(count)}
-    return Finding(name="refused_unknown", severity=Severity.WARNING, text=text, figures=figures)
+DATABASE: Final = Kind(name="database", title=gettext_lazy("Database"))
 
 
 def _database_away(error: Exception) -> Finding:
     # Without the message of the error, which may name hosts and accounts.
     text = _("The database does not respond (%(error)s).") % {"error": type(error).__name__}
-    return Finding(name="database", severity=Severity.FAILING, text=text)
+    action = _("Start it, or correct DATABASES; nothing is stored or granted until then.")
+    return DATABASE.found(text, Severity.FAILING, action)
+
+
+def _database_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield whether the database can be written: one that only responds acknowledges no notification."""
+    if not is_read_only():
+        yield DATABASE.found(_("The database responds, and can be written."))
+        return
+    text = _(
+        "The database responds, but it cannot be written: notifications are answered 503, and nothing is granted."
+    )
+    action = _(
+        "Make it writable, or point DATABASES at the primary one. The service sends the notifications again."
+    )
+    yield DATABASE.found(text, Severity.FAILING, action)
+
+
+Look: TypeAlias = Callable[[Sequence[str], datetime], Iterable[Finding]]
+LOOKS: Final[Sequence[Look]] = (
+    _database_findings,
+    webhook_findings,
+    not_applied_findings,
+    validation_findings,
+    reading_findings,
+    receiver_findings,
+    goods_findings,
+    attempt_findings,
+    step_findings,
+    clock_findings,
+    removed_finding,
+    refused_elsewhere,
+)
+"""What health looks at: each gets the aliases of the projects and the time, reads by index only, and yields findings.
+
+A new kind of finding is a function here, with the file of its own that has it. It also yields a finding when all is well.
+"""

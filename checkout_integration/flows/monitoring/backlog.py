@@ -1,21 +1,26 @@
-"""The backlog of notifications and receiver runs: for monitors, since a worker can be connected and do nothing.
+"""Work that is due: the backlog of notifications and receiver runs, and the findings about it and about hosts' clocks.
 
-It is read from indexes only, whatever the length of the queue: the oldest is the first of an index, and counts stop at
-`MOST_COUNTED`.
+A worker can be connected and do nothing, so the queue itself is read: from indexes only, whatever its length. The oldest is
+the first of an index, and counts stop at `MOST_COUNTED`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db import connections, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import Command, instant_of, locked, state_database
+from checkout_integration.flows.database import Command, database_now, instant_of, locked, state_database
+from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, shown_number, span
 from checkout_integration.flows.outbox import MOST_RUNNING, left_behind_before
-from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
+from checkout_integration.models import HostClock, Notification, ReceiverRun
+from checkout_integration.policy.severity import Severity
 
 MOST_COUNTED = 1_000
 """The limit of a count: a count at the limit means that many or more."""
@@ -28,8 +33,6 @@ class QueueState:
 
     stored: int
     """Notifications that could be applied now."""
-    new: int
-    """Outbox messages that are not fanned out yet."""
     due: int
     """Receiver runs that could run now."""
     waiting: int
@@ -46,8 +49,6 @@ class QueueState:
     """For how long the oldest work that could be applied or run has been due, in seconds; 0 if there is none."""
     oldest_stored_seconds: float
     """The same for notifications only."""
-    oldest_new_seconds: float
-    """The same for outbox messages that are not fanned out."""
     oldest_due_seconds: float
     """The same for receiver runs."""
 
@@ -68,22 +69,20 @@ def queue_state() -> QueueState:
     dead = _left_behind(late) if found[_LATE] else []
     if dead:
         (found,) = _QUEUE.fetch(**values, dead=[run.pk for run in dead])
-    running, overdue, _, stored, new, due, later, waiting, failed, *oldest = found
+    running, overdue, _, stored, due, later, waiting, failed, *oldest = found
     ages = [(now - instant_of(moment)).total_seconds() if moment is not None else 0.0 for moment in oldest]
     ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in dead)])
-    oldest_stored, oldest_new, oldest_due = (round(max(0.0, age), 3) for age in ages)
+    oldest_stored, oldest_due = (round(max(0.0, age), 3) for age in ages)
     return QueueState(
         stored=stored,
-        new=new,
         due=due + len(dead),
         waiting=waiting + later,
         failing=later,
         running=running,
         overdue=overdue,
         failed=failed,
-        oldest_seconds=max(oldest_stored, oldest_new, oldest_due),
+        oldest_seconds=max(oldest_stored, oldest_due),
         oldest_stored_seconds=oldest_stored,
-        oldest_new_seconds=oldest_new,
         oldest_due_seconds=oldest_due,
     )
 
@@ -98,7 +97,7 @@ def _left_behind(late: datetime) -> list[ReceiverRun]:
         return []
     # By their keys: locking what is found by an index would hold up new entries of it in MariaDB.
     keys = [key for (key,) in _LATE_KEYS.fetch(late=late, most=MOST_COUNTED)]
-    left = ReceiverRun.objects.using(alias).filter(pk__in=keys, state=State.RUNNING, due_at__lte=late)
+    left = ReceiverRun.primary.filter(pk__in=keys, state=State.RUNNING, due_at__lte=late)
     with transaction.atomic(using=alias):
         return list(locked(left.only("due_at"), wait=False))
 
@@ -118,7 +117,6 @@ def _first(column: str, table: str, condition: str, order: str) -> str:
 
 
 _STORED: Final = ("notifications", "own.due_at <= {now}", "own.due_at")
-_NEW: Final = ("messages", "own.state = 'new'", "own.id")
 _DUE: Final = ("runs", "own.state = 'due' AND own.due_at <= {now}", "own.due_at, own.id")
 _LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
 _WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
@@ -142,15 +140,109 @@ _ATTEMPTED: Final = f"""
         COUNT(CASE WHEN attempt.due_at <= {{late}} THEN 1 END) AS late
     FROM ({_RUNNING}) attempt"""  # noqa: S608
 _COLUMNS: Final = [
-    *(_counted(*each) for each in (_STORED, _NEW, _DUE, _LATER, _WAITING, _FAILED)),
+    *(_counted(*each) for each in (_STORED, _DUE, _LATER, _WAITING, _FAILED)),
     _oldest("own.due_at", *_STORED),
-    _oldest("own.recorded_at", *_NEW),
     _oldest("own.due_at", *_FREE),
 ]
 _QUEUE: Final = Command(
     f"SELECT running, overdue, late, {', '.join(_COLUMNS)} FROM ({_ATTEMPTED}) attempted",  # noqa: S608
     in_order=True,
     notifications=Notification,
-    messages=OutboxMessage,
     runs=ReceiverRun,
 )
+
+
+LONGEST_LEFT: Final = 300
+"""Seconds that work may be due before it is certain that no worker runs."""
+LONG_LEFT: Final = 60
+"""Seconds that work may be due before somebody should look: every runner comes sooner than that."""
+WHO_WORKS: Final = {
+    "request": gettext_lazy(
+        "RUNNER is “request”: web processes do it with the next notification. Set RUNNER to “celery” or “worker”, or run "
+        "manage.py checkout_work --once from cron."
+    ),
+    "celery": gettext_lazy(
+        "RUNNER is “celery”: start a Celery worker, and beat with checkout_integration.schedule.beat_schedule()."
+    ),
+    "worker": gettext_lazy("RUNNER is “worker”: start manage.py checkout_work."),
+}
+STEPS: Final = {
+    name: Kind(name=name, title=title, rows=Rows(model=model, filters={"state": state}))
+    for name, title, model, state in (
+        ("apply", gettext_lazy("Apply notifications"), "notification", "stored"),
+        ("run", gettext_lazy("Run receivers"), "receiverrun", "due"),
+    )
+}
+OVERLONG: Final = Kind(
+    name="receivers_overlong",
+    title=gettext_lazy("Receivers that run long"),
+    rows=Rows(model="receiverrun", filters={"state": "running"}),
+)
+
+
+def step_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield what the queue's state means, for all projects together."""
+    queue = queue_state()
+    texts = (
+        _("Notifications to apply: %(n)s."),
+        _("Receivers to run: %(n)s."),
+    )
+    yield _step("apply", texts[0], queue.stored, queue.oldest_stored_seconds, "stored")
+    yield _step("run", texts[1], queue.due, queue.oldest_due_seconds, "due")
+    yield _overlong(queue)
+
+
+def _step(name: str, text: str, count: int, seconds: float, figure: str) -> Finding:
+    text %= {"n": shown_count(count)}
+    severity, action = Severity.OK, ""
+    if seconds > LONG_LEFT:
+        severity = Severity.FAILING if seconds > LONGEST_LEFT else Severity.WARNING
+        left = _("The oldest has been due for %(span)s, and no process does it.") % {"span": span(seconds)}
+        text, action = f"{text} {left}", str(WHO_WORKS[app_settings().runner])
+    return STEPS[name].found(text, severity, action, figures={figure: count, "oldest_seconds": seconds})
+
+
+def _overlong(queue: QueueState) -> Finding:
+    figures = {"running": queue.running, "overdue": queue.overdue}
+    if not queue.overdue:
+        text = _("Receivers that run now: %(n)s.") % {"n": shown_count(queue.running)}
+        return OVERLONG.found(text, figures=figures)
+    runs = ReceiverRun.primary.filter(state=ReceiverRun.State.RUNNING)
+    names = set(runs.order_by("due_at", "id").values_list("receiver", flat=True)[: queue.overdue])
+    text = _("Receivers that have run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s (%(names)s).") % {
+        "n": shown_count(queue.overdue),
+        "span": span(app_settings().receiver_deadline),
+        "names": ", ".join(sorted(names)),
+    }
+    action = _("They may hang; to stop them, end their process.")
+    return OVERLONG.found(text, Severity.FAILING, action, figures=figures)
+
+
+def shown_count(count: int, most: int = MOST_COUNTED) -> str:
+    """Return a number that was counted to a limit: "1,000+" means 1,000 or more."""
+    return f"{shown_number(most)}+" if count >= most else shown_number(count)
+
+
+NOTED_WITHIN: Final = timedelta(hours=1)
+"""After this time a note counts no longer: a process at work writes it once a minute, and a host may be gone."""
+MOST_NAMED: Final = 5
+CLOCKS: Final = Kind(name="clocks", title=gettext_lazy("Clocks of the hosts"))
+
+
+def clock_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield which hosts differ, and by how much."""
+    noted = HostClock.primary.filter(measured_at__gt=database_now() - NOTED_WITHIN)
+    hosts = list(noted.order_by("host")[: MOST_NAMED + 1])
+    if not hosts:
+        yield CLOCKS.found(_("No host was found whose clock differs."), figures={"hosts": 0})
+        return
+    named = "; ".join(_difference(host) for host in hosts[:MOST_NAMED])
+    text = _("Clocks that differ from the database's by more than two seconds: %(hosts)s.")
+    action = _("Synchronise the clocks of these hosts, and of the database's host, for instance with chrony.")
+    figures = {"hosts": len(hosts), "most_seconds": max(abs(host.seconds_ahead) for host in hosts)}
+    yield CLOCKS.found(text % {"hosts": named}, Severity.WARNING, action, figures=figures)
+
+
+def _difference(host: HostClock) -> str:
+    text = _("%(host)s is %(span)s ahead") if host.seconds_ahead > 0 else _("%(host)s is %(span)s behind")
+    return text % {"host": host.host, "span": span(abs(host.seconds_ahead))}

@@ -1,30 +1,51 @@
-"""A finding: one thing that was looked at, how bad it is, what to do, and its figures."""
+"""A finding: one thing that was looked at, how bad it is, what to do, where its rows are, and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlencode
 
+from django.urls import NoReverseMatch, reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
+
+from checkout_integration.policy.severity import Severity
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 Figure: TypeAlias = str | int | float | None
 
 
-class Severity(StrEnum):
-    """``ok``: nothing to do; ``warning``: somebody should look at it; ``failing``: money or goods wait for somebody."""
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Rows of one model, as a list of the admin shows them.
 
-    OK = "ok"
-    WARNING = "warning"
-    FAILING = "failing"
+    Attributes:
+        model: the model, in lower case, as in the addresses of the admin.
+        filters: the parameters with which the model's list in the admin shows these rows.
+
+    """
+
+    model: str
+    filters: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def rank(self) -> int:
-        """Its place in the sequence: a greater one is worse."""
-        return list(Severity).index(self)
+    def address(self) -> str:
+        """The path of the list in the admin; "" if the host has no admin at ``admin:``."""
+        try:
+            path = reverse(f"admin:checkout_integration_{self.model}_changelist")
+        except NoReverseMatch:
+            return ""
+        return f"{path}?{urlencode(self.filters)}" if self.filters else path
+
+    @property
+    def view_permission(self) -> str:
+        """The permission to see them."""
+        return f"checkout_integration.view_{self.model}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,18 +54,74 @@ class Finding:
 
     Attributes:
         name: a stable word, for programs.
+        title: its name for people.
         project: the alias of its project; "" for what all projects share.
         severity: how bad it is.
-        text: what is the case and, unless all is well, what to do. For people, in the language of the request.
+        text: what is the case, whom it concerns and since when. For people, in the language of the request.
+        action: what to do; "" if nothing is to be done.
+        rows: the rows that it is about; None if it is not about rows.
         figures: numbers and times (ISO 8601) by stable names; never personal data.
 
     """
 
     name: str
+    title: StrOrPromise = ""
     project: str = ""
     severity: Severity = Severity.OK
     text: str
+    action: str = ""
+    rows: Rows | None = None
     figures: Mapping[str, Figure] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """What is the case, and what to do."""
+        return f"{self.text} {self.action}".rstrip()
+
+    @property
+    def link(self) -> str:
+        """The path of its rows in the admin; "" if there is none."""
+        return self.rows.address if self.rows else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of finding: its stable name, its title, and the list of its rows."""
+
+    name: str
+    title: StrOrPromise
+    rows: Rows | None = None
+
+    def found(
+        self,
+        text: str,
+        severity: Severity = Severity.OK,
+        action: str = "",
+        *,
+        project: str = "",
+        filters: Mapping[str, str] | None = None,
+        figures: Mapping[str, Figure] | None = None,
+    ) -> Finding:
+        """Return a finding of this kind; ``filters`` replace those of its rows."""
+        rows = (
+            Rows(model=self.rows.model, filters=filters) if self.rows and filters is not None else self.rows
+        )
+        return Finding(
+            name=self.name,
+            title=self.title,
+            project=project,
+            severity=severity,
+            text=text,
+            action=action,
+            rows=rows,
+            figures=figures or {},
+        )
+
+
+def listed(texts: Sequence[str], most: int = 3) -> str:
+    """Return a few of these texts as one, and how many more there are."""
+    text, more = "; ".join(texts[:most]), len(texts) - most
+    return _("%(text)s; and %(n)s more") % {"text": text, "n": more} if more > 0 else text
 
 
 def span(seconds: float) -> str:

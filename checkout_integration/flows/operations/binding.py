@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
-    state_database,
+    resolve_incidents,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.ledger import Cause, ChangePreview, OrderChange, changes_of
-from checkout_integration.flows.operations.payments import resolve_groups
-from checkout_integration.models import Checkout, Incident, Order, Transition
+from checkout_integration.models import Checkout, Order, Transition
+from checkout_integration.models.order import state_of
 from checkout_integration.policy.observation import Source
+from checkout_integration.policy.verdict import Verdict, judge
 from checkout_integration.protocol.vocabulary import OrderType
 
 SETTLED_BY_BINDING: Final = ("review:unbound", "review:before_installation")
 """Kinds of incidents that ask what a payment is for."""
+UNPAID: Final = (*Checkout.PAYABLE, Checkout.Status.REVIEW, Checkout.Status.CANCELLED, Checkout.Status.FAILED)
+MADE_BEFORE: Final = timedelta(days=7)
+MADE_AFTER: Final = timedelta(hours=1)
+MOST_LOOKED_AT: Final = 200
+MOST_CANDIDATES: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +45,8 @@ class CheckoutDescription:
         type: simple, product, key or virtual_currency.
         amount: the price; None if the service set it, as it can for any type but ``simple``.
         currency: of the price.
-        description: the subject, in a line of text.
+        description: what was sold, in a line of text.
+        subject: the shop's own object that was sold, if its receivers need one.
 
     """
 
@@ -46,6 +54,38 @@ class CheckoutDescription:
     amount: Decimal | None = None
     currency: str = ""
     description: str = ""
+    subject: Model | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A checkout that a payment may be for, and the verdict that the payment would get."""
+
+    checkout: Checkout
+    verdict: Verdict
+
+
+def checkout_candidates(order: Order) -> list[Candidate]:
+    """Return checkouts that an order's payment may be for: those that fit, then others of its customer; the newest first.
+
+    Of its customer's unpaid checkouts, and of those that were made in the days before the order, a limited number.
+    """
+    project, state, customer = app_settings().project(order.project), state_of(order), order.user
+    unpaid = Checkout.primary.filter(project=order.project, status__in=UNPAID).select_related("user")
+    newest = unpaid.order_by("-recorded_at", "-pk")
+    whose = Q(identity=customer.identity) if customer else Q()
+    whose |= Q(user=customer.account_id) if customer and customer.account_id else Q()
+    own = list(newest.filter(whose)[:MOST_LOOKED_AT]) if whose else []
+    at = order.created_at or order.recorded_at
+    near = newest.filter(recorded_at__gte=at - MADE_BEFORE, recorded_at__lte=at + MADE_AFTER)
+    checkouts = {each.pk: each for each in (*own, *near[:MOST_LOOKED_AT])}.values()
+    terms = ledger.terms_of(project, None)  # a payment for a checkout is judged by what was sold
+    found = [Candidate(checkout=each, verdict=judge(state, each.value, terms)) for each in checkouts]
+    theirs = {each.pk for each in own}
+    fitting = [each for each in found if each.verdict.pays]
+    others = [each for each in found if not each.verdict.pays and each.checkout.pk in theirs]
+    fitting.sort(key=lambda each: each.checkout.pk in theirs, reverse=True)
+    return [*fitting, *others][:MOST_CANDIDATES]
 
 
 def bind_order(
@@ -92,21 +132,16 @@ def _bind(
         target = to if isinstance(to, Checkout) else partial(_described_checkout, project, to)
         batch = ledger.bound(order, project, target, cause)
         (change,) = changes_of(batch)
-        ledger.store(batch)
-        incidents = Incident.objects.using(state_database()).filter(
-            order=order.pk, kind__in=SETTLED_BY_BINDING
-        )
-        incidents.filter(resolved_at=None).update(
-            resolved_at=datetime.now(UTC), resolved_by=staff.pk if staff else None
-        )
-        resolve_groups(project, staff)
+        ledger.write(batch)
+        resolve_incidents(Q(order=order.pk, kind__in=SETTLED_BY_BINDING), staff.pk if staff else None)
+        ledger.end_groups(project, staff, by_staff=True)
         return change
 
 
 def _described_checkout(project: Project, to: CheckoutDescription, change: OrderChange) -> Checkout:
     """Insert the checkout that staff describe. The insertion locks it."""
     document = change.after.order
-    return Checkout.objects.using(state_database()).create(
+    return Checkout.primary.create(
         project=project.alias,
         type=to.type,
         expected_amount=to.amount,
@@ -119,4 +154,5 @@ def _described_checkout(project: Project, to: CheckoutDescription, change: Order
         test=project.accept_test_payments,
         user_id=change.row.user.account_id if change.row.user else None,
         order_id=change.order_id,
+        **({"subject": to.subject} if to.subject is not None else {}),
     )

@@ -2,82 +2,44 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Final
-
-from asgiref.sync import sync_to_async
+from typing import ClassVar, Final
 
 from checkout_integration.flows import inbox, outbox
-from checkout_integration.flows.database import Command, with_retries
-from checkout_integration.flows.inbox import ApplySummary, NotificationRow
-from checkout_integration.flows.outbox import RunSummary, Worker
-from checkout_integration.models import Notification, OutboxMessage, ReceiverRun
-
-LEFT_AFTER: Final = timedelta(seconds=1)
-"""Work that became due just now is left to the request that stored it; other processes would only disturb it."""
-LOOK_EVERY: Final = 1.0
-"""For how many seconds a process that found no work left by others does not look again."""
-OWN_LEFT: Final = Command(
-    """SELECT EXISTS (
-        SELECT 1 FROM {notifications} own WHERE own.project = {project} AND own.object_id = {order_id}
-            AND CASE WHEN own.due_at <= {now} THEN 1 END = 1
-    ), EXISTS (
-        SELECT 1 FROM {runs} run WHERE run.line IN {lines} AND run.state = 'due' AND run.due_at <= {now}
-    )""",
-    notifications=Notification,
-    runs=ReceiverRun,
+from checkout_integration.flows.database import (
+    TRANSIENT_DATABASE_ERRORS,
+    Command,
+    Unavailable,
+    database_now,
+    note_clock,
+    with_retries,
 )
+from checkout_integration.flows.outbox import DueSummary, Worker
+from checkout_integration.models import Notification, Order, ReceiverRun
+
+OWN_SECONDS = 10.0
+"""For how long a web process waits for others where it can do nothing for its own notifications."""
+PAUSE: Final = 0.02
+"""How long it waits where another process has the notification, or runs a receiver of the same checkout."""
 LEFT: Final = Command(
-    """SELECT 1 FROM {notifications} stored WHERE stored.due_at <= {left} UNION ALL
-    SELECT 1 FROM {messages} message WHERE message.state = 'new' AND message.recorded_at <= {left} UNION ALL
-    SELECT 1 FROM {runs} run WHERE run.state = 'due' AND run.due_at <= {left}
-        AND NOT EXISTS (SELECT 1 FROM {runs} busy WHERE busy.exclusive = run.line) UNION ALL
-    SELECT 1 FROM {runs} run WHERE run.state = 'running' AND run.due_at <= {dead}
+    """SELECT 1 FROM {notifications} own WHERE own.key IN {keys} AND own.state = 'stored' AND own.due_at IS NOT NULL
+    UNION ALL
+    SELECT 1 FROM {runs} run WHERE run.line IN {lines} AND run.receiver IN {known} AND (
+        (run.state = 'due' AND (run.due_at <= {now} OR run.fence = '')) OR (run.state = 'waiting' AND EXISTS (
+            SELECT 1 FROM {runs} busy WHERE busy.line = run.line AND busy.state = 'running'
+        ))
+    )
     LIMIT 1""",
-    runs=ReceiverRun,
-    messages=OutboxMessage,
     notifications=Notification,
+    runs=ReceiverRun,
 )
 APPLIED_AT_ONCE: Final = 500
 """How many notifications are applied before receivers run: a long backlog of notifications must not stop the receivers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DueSummary:
-    """The result of `run_due`.
-
-    Attributes:
-        applied: notifications that were applied.
-        waiting: notifications that failed or are quarantined.
-        run: receivers that were run.
-        failed: how many of these receivers failed.
-        ended_early: whether it ended before all was done.
-
-    """
-
-    applied: int = 0
-    waiting: int = 0
-    run: int = 0
-    failed: int = 0
-    ended_early: bool = False
-
-    @property
-    def did_anything(self) -> bool:
-        """Whether there was anything due."""
-        return bool(self.applied or self.waiting or self.run)
-
-    def __add__(self, other: DueSummary) -> DueSummary:
-        return DueSummary(
-            applied=self.applied + other.applied,
-            waiting=self.waiting + other.waiting,
-            run=self.run + other.run,
-            failed=self.failed + other.failed,
-            ended_early=other.ended_early,
-        )
 
 
 def run_due(
@@ -101,80 +63,93 @@ def run_due(
     # a process whose last published notification is not applied yet need not publish again (`tasks.publish`).
     while True:
         # Half of the time is for receivers.
-        applied = inbox.apply_due(
-            APPLIED_AT_ONCE, fan_out=True, seconds=_left(ends_at) / 2, stopping=stopping
-        )
+        applied = inbox.apply_due(APPLIED_AT_ONCE, seconds=_left(ends_at) / 2, stopping=stopping)
         ran = outbox.run_due(limit - total.run, _left(ends_at), worker=worker, stopping=stopping)
-        total += _summary(applied, ran)
+        total += applied + ran
         over = total.run >= limit or time.monotonic() >= ends_at or stopping()
-        if over or not applied.looked_at:
+        if over or not applied.did_anything:
+            note_clock()
             return replace(total, ended_early=over or applied.ended_early or ran.ended_early)
 
 
-async def arun_due(limit: int = 200, seconds: float = 30.0) -> DueSummary:
-    """Do what `run_due` does, from a coroutine: in a thread, as Django's own asynchronous calls do."""
-    return await sync_to_async(run_due)(limit, seconds)
-
-
-def run_own(applied: ApplySummary, notification: NotificationRow | None, limit: int, seconds: float) -> None:
-    """Run the receivers of notifications that were just applied.
-
-    First the claimed runs, then up to ``limit`` other due runs of their lines. After each it looks whether more are due:
-    most payments have one receiver, and a claim that finds nothing costs more than a look. The look is also the one after
-    the commit of ``notification`` (`inbox.apply_stored`): the events of its order that came meanwhile are applied.
-    """
-    ends_at, lines = time.monotonic() + seconds, applied.lines
-    # If nothing was claimed, no process has left anything to this one.
-    order = notification if notification and notification.object_id and applied.looked_at else None
-    outbox.run_claimed(applied.claimed)
-    for _ in range(limit if order or lines else 0):
-        if time.monotonic() >= ends_at:
-            return
-        came, is_due = with_retries(partial(_own_left, order, lines))
-        # What is due and cannot be claimed belongs to other processes.
-        if came and order and (later := inbox.apply_stored(order)).looked_at:
-            lines |= later.lines
-            outbox.run_claimed(later.claimed)
-        elif not is_due or not outbox.run_due(1, _left(ends_at), lines=lines).run:
-            return
-
-
-def _own_left(order: NotificationRow | None, lines: Collection[int]) -> tuple[bool, bool]:
-    """Return whether a notification of the order is due, and whether a run of the lines is."""
-    project, order_id = (order.project, order.object_id) if order else ("", "")
-    ((came, is_due),) = OWN_LEFT.fetch(project=project, order_id=order_id, lines=lines, now=datetime.now(UTC))
-    return bool(came), bool(is_due)
-
-
 class ThisProcess:
-    """The state of this process: the time until which it does not look for work that others left."""
+    """The notifications that this process has stored and not worked on, and the lock of the one thread that works on them."""
 
-    looks_again_at = 0.0
+    stored: ClassVar[deque[Notification]] = deque()
+    working: ClassVar[threading.Lock] = threading.Lock()
 
 
-def is_anything_left() -> bool:
-    """Return whether anything has been due for a while, or was begun by a process that is gone.
+def run_own(notification: Notification) -> bool:
+    """Apply what is stored, and run the receivers of a notification that this process has just stored.
 
-    After finding nothing, it returns False for a second without looking again.
+    One thread of a process does it for all: neighbours share a batch, and they do not wait for each other's locks. Return
+    False if the notification is left to another thread.
+
+    RACE: a thread adds its notification before it tries the lock, and the thread that has the lock looks for more after it
+    has given the lock back. So one of them sees it, and the last notification of a day needs no later one.
     """
-    if time.monotonic() < ThisProcess.looks_again_at:
-        return False
-    now = datetime.now(UTC)
-    values = {"left": now - LEFT_AFTER, "dead": outbox.left_behind_before()}
-    found = bool(with_retries(lambda: LEFT.fetch(**values)))
-    ThisProcess.looks_again_at = 0.0 if found else time.monotonic() + LOOK_EVERY
-    return found
+    ThisProcess.stored.append(notification)
+    worked, failure = False, None
+    while ThisProcess.stored and ThisProcess.working.acquire(blocking=False):
+        worked = True
+        try:
+            own = [ThisProcess.stored.popleft() for _ in range(len(ThisProcess.stored))]
+            _run_own(own)
+        except Exception as error:  # noqa: BLE001  # raised below: other threads may have left theirs meanwhile
+            failure = error
+        finally:
+            ThisProcess.working.release()
+    if failure:
+        raise failure
+    return worked
+
+
+def _run_own(own: Sequence[Notification]) -> None:
+    """Work until these are applied, and their runs have begun.
+
+    Another process may have one of them, or a receiver of its checkout, and may die: this waits, and looks again. So it does
+    where the database is busy, as SQLite is while another process writes. What is left when others of this process have
+    left theirs is worked on together with those.
+
+    RACE: a process may be suspended for longer than it would wait. So it gives up only after a round that did nothing.
+    """
+    gives_up_at = time.monotonic() + OWN_SECONDS
+    while True:
+        try:
+            applied = inbox.apply_due(seconds=OWN_SECONDS / 2)
+            if applied.ended_early:  # a long backlog of others
+                inbox.apply_orders_of(own)
+            lines = with_retries(partial(_lines_of, own))
+            ran = outbox.run_due(seconds=OWN_SECONDS, lines=lines)
+            if not with_retries(partial(_is_any_left, own, lines)):
+                return
+        except (Unavailable, *TRANSIENT_DATABASE_ERRORS):
+            if time.monotonic() >= gives_up_at:
+                raise
+        else:
+            if ThisProcess.stored:
+                ThisProcess.stored.extend(own)
+                return
+            if (applied + ran).did_anything:
+                gives_up_at = time.monotonic() + OWN_SECONDS
+            elif time.monotonic() >= gives_up_at:
+                return
+        time.sleep(PAUSE)
+
+
+def _lines_of(own: Sequence[Notification]) -> set[str]:
+    places = {(row.project, row.object_id) for row in own if row.object_id}
+    orders = Order.primary.filter(order_id__in={order_id for _, order_id in places})
+    found = orders.only("project", "order_id", "checkout")
+    return {
+        line for each in found if (each.project, each.order_id) in places for line in outbox.lines_of(each)
+    }
+
+
+def _is_any_left(own: Sequence[Notification], lines: Collection[str]) -> bool:
+    values = {"keys": {row.key for row in own}, "lines": lines, "known": outbox.known_names()}
+    return bool(LEFT.fetch(**values, now=database_now()))
 
 
 def _left(ends_at: float) -> float:
     return max(ends_at - time.monotonic(), 0.0)
-
-
-def _summary(applied: ApplySummary, ran: RunSummary) -> DueSummary:
-    return DueSummary(
-        applied=applied.applied,
-        waiting=applied.waiting,
-        run=ran.run,
-        failed=ran.failed,
-        ended_early=ran.ended_early,
-    )

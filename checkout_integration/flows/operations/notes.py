@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractBaseUser
 
 from checkout_integration.flows import ledger
-from checkout_integration.flows.database import locked, state_database, with_retries, write_transaction
+from checkout_integration.flows.database import locked, with_retries, write_transaction
 from checkout_integration.models import CheckoutUser, Order, PersonalData, Transition
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
@@ -22,18 +22,13 @@ def add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> None:
 
 
 def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
-    orders = Order.objects.using(state_database())
+    orders = Order.primary.all()
     with write_transaction():
         # RACE: an erasure deletes the notes of an order that it has locked, so this one comes before or after it.
         status = locked(orders.filter(pk=order.pk)).values_list("status", flat=True).get()
-        if (
-            PersonalData.objects.using(state_database())
-            .filter(order=order.pk)
-            .exclude(erased_at=None)
-            .exists()
-        ):
+        if PersonalData.primary.filter(order=order.pk).exclude(erased_at=None).exists():
             raise ValueError("The customer of this order was erased.")
-        Transition.objects.using(state_database()).create(
+        Transition.primary.create(
             order_id=order.pk,
             from_status=status,
             to_status=status,

@@ -1,106 +1,110 @@
-"""Decisions of staff about a payment: accept it, restore it, resolve its incidents."""
+"""Decisions of staff about a payment: accept it, revoke its goods, restore it, resolve its incidents."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 from django.db.models import Q
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
+    own_transaction,
     read_committed,
-    state_database,
+    resolve_incidents,
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.ledger import GROUPED, Cause, ChangePreview, changes_of
+from checkout_integration.flows.ledger import Cause, ChangePreview, changes_of
 from checkout_integration.models import (
     Incident,
     Order,
     Transition,
 )
 from checkout_integration.policy.drift import REVERSAL_UNDONE
+from checkout_integration.policy.incidents import REVIEW
 from checkout_integration.policy.observation import Source
+
+DECISIONS: Final[Mapping[str, Callable[[Order, Project, Cause], ledger.Batch]]] = {
+    Transition.Act.ACCEPT: ledger.accepted,
+    Transition.Act.REVOKE: ledger.revoked,
+    Transition.Act.RESTORE: ledger.restored,
+}
+"""Decisions about a payment. Each raises ``ValueError`` where the payment is in no state for it."""
+SETTLED: Final = {
+    Transition.Act.ACCEPT: Q(kind__startswith=REVIEW),
+    Transition.Act.RESTORE: Q(kind=REVERSAL_UNDONE),
+}
+"""The incidents that ask for a decision, which resolves them."""
 
 
 def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
-    """Accept a payment that is in review or historic, so that its goods are granted, and return what changed.
+    """Accept a payment that is in review, historic or revoked, so that its goods are granted, and return what changed.
 
     ``reason`` is stored in the order's history, with the account (None for a command). The incidents about this review are
-    resolved by it. Raises ``ValueError`` when the order is in neither state, or its payment was reversed.
+    resolved by it. Raises ``ValueError`` when the order is in none of these states, or its payment was reversed.
     """
-    project = app_settings().project(order.project)
-    return with_retries(lambda: _accept(order, project, staff, reason))
-
-
-def preview_acceptance(order: Order) -> ChangePreview:
-    """Return the changes that `accept_payment` would make now, and write nothing. Raises ``ValueError`` as it does."""
-    project = app_settings().project(order.project)
-
-    def preview() -> ChangePreview:
-        with transaction.atomic(using=state_database()):
-            read_committed()
-            (change,) = changes_of(ledger.accepted(order, project, Cause(source=Source.STAFF)))
-            return change
-
-    return with_retries(preview)
+    return _decide(order, Transition.Act.ACCEPT, staff, reason)[0]
 
 
 def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> ChangePreview:
     """Restore a reversed payment, for example after a dispute was won, and return what changed: goods are granted again.
 
     The decision overrules all that is known now, accepts a payment that is in review or historic, and resolves the incident
-    ``reversal_undone``. A later reversal closes no grant by itself: staff are asked to review it.
+    ``reversal_undone``. A later reversal closes no grant by itself: staff review it.
     Raises ``ValueError`` when the payment was not reversed.
     """
+    return _decide(order, Transition.Act.RESTORE, staff, reason)[0]
+
+
+def revoke_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> tuple[ChangePreview, ...]:
+    """Revoke the goods of a payment whose money stays with the shop, and return what changed.
+
+    ``checkout_reversed`` is sent, and the checkout is owned no longer. Other payments for the same goods that are known now
+    are revoked too; a renewal is not. No later notification or row of the list changes it: `accept_payment` does, and grants
+    the goods again. ``reason`` is stored in the history of each order, with the account (None for a command). Raises
+    ``ValueError`` when the payment is neither verified nor accepted, or was reversed.
+    """
+    return _decide(order, Transition.Act.REVOKE, staff, reason)
+
+
+def preview_decision(order: Order, act: Transition.Act) -> tuple[ChangePreview, ...]:
+    """Return the changes that a decision would make now (accept, revoke or restore), and write nothing.
+
+    Raises ``ValueError`` where the decision would.
+    """
     project = app_settings().project(order.project)
-    return with_retries(lambda: _restore(order, project, staff, reason))
+
+    def preview() -> tuple[ChangePreview, ...]:
+        with own_transaction():
+            read_committed()
+            return changes_of(DECISIONS[act](order, project, Cause(source=Source.STAFF)))
+
+    return with_retries(preview)
 
 
 def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
     """Mark an incident as resolved; return False when it is resolved already."""
-    return _resolve(Q(pk=incident.pk), staff)
+    return resolve_incidents(Q(pk=incident.pk), staff.pk)
 
 
-def _accept(order: Order, project: Project, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
-    with write_transaction():
-        cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.ACCEPT, reason=reason)
-        batch = ledger.accepted(order, project, cause)  # and has locked the order
-        (change,) = changes_of(batch)
-        ledger.store(batch)
-        _resolve(Q(order=order.pk, kind__startswith="review:"), staff)
-        resolve_groups(project, staff)
-        return change
+def _decide(
+    order: Order, act: Transition.Act, staff: AbstractBaseUser | None, reason: str
+) -> tuple[ChangePreview, ...]:
+    project = app_settings().project(order.project)
+    cause = Cause(source=Source.STAFF, staff=staff, act=act, reason=reason)
 
+    def decide() -> tuple[ChangePreview, ...]:
+        with write_transaction():
+            batch = DECISIONS[act](order, project, cause)  # and has locked the order
+            changes = changes_of(batch)
+            ledger.write(batch)
+            if act in SETTLED:
+                resolve_incidents(Q(order=order.pk) & SETTLED[act], staff.pk if staff else None)
+            if act == Transition.Act.ACCEPT:
+                ledger.end_groups(project, staff, by_staff=True)
+            return changes
 
-def _restore(order: Order, project: Project, staff: AbstractBaseUser, reason: str) -> ChangePreview:
-    with write_transaction():
-        cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.RESTORE, reason=reason)
-        batch = ledger.restored(order, project, cause)
-        (change,) = changes_of(batch)
-        ledger.store(batch)
-        _resolve(Q(order=order.pk, kind=REVERSAL_UNDONE), staff)
-        return change
-
-
-def resolve_groups(project: Project, staff: AbstractBaseUser | None) -> None:
-    """Resolve the incidents about payments without a checkout of which no payment is in review any more.
-
-    Called in the transaction of a decision about one of them, after it was written.
-    """
-    groups = Q(project=project.alias, order=None, kind__in=GROUPED, resolved_at=None)
-    open_ones = Incident.objects.using(state_database()).filter(groups)
-    kinds = {incident.kind: incident for incident in open_ones}
-    # RACE: a payment that is being recorded is not seen. It is in review all the same, and the next one opens an incident.
-    done = [kind for kind, incident in kinds.items() if not incident.payments.exists()]
-    if done:
-        _resolve(groups & Q(kind__in=done), staff)
-
-
-def _resolve(which: Q, staff: AbstractBaseUser | None) -> bool:
-    open_ones = Incident.objects.using(state_database()).filter(which, resolved_at=None)
-    by = staff.pk if staff else None
-    return bool(open_ones.update(resolved_at=datetime.now(UTC), resolved_by=by))
+    return with_retries(decide)

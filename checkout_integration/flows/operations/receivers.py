@@ -16,7 +16,13 @@ from checkout_integration.flows.database import (
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.outbox import complete_by_staff, finish, make_due_again, make_due_now
+from checkout_integration.flows.outbox import (
+    complete_by_staff,
+    finish,
+    make_due_again,
+    make_due_now,
+    retire,
+)
 from checkout_integration.models import (
     Grant,
     Order,
@@ -32,7 +38,12 @@ logger = logging.getLogger("checkout_integration.support")
 
 ENDED = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
 """States of a run that ended without success, which staff may run again."""
-MARKABLE = (ReceiverRun.State.DUE, ReceiverRun.State.WAITING, ReceiverRun.State.FAILED)
+MARKABLE = (
+    ReceiverRun.State.DUE,
+    ReceiverRun.State.UNKNOWN,
+    ReceiverRun.State.WAITING,
+    ReceiverRun.State.FAILED,
+)
 """States of a run whose goods staff may grant by hand."""
 
 
@@ -50,8 +61,8 @@ def markable_runs(order: Order) -> QuerySet[ReceiverRun]:
 
 
 def _runs_of(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
-    messages = OutboxMessage.objects.using(state_database()).about(orders)
-    return ReceiverRun.objects.using(state_database()).filter(message__in=messages)
+    messages = OutboxMessage.primary.about(orders)
+    return ReceiverRun.primary.filter(message__in=messages)
 
 
 def is_retryable(run: ReceiverRun) -> bool:
@@ -65,12 +76,26 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     Failed attempts stay in its history. Return False when it is due already, waits for an earlier run, is running, or done:
     a second run would grant twice. The account is logged by its primary key.
     """
-    own = ReceiverRun.objects.using(state_database()).filter(pk=run.pk)
+    own = ReceiverRun.primary.filter(pk=run.pk)
     made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
     if made_due:
         ids = {"receiver_run": run.pk, "receiver": run.receiver, "staff": staff.pk}
         logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk, extra=ids)
     return made_due
+
+
+def retire_receiver(name: str, *, staff: AbstractBaseUser | None = None) -> int | None:
+    """Retire a receiver that was removed: it gets no new runs, and its unfinished ones end. Return how many ended.
+
+    Return None if no receiver has this name, if it is connected here, or if a process with it has worked in the last five
+    minutes. When a process has it again, it gets new runs again.
+    """
+    ended = retire(name)
+    if ended is not None:
+        by = f"account {staff.pk}" if staff else "a command"
+        ids = {"receiver": name, "staff": staff.pk if staff else None}
+        logger.info("Receiver %s was retired by %s; runs ended: %s.", name, by, ended, extra=ids)
+    return ended
 
 
 def mark_granted(run: ReceiverRun, *, staff: AbstractBaseUser, reason: str) -> bool:
@@ -87,17 +112,15 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
         return False
     with write_transaction():
         # Lock order: the run, then its grant, as an attempt locks them.
-        runs = ReceiverRun.objects.using(state_database()).filter(pk=run.pk, state__in=MARKABLE)
+        runs = ReceiverRun.primary.filter(pk=run.pk, state__in=MARKABLE)
         own = locked(runs).first()
         if own is None or not finish(own, ReceiverRun.State.DONE, before=MARKABLE):
             return False
         if not complete_by_staff(grant.pk, run.receiver):
             transaction.set_rollback(True, using=state_database())
             return False
-        payer = Order.objects.using(state_database()).get(
-            grants=grant
-        )  # read now: the grant may have been handed over
-        Transition.objects.using(state_database()).create(
+        payer = Order.primary.get(grants=grant)  # read now: the grant may have been handed over
+        Transition.primary.create(
             order=payer,
             from_status=payer.status,
             to_status=payer.status,

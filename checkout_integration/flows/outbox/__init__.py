@@ -1,23 +1,31 @@
-"""The outbox: from messages to receivers. Fan out, claim, run, retry, replay.
+"""The outbox: from messages to receivers. Claim, run, retry, replay.
 
-`messages` stores a message for each signal and makes a run for each of its receivers. `looking` finds due runs, `claiming`
-gives them to a process, `exclusivity` lets one receiver at a time run for an order or checkout, and `running` calls the
-receiver. `retrying` plans the next attempt of a failed run, or gives it up. `undoing` decides whether a run has something to
-do. `replay` makes runs of past events for a receiver that was connected later. ``__all__`` is for staff, commands and
-monitors; the other names are for other rooms.
+`receivers` remembers which receivers any process has connected. `messages` stores a message for each signal, with a run for
+each of its receivers. `claiming` finds due runs and gives them to a process, `exclusivity` lets one receiver at a time run
+for an order or checkout, and `running` calls the receiver. `retrying` plans the next attempt of a failed run, or gives it up.
+`undoing` decides whether a run has something to do. `replay` makes runs of past events for a receiver that was connected
+later. ``__all__`` is for staff, commands and monitors; the other names are for other rooms.
 """
 
+from checkout_integration.flows.outbox.claiming import GRACE as GRACE
+from checkout_integration.flows.outbox.claiming import MOST_RUNNING as MOST_RUNNING
 from checkout_integration.flows.outbox.claiming import Worker
+from checkout_integration.flows.outbox.claiming import left_behind_before as left_behind_before
 from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISHED
 from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
-from checkout_integration.flows.outbox.looking import MOST_RUNNING as MOST_RUNNING
-from checkout_integration.flows.outbox.looking import left_behind_before as left_behind_before
-from checkout_integration.flows.outbox.messages import FanOut as FanOut
-from checkout_integration.flows.outbox.messages import fan_out as fan_out
 from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
 from checkout_integration.flows.outbox.messages import message_key as message_key
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
+from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_AFTER
+from checkout_integration.flows.outbox.receivers import connected_here as connected_here
+from checkout_integration.flows.outbox.receivers import is_absent as is_absent
+from checkout_integration.flows.outbox.receivers import known_names as known_names
+from checkout_integration.flows.outbox.receivers import read_receivers as read_receivers
+from checkout_integration.flows.outbox.receivers import receivers_of as receivers_of
+from checkout_integration.flows.outbox.receivers import record_own as record_own
+from checkout_integration.flows.outbox.receivers import retire as retire
+from checkout_integration.flows.outbox.receivers import rows_of as rows_of
 from checkout_integration.flows.outbox.replay import (
     ReplaySelection,
     UnknownReceiver,
@@ -29,14 +37,14 @@ from checkout_integration.flows.outbox.replay import (
 )
 from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
 from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
-from checkout_integration.flows.outbox.running import RunSummary, run_due
-from checkout_integration.flows.outbox.running import run_claimed as run_claimed
+from checkout_integration.flows.outbox.retrying import next_try as next_try
+from checkout_integration.flows.outbox.running import DueSummary as DueSummary
+from checkout_integration.flows.outbox.running import run_due
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
 from checkout_integration.flows.outbox.undoing import remember as remember
 
 __all__ = [
     "ReplaySelection",
-    "RunSummary",
     "UnknownReceiver",
     "Worker",
     "connected_receivers",

@@ -1,4 +1,4 @@
-"""Claims of runs: a batch of one receiver's runs, each of another line.
+"""One look at the queue, without a lock; and claims of what is due: a batch of one receiver's runs, each of another line.
 
 A claim is committed before the first attempt. It counts the attempt, sets the fence, and takes the turns of the lines; a
 unique column prevents that a turn is taken twice. While an attempt runs, its transaction has the lock of the run's row. So a
@@ -15,25 +15,26 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
-from typing import Final
+from datetime import datetime, timedelta
+from functools import cache, partial
+from typing import Final, NamedTuple
 
 from django.db import IntegrityError
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from checkout_integration.flows.database import (
     Command,
     Query,
+    database_now,
     locked,
-    state_database,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.outbox.exclusivity import hold_back
-from checkout_integration.flows.outbox.looking import Due, Look, left_behind_before, look_at_queue
+from checkout_integration.flows.outbox.receivers import known_names
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
@@ -44,6 +45,131 @@ WINDOW = 200
 MOST_TRIES = 10
 """How often a claim is tried again after other processes were faster, before the rest is left to them."""
 State = ReceiverRun.State
+HOLD = timedelta(seconds=1)
+"""How long a process has runs that it has claimed and not begun, before it gives them back."""
+GRACE = timedelta(seconds=5)
+"""How long a claimed run that is not attempted is left to the process that claimed it."""
+
+MOST_RUNNING = 100_000
+"""More runs than are ever running: the limit makes the database read an index in its order."""
+
+
+class Running(NamedTuple):
+    """A run that is running.
+
+    ``is_slow``: for longer than a claimed batch may wait. ``is_late``: it is taken over if it can be locked, since it was
+    claimed long ago, or by a clock that was ahead.
+    """
+
+    key: int
+    line: str | None
+    receiver: str
+    fence: str
+    is_slow: bool
+    is_late: bool
+
+
+class Due(NamedTuple):
+    """A run that is due, whether or not it is the turn of it in its line."""
+
+    key: int
+    line: str | None
+    receiver: str
+
+
+class Look(NamedTuple):
+    """The result of a look. ``due``: the oldest first. ``all_due``: there are no more than these."""
+
+    running: Sequence[Running]
+    due: Sequence[Due]
+    all_due: bool
+
+    @property
+    def busy(self) -> set[str]:
+        """Lines in which a run is running."""
+        return {run.line for run in self.running if run.line is not None}
+
+    @property
+    def slow(self) -> set[str]:
+        """Receivers that have been running for longer than a claimed batch may wait: their runs are claimed one by one."""
+        return {run.receiver for run in self.running if run.is_slow}
+
+    def with_slots(self, worker: str, least: int) -> set[str]:
+        """Return the receivers that have at least so many of the worker's slots."""
+        slots = defaultdict(set)
+        for run in self.running:
+            if run.fence.startswith(worker):
+                slots[run.receiver].add(run.fence)
+        return {receiver for receiver, fences in slots.items() if len(fences) >= least}
+
+
+def look_at_queue(
+    size: int,
+    lines: Collection[str] | None = None,
+    *,
+    busy: Collection[str] = (),
+    full: Collection[str] = (),
+) -> Look:
+    """Look at the queue: at up to ``size`` due runs, but none of the lines ``busy`` and of the receivers ``full``.
+
+    Runs whose receiver this process does not know are left to others.
+
+    With ``lines`` only due runs of these lines are read.
+    """
+    now = database_now()
+    values: dict[str, object] = {
+        "now": now,
+        "slow": now - 2 * HOLD,
+        "late": left_behind_before(),
+        "ahead": now + GRACE,
+        "most": MOST_RUNNING,
+    }
+    places = {"lines": lines, "busy": busy or None, "full": full or None}
+    given = {name: value for name, value in places.items() if value is not None}
+    values |= {"size": size, "known": known_names(), **given}
+    found = defaultdict(list)
+    for kind, *row in _looking(*given).fetch(**values):
+        found[kind].append(row)
+    due = sorted(found["due"], key=lambda row: row[4])
+    return Look(
+        running=[Running(*row) for row in found["running"]],
+        due=[Due(*row[:3]) for row in due],
+        all_due=len(due) < size,
+    )
+
+
+def left_behind_before() -> datetime:
+    """Return the time before which a running run must have been claimed, so that it is taken over if it can be locked."""
+    return database_now() - GRACE
+
+
+@cache
+def _looking(*given: str) -> Command:
+    conditions = "".join(condition for name, condition in _CONDITIONS.items() if name in given)
+    sql = f"{_RUNNING} UNION ALL {_DUE.replace('[conditions]', conditions)}"
+    return Command(sql, in_order=True, runs=ReceiverRun)
+
+
+_CONDITIONS: Final = {
+    "lines": " AND due.line IN {lines}",
+    "busy": " AND (due.line IS NULL OR due.line NOT IN {busy})",
+    "full": " AND due.receiver NOT IN {full}",
+}
+_RUNNING: Final = """
+    SELECT running.state, running.id, running.line, running.receiver, running.fence,
+    CASE WHEN running.due_at <= {slow} THEN 1 ELSE 0 END,
+    CASE WHEN running.due_at <= {late} OR running.due_at > {ahead} THEN 1 ELSE 0 END FROM (
+        SELECT run.state, run.id, run.line, run.receiver, run.fence, run.due_at FROM {runs} run
+        WHERE run.state = 'running' ORDER BY run.due_at, run.id LIMIT {most}
+    ) running"""
+# A run that was never claimed is due, whatever clock has stamped it.
+_DUE: Final = """
+    SELECT oldest.state, oldest.id, oldest.line, oldest.receiver, NULL,
+    ROW_NUMBER() OVER (ORDER BY oldest.due_at, oldest.id), NULL FROM (
+        SELECT due.state, due.id, due.line, due.receiver, due.due_at FROM {runs} due
+        WHERE due.state = 'due' AND (due.due_at <= {now} OR due.fence = '') AND due.receiver IN {known}[conditions]
+        ORDER BY due.due_at, due.id LIMIT {size}
+    ) oldest"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +191,7 @@ class Worker:
         return self.slots if len(connected) <= 1 else max(self.share, self.slots - 1)
 
 
-def look_for(limit: int, lines: Collection[int] | None = None) -> Look:
+def look_for(limit: int, lines: Collection[str] | None = None) -> Look:
     """Look for runs to claim; more than ``limit`` are read, so that there is a choice."""
     return with_retries(partial(look_at_queue, min(WINDOW, 10 * limit), lines))
 
@@ -73,15 +199,14 @@ def look_for(limit: int, lines: Collection[int] | None = None) -> Look:
 def claim(
     limit: int = BATCH,
     worker: Worker | None = None,
-    lines: Collection[int] | None = None,
-    look: Look | None = None,
+    lines: Collection[str] | None = None,
 ) -> list[ReceiverRun]:
     """Claim runs of one receiver for this process, and return them; none when nothing is left to claim.
 
-    ``lines``: only runs of these lines. ``look``: a result of `look_for` from just now.
+    ``lines``: only runs of these lines.
     """
     for number in range(MOST_TRIES):
-        look = look or look_for(limit, lines)
+        look = look_for(limit, lines)
         if left := [run.key for run in look.running if run.is_late and (lines is None or run.line in lines)]:
             if taken := with_retries(partial(_take_over, left, worker)):
                 return taken
@@ -100,7 +225,6 @@ def claim(
             give_back(claimed)
         elif claimed:
             return claimed
-        look = None
     return []
 
 
@@ -115,14 +239,14 @@ def _has_too_many(receiver: str, worker: Worker, most: int) -> bool:
 def give_back(runs: Sequence[ReceiverRun]) -> None:
     """Make claimed runs that were not begun due again, as if never claimed. Only those that still have our fence."""
     if runs:
-        ours = ReceiverRun.objects.using(state_database()).filter(state=State.RUNNING, fence=runs[0].fence)
-        since = min(run.due_at for run in runs)
+        ours = ReceiverRun.primary.filter(state=State.RUNNING, fence=runs[0].fence)
+        since = min([database_now(), *(run.due_at for run in runs)])
         given = {"state": State.DUE, "exclusive": None, "attempts": F("attempts") - 1, "due_at": since}
         with_retries(lambda: ours.filter(pk__in=[run.pk for run in runs]).update(**given))
 
 
 def _runs() -> QuerySet[ReceiverRun]:
-    return ReceiverRun.objects.using(state_database())
+    return ReceiverRun.primary.all()
 
 
 def _take_over(keys: Sequence[int], worker: Worker | None) -> list[ReceiverRun]:
@@ -132,17 +256,23 @@ def _take_over(keys: Sequence[int], worker: Worker | None) -> list[ReceiverRun]:
     the same fence as a locked run was not begun: it becomes due, and its attempt is not counted.
     """
     with write_transaction():
-        left = _runs().filter(pk__in=keys, state=State.RUNNING, due_at__lte=left_behind_before())
+        late = Q(due_at__lte=left_behind_before()) | Q(due_at__gt=database_now() + GRACE)
+        left = _runs().filter(late, pk__in=keys, state=State.RUNNING)
         free = list(locked(left, wait=False).order_by("due_at", "pk"))
         others = _runs().filter(fence__in={run.fence for run in free}, state=State.RUNNING)
         living = set(others.exclude(pk__in=[run.pk for run in free]).values_list("fence", flat=True))
         unbegun = [run.pk for run in free if run.fence in living]
         if unbegun:
             _runs().filter(pk__in=unbegun).update(state=State.DUE, exclusive=None, attempts=F("attempts") - 1)
-        return _mark([run for run in free if run.fence not in living][:1], worker)
+        begun = [run for run in free if run.fence not in living]
+        # Of a receiver that this process does not know, the attempt counts too, and others do the next one.
+        foreign = [run.pk for run in begun if run.receiver not in known_names()]
+        if foreign:
+            _runs().filter(pk__in=foreign).update(state=State.DUE, exclusive=None)
+        return _mark([run for run in begun if run.pk not in foreign][:1], worker)
 
 
-def _window(look: Look, worker: Worker | None, lines: Collection[int] | None) -> tuple[int, list[Due]]:
+def _window(look: Look, worker: Worker | None, lines: Collection[str] | None) -> tuple[int, list[Due]]:
     """Return how many slots a receiver may have, and the oldest due run of each line whose receiver may have one more."""
     if worker is None:
         return 0, _oldest_of_lines(look, lines, set())
@@ -153,13 +283,13 @@ def _window(look: Look, worker: Worker | None, lines: Collection[int] | None) ->
     return most, window
 
 
-def _oldest_of_lines(look: Look, lines: Collection[int] | None, full: Collection[str]) -> list[Due]:
+def _oldest_of_lines(look: Look, lines: Collection[str] | None, full: Collection[str]) -> list[Due]:
     """Return the runs that could be claimed: of each line the one that has been due for longest, whose turn is next."""
     busy = look.busy
     due = [run for run in look.due if run.line not in busy and run.receiver not in full]
     if not due and not look.all_due:
         due = list(with_retries(partial(look_at_queue, WINDOW, lines, busy=busy, full=full)).due)
-    first: dict[int | None, int] = {}
+    first: dict[str | None, int] = {}
     return [run for run in due if run.line is None or first.setdefault(run.line, run.key) == run.key]
 
 
@@ -185,16 +315,14 @@ def _claim_free(candidates: Sequence[int], limit: int, worker: Worker | None) ->
     return _mark(free, worker)
 
 
-def new_fence(worker: Worker | None = None) -> str:
-    """Return a new, unique fence; it begins with the worker's name, if there is a worker."""
-    return (worker.name if worker else secrets.token_hex(8)) + secrets.token_hex(8)
-
-
 def _mark(runs: Sequence[ReceiverRun], worker: Worker | None) -> list[ReceiverRun]:
-    """Write the claim to the rows, also in memory; but ``due_at`` stays there, since `give_back` restores it."""
-    fence = new_fence(worker)
+    """Write the claim to the rows, also in memory; but ``due_at`` stays there, since `give_back` restores it.
+
+    The fence is new, and begins with the worker's name, if there is a worker.
+    """
+    fence = (worker.name if worker else secrets.token_hex(8)) + secrets.token_hex(8)
     if runs:
-        _MARK.execute(keys=[run.pk for run in runs], fence=fence, now=datetime.now(UTC))
+        _MARK.execute(keys=[run.pk for run in runs], fence=fence, now=database_now())
     for run in runs:
         run.state, run.attempts, run.fence = State.RUNNING, run.attempts + 1, fence
     return list(runs)
@@ -204,7 +332,8 @@ def _mark(runs: Sequence[ReceiverRun], worker: Worker | None) -> list[ReceiverRu
 _FREE: Final = Query(
     ReceiverRun,
     """own.id IN {keys} AND own.state = 'due' AND (
-        SELECT other.id FROM {runs} other WHERE other.line = own.line AND other.state IN ('due', 'running') AND (
+        SELECT other.id FROM {runs} other WHERE other.line = own.line
+            AND other.state IN ('due', 'running') AND (
             other.state = 'running' OR (other.receiver = own.receiver AND other.message_id < own.message_id)
         ) LIMIT 1
     ) IS NULL ORDER BY own.due_at, own.id LIMIT {size}""",

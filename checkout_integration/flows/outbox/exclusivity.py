@@ -8,20 +8,22 @@ No process ever waits for the lock of a run that is being attempted. So three ru
    first waiting run due (`finish`). So a transaction that locked the head earlier has committed, and its waiting run is seen;
    a later transaction cannot lock the head.
 3. Rules 1 and 2 allow for a moment that a run is due and not the head. It is not claimed, but made to wait by rule 1.
+
+A run that no process knows (``unknown``) is no head: a receiver of another signal may have the same name. When it becomes due
+again, the later runs that are due by then are behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from django.db import connections
 
-from checkout_integration.flows.database import Command, Query, locked, state_database
+from checkout_integration.flows.database import Command, Query, database_now, locked, state_database
 from checkout_integration.models import Order, ReceiverRun
 
-Place = tuple[int | None, str]
+Place = tuple[str | None, str]
 """A line, and a receiver with runs in it."""
 State = ReceiverRun.State
 HEADS = (State.DUE, State.RUNNING)
@@ -33,15 +35,16 @@ HEADS_OF: Final = Query(
     lock=["own"],
     waits=False,
 )
-UNFINISHED = (State.DUE, State.WAITING, State.RUNNING)
+UNFINISHED = (State.DUE, State.UNKNOWN, State.WAITING, State.RUNNING)
 
 
-def lines_of(order: Order) -> frozenset[int]:
+def lines_of(order: Order) -> frozenset[str]:
     """Return the lines that messages about an order may be in: its checkout's, and its own from before it had a checkout."""
-    return frozenset({-order.pk} if order.checkout_id is None else {-order.pk, order.checkout_id})
+    names = {f"order {order.pk}", order.checkout_id and f"checkout {order.checkout_id}"}
+    return frozenset(name for name in names if name)
 
 
-def lock_heads(lines: Collection[int]) -> set[Place]:
+def lock_heads(lines: Collection[str]) -> set[Place]:
     """Lock the heads in these lines, without waiting for a lock, and return the places of the locked ones."""
     if not lines:
         return set()
@@ -50,7 +53,7 @@ def lock_heads(lines: Collection[int]) -> set[Place]:
 
 def hold_back(keys: Collection[int]) -> None:
     """Make due runs wait that are behind a head, if both can be locked."""
-    runs = ReceiverRun.objects.using(state_database())
+    runs = ReceiverRun.primary.all()
     overtaking = list(locked(runs.filter(pk__in=keys, state=State.DUE), wait=False))
     heads = runs.filter(line__in={run.line for run in overtaking}, state__in=HEADS)
     first: dict[Place, int] = {}
@@ -76,7 +79,7 @@ def finish(
     """
     values = {"key": run.pk, "fence": run.fence, "line": run.line, "receiver": run.receiver}
     values |= {"before": [each.value for each in before]}
-    values |= {"state": state.value, "error": error, "now": datetime.now(UTC)}
+    values |= {"state": state.value, "error": error, "now": database_now()}
     if connections[state_database()].vendor != "mysql":
         return bool(_FINISH.execute(**values))
     # By single rows: MariaDB's update of a join may wait for rows of other lines, whose runs are being attempted.

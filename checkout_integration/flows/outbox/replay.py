@@ -8,20 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from checkout_integration.flows.database import (
+    database_now,
     insert_missing,
     locked,
     state_database,
     with_retries,
     write_transaction,
 )
+from checkout_integration.flows.outbox.receivers import (
+    callables,
+    connected_here,
+    other_names,
+    record_own,
+    stored_name,
+)
 from checkout_integration.flows.outbox.undoing import remember
-from checkout_integration.models import Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
 BATCH = 500
@@ -42,19 +50,23 @@ class ReplaySelection:
 
     def signals(self) -> list[str]:
         """Return the chosen signals that the receiver is connected to. Raises `UnknownReceiver` when there is none."""
-        connected = connected_receivers()
-        signals = [name for name in connected.get(self.receiver, []) if self.signal in {None, name}]
+        record_own()  # so that a receiver that was renamed is found by each of its names
+        found = [name for name in SIGNALS if self.receiver in callables(name)]
+        signals = [name for name in found if self.signal in {None, name}]
         if not signals:
-            raise UnknownReceiver(_not_connected(self.receiver, self.signal, connected))
+            raise UnknownReceiver(_not_connected(self.receiver, self.signal, connected_receivers()))
         return signals
+
+    def names(self) -> set[str]:
+        """Return all names that the receiver has had."""
+        return {self.receiver}.union(*(other_names(signal, self.receiver) for signal in SIGNALS))
 
 
 def connected_receivers() -> dict[str, list[str]]:
     """Return the names of the receivers that are connected in this process, each with its signals."""
     connected: dict[str, list[str]] = {}
-    for signal in SIGNALS.values():
-        for receiver in signal.connected(sender=Order):
-            connected.setdefault(receiver, []).append(signal.name)
+    for receiver in connected_here():
+        connected.setdefault(receiver.name, []).append(receiver.signal)
     return dict(sorted(connected.items()))
 
 
@@ -70,22 +82,19 @@ def count_undelivered(chosen: ReplaySelection) -> int:
 
 
 def replay_events(chosen: ReplaySelection) -> int:
-    """Make a run, due now, for each past event that the receiver has no run of; return how many.
-
-    New outbox messages are left to the fan-out. Raises `UnknownReceiver`.
-    """
+    """Make a run, due now, for each past event that the receiver has no run of; return how many. Raises `UnknownReceiver`."""
     missed = list(_missed(chosen).order_by("pk").values_list("pk", flat=True))
     return sum(
-        with_retries(partial(_give, missed[start : start + BATCH], chosen.receiver))
+        with_retries(partial(_give, missed[start : start + BATCH], chosen))
         for start in range(0, len(missed), BATCH)
     )
 
 
 def _missed(chosen: ReplaySelection) -> QuerySet[OutboxMessage]:
-    alias = state_database()
-    had = ReceiverRun.objects.using(alias).filter(message=OuterRef("pk"), receiver=chosen.receiver)
-    announced = OutboxMessage.objects.using(alias).filter(signal__in=chosen.signals(), **_bounds(chosen))
-    return announced.exclude(state=OutboxMessage.State.NEW).exclude(Exists(had))
+    signals = chosen.signals()
+    had = ReceiverRun.primary.filter(message=OuterRef("pk"), receiver__in=chosen.names())
+    announced = OutboxMessage.primary.filter(signal__in=signals, **_bounds(chosen))
+    return announced.exclude(Exists(had))
 
 
 def _bounds(chosen: ReplaySelection) -> dict[str, object]:
@@ -97,33 +106,37 @@ def _bounds(chosen: ReplaySelection) -> dict[str, object]:
     return bounds
 
 
-def _give(keys: Sequence[int], receiver: str) -> int:
+def _give(keys: Sequence[int], chosen: ReplaySelection) -> int:
     """Make the missing runs of one batch of messages. Two processes at the same time make each run once."""
-    alias, now = state_database(), datetime.now(UTC)
-    outbox_messages = OutboxMessage.objects.using(alias).filter(pk__in=keys)
-    had = ReceiverRun.objects.using(alias).filter(message__in=keys, receiver=receiver)
+    _alias, now = state_database(), database_now()
+    outbox_messages = OutboxMessage.primary.filter(pk__in=keys)
+    had = ReceiverRun.primary.filter(message__in=keys, receiver__in=chosen.names())
     with write_transaction():
         given = set(had.values_list("message", flat=True))
         missing = outbox_messages.exclude(pk__in=given).order_by("pk")
-        runs = [ReceiverRun(message=each, line=each.line, receiver=receiver, due_at=now) for each in missing]
+        runs = [
+            ReceiverRun(
+                message=each, line=each.line, receiver=stored_name(each.signal, chosen.receiver), due_at=now
+            )
+            for each in missing
+        ]
         insert_missing(runs, "message", "receiver")
-        outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(
-            state=OutboxMessage.State.FANNED_OUT
-        )
+        outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(state=OutboxMessage.State.SENT)
     return len(runs)
 
 
 def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
     """Return the receiver's runs that were given up. Raises `UnknownReceiver`."""
     bounds = {f"message__{name}": value for name, value in _bounds(chosen).items()}
-    runs = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.FAILED)
-    return runs.filter(receiver=chosen.receiver, message__signal__in=chosen.signals(), **bounds)
+    runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
+    signals = chosen.signals()
+    return runs.filter(receiver__in=chosen.names(), message__signal__in=signals, **bounds)
 
 
 def retry_failed_runs(chosen: ReplaySelection) -> int:
     """Make the receiver's failed runs due again, with ten new attempts; return how many. Raises `UnknownReceiver`."""
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
-    runs = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.FAILED)
+    runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
     return sum(
         make_due_again(runs.filter(pk__in=keys[start : start + BATCH]))
         for start in range(0, len(keys), BATCH)
@@ -135,7 +148,7 @@ def make_due_now(runs: QuerySet[ReceiverRun]) -> int:
 
     RACE: one statement. A run that a process claims meanwhile is not due any more, and stays as it is.
     """
-    now = datetime.now(UTC)
+    now = database_now()
     return with_retries(lambda: runs.filter(state=ReceiverRun.State.DUE, due_at__gt=now).update(due_at=now))
 
 
@@ -146,9 +159,9 @@ def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
         with write_transaction():
             runs = list(locked(ended))
             remember(runs)
-            again = ReceiverRun.objects.using(state_database()).filter(pk__in=[run.pk for run in runs])
+            again = ReceiverRun.primary.filter(pk__in=[run.pk for run in runs])
             return again.update(
-                state=ReceiverRun.State.DUE, attempts=0, due_at=datetime.now(UTC), finished_at=None, error=""
+                state=ReceiverRun.State.DUE, attempts=0, due_at=database_now(), finished_at=None, error=""
             )
 
     return with_retries(make_due)

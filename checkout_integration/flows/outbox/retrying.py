@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F, QuerySet
 
 from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import locked, state_database, write_transaction
+from checkout_integration.flows.database import (
+    database_now,
+    locked,
+    with_retries,
+    write_transaction,
+)
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.messages import life_cycle_message, write_messages
 from checkout_integration.hooks import FailedRun, load_hooks
@@ -24,15 +29,20 @@ from checkout_integration.signals import LIFE_CYCLE, receiver_given_up
 logger = logging.getLogger("checkout_integration.receivers")
 
 
-def log_failure(run: ReceiverRun, error: BaseException) -> None:
-    """Log where a receiver failed; the exception's message only if LOG_EXCEPTION_MESSAGES allows it."""
+def log_failure(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
+    """Log where a receiver failed, and the ``limit`` of the database that ended its transaction.
+
+    The exception's message is logged only if LOG_EXCEPTION_MESSAGES allows it.
+    """
     text = traceback_of(error, messages=app_settings().log_exception_messages)
+    if limit:
+        text = f"{text}\nThe database ended the transaction by its limit {limit}; RECEIVER_LIMIT raises it."
     logger.error("Receiver %s failed at attempt %s: %s", run.receiver, run.attempts, text, extra=run.log_ids)
 
 
 def store_failure(run: ReceiverRun, error: BaseException) -> None:
     """Add the failed attempt to the run's history, in the open transaction."""
-    FailedAttempt.objects.using(state_database()).create(
+    FailedAttempt.primary.create(
         run=run,
         attempt=run.attempts,
         error=type(error).__name__[:255],
@@ -60,7 +70,12 @@ def report_failure(run: ReceiverRun, error: BaseException, *, given_up: bool) ->
 
 MOST_ATTEMPTS = 10
 BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440))
-"""Waiting times after the first, second, … failed attempt."""
+"""Waiting times after the first, second, … failed attempt of a run; the first ones are those of a notification too."""
+
+
+def next_try(failures: int, most: int = len(BACK_OFF)) -> datetime:
+    """Return when to try again after so many failures, at the earliest; the wait does not grow any more after ``most``."""
+    return database_now() + BACK_OFF[min(failures, most) - 1]
 
 
 def put_back(run: ReceiverRun) -> None:
@@ -68,24 +83,42 @@ def put_back(run: ReceiverRun) -> None:
     _later(run, 1, attempts=F("attempts") - 1)
 
 
+def leave_to_others(run: ReceiverRun) -> None:
+    """Take a run out of the queue, as if it had not been claimed: this process does not know its receiver.
+
+    The run that waits for it goes on: it may be of another signal, whose receiver has the same name.
+    """
+    if finish(run, ReceiverRun.State.UNKNOWN):
+        own = ReceiverRun.primary.filter(pk=run.pk)
+        own.update(finished_at=None, attempts=F("attempts") - 1)
+
+
 def take_back_attempt(run: ReceiverRun) -> None:
     """Uncount the claim's attempt of a run that is not run: it may never have been begun (`undoing`)."""
     _ours(run).update(attempts=F("attempts") - 1)
 
 
-def fail(run: ReceiverRun, error: BaseException) -> None:
+def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     """Plan the next attempt of this receiver alone, or give it up; log, store and report the failure.
+
+    ``limit``: the name of the database's limit that ended the attempt; "" if none did.
 
     Nothing happens unless the run is still running. The attempt may be committed already, if an ``on_commit`` callback
     raised or the response to the commit was lost: then the run is done, and a retry would run the receiver twice.
     """
-    log_failure(run, error)
+    log_failure(run, error, limit)
     given_up = run.attempts >= MOST_ATTEMPTS
-    with write_transaction():
-        # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-        ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, given_up=given_up)
-        if ended:
-            store_failure(run, error)
+
+    def end() -> bool:
+        with write_transaction():
+            # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
+            ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, given_up=given_up)
+            if ended:
+                store_failure(run, error)
+        return ended
+
+    # The attempt may have lost the connection. A retry after a commit whose response was lost finds the run ended.
+    ended = with_retries(end)
     if ended:
         outcome, message = "given_up" if given_up else "failed", run.message
         telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome=outcome)
@@ -126,11 +159,11 @@ def _given_up_message(run: ReceiverRun, error: str) -> OutboxMessage:
 
 
 def _later(run: ReceiverRun, waits: int, **columns: Any) -> bool:
-    due_at = datetime.now(UTC) + BACK_OFF[waits - 1]
+    due_at = next_try(waits)
     return bool(_ours(run).update(state=ReceiverRun.State.DUE, exclusive=None, due_at=due_at, **columns))
 
 
 def _ours(run: ReceiverRun) -> QuerySet[ReceiverRun]:
     """Return a queryset of the run's row; it is empty unless the run is still running under our fence."""
-    running = ReceiverRun.objects.using(state_database()).filter(state=ReceiverRun.State.RUNNING)
+    running = ReceiverRun.primary.filter(state=ReceiverRun.State.RUNNING)
     return running.filter(pk=run.pk, fence=run.fence)

@@ -15,32 +15,40 @@ from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.db import connections, transaction
 
 from checkout_integration import telemetry
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     LONGEST_PAUSE,
     MOST_DEADLOCKS,
+    TRANSIENT_DATABASE_ERRORS,
     Query,
     is_deadlock,
+    limit_struck,
+    limits_raised,
     state_database,
     use_read_committed_next,
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.outbox.claiming import BATCH, Worker, claim, give_back, look_for
+from checkout_integration.flows.outbox.claiming import BATCH, HOLD, Worker, claim, give_back
 from checkout_integration.flows.outbox.exclusivity import finish
-from checkout_integration.flows.outbox.looking import HOLD, Look
-from checkout_integration.flows.outbox.messages import fan_out, order_as_written, rows_among_arguments
+from checkout_integration.flows.outbox.messages import rows_among_arguments
+from checkout_integration.flows.outbox.receivers import callables, record_own
 from checkout_integration.flows.outbox.retrying import (
     MOST_ATTEMPTS,
     fail,
     give_up,
+    leave_to_others,
     put_back,
     take_back_attempt,
 )
 from checkout_integration.flows.outbox.undoing import Ruling, ask_staff_to_undo, ruling_on
 from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.order import public_state_of
 from checkout_integration.models.row import Row
+from checkout_integration.policy.signals import signal_facts
 from checkout_integration.protocol.order import Refund as RefundDocument
-from checkout_integration.signals import LIFE_CYCLE, SIGNALS, Receiver
+from checkout_integration.signals import LIFE_CYCLE, SIGNALS
+from checkout_integration.signals.durable import Receiver
 
 State = ReceiverRun.State
 OUTCOMES: Final = {State.DONE: "succeeded", State.SUPERSEDED: "superseded", State.FAILED: "given_up"}
@@ -144,30 +152,34 @@ class ProcessEnded(Exception):
     """The receiver ended its process at each attempt, so no failure could be stored: it was killed, or out of memory."""
 
 
-class ReceiverNotConnected(LookupError):
-    """No receiver of this name is connected in this process."""
-
-
 def attempt(prepared: Prepared) -> bool | None:
-    """Run a claimed run; return False when it failed, None when another process has taken it over.
+    """Run a claimed run; return False when it failed, None when its receiver was not called.
 
-    A deadlock is no failure of the receiver: it is run again at once, and no attempt is counted.
+    A deadlock is no failure of the receiver: it is run again at once, and no attempt is counted. Nor is a database that is
+    busy or lost before the receiver is called: the run is due again. SQLite is busy while any other process writes.
     """
     run = prepared.run
     for deadlocks in range(1, MOST_DEADLOCKS + 1):
+        failure: BaseException | None = None
+        begun, called = time.monotonic(), list[ReceiverRun]()
         try:
-            state = _attempt(prepared)
+            state = _attempt(prepared, called)
         except _TakenOver:
             text = "ReceiverRun %s was taken over by another process; its effects here are undone."
             logger.warning(text, run.pk, extra=run.log_ids)
             return None
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
-            if not is_deadlock(error) or deadlocks == MOST_DEADLOCKS:
-                fail(run, error)
-                return False
-        else:
+            failure = error
+        if failure is None:
             _report(run, state)
             return state != State.FAILED
+        # Not while the exception is handled: it would be the context of an error of ours, which is logged with its message.
+        if not is_deadlock(failure) or deadlocks == MOST_DEADLOCKS:
+            if not called and isinstance(failure, TRANSIENT_DATABASE_ERRORS):
+                give_back([run])
+                return None
+            fail(run, failure, limit_struck(failure, time.monotonic() - begun, app_settings().receiver_limit))
+            return False
         # Read anew: the receiver may have changed its rows, and those that it reached from them, in memory.
         prepared = Prepared(run=run)
         time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
@@ -182,8 +194,11 @@ def _report(run: ReceiverRun, state: ReceiverRun.State) -> None:
         logger.info("Receiver %s %s at attempt %s.", run.receiver, outcome, run.attempts, extra=run.log_ids)
 
 
-def _attempt(prepared: Prepared) -> ReceiverRun.State:
-    """Lock the run, call the receiver, and mark it as done with the receiver's own writes; return its new state."""
+def _attempt(prepared: Prepared, called: list[ReceiverRun]) -> ReceiverRun.State:
+    """Lock the run, call the receiver, and mark it as done with the receiver's own writes; return its new state.
+
+    ``called``: gets the run before its receiver is called.
+    """
     alias, run = state_database(), prepared.run
     if not connections[alias].in_atomic_block:
         use_read_committed_next()
@@ -195,10 +210,16 @@ def _attempt(prepared: Prepared) -> ReceiverRun.State:
         ruling = ruling_on(run)
         if ruling is not Ruling.RUN:
             return _leave(run, ruling)
+        receiver = callables(run.message.signal).get(run.receiver)
+        if receiver is None:
+            # It was connected when the run was claimed, or is connected to another signal only.
+            leave_to_others(run)
+            return State.UNKNOWN
         if run.attempts > MOST_ATTEMPTS:
             raise ProcessEnded
-        with _savepoint():
-            _call(prepared)
+        called.append(run)
+        with limits_raised(app_settings().receiver_limit), _savepoint():
+            _call(prepared, receiver)
         return _finish(run, State.DONE)
 
 
@@ -231,12 +252,9 @@ def _leave(run: ReceiverRun, ruling: Ruling) -> ReceiverRun.State:
     return State.FAILED
 
 
-def _call(prepared: Prepared) -> None:
+def _call(prepared: Prepared, receiver: Receiver) -> None:
     run = prepared.run
     signal = SIGNALS[run.message.signal]
-    receiver = signal.connected(sender=Order).get(run.receiver)
-    if receiver is None:
-        raise ReceiverNotConnected(run.receiver)
     call: Receiver = async_to_sync(receiver) if iscoroutinefunction(receiver) else receiver
     with telemetry.timed(telemetry.RECEIVER, project=run.message.project, signal=signal.name):
         telemetry.describe(run.log_ids)
@@ -252,6 +270,10 @@ def arguments_of(prepared: Prepared) -> dict[str, Any]:
         **message.all_arguments,
         **prepared.others,
     }
+    transition = message.transition
+    if order is not None and order.pk != message.order_id:
+        # The grant was handed over to this order, to which nothing happened by the event.
+        transition, own = None, {**own, "previous_status": "", **signal_facts(public_state_of(order))}
     if SIGNALS[message.signal] in LIFE_CYCLE:
         return {"project": message.project, **own}
     return {
@@ -259,7 +281,7 @@ def arguments_of(prepared: Prepared) -> dict[str, Any]:
         "checkout": _checkout_of(message, order),
         "grant": message.grant,
         "refund": _refund_of(order),
-        "transition": message.transition,
+        "transition": transition,
         "verdict": order.verdict if order else "",
         **own,
     }
@@ -281,47 +303,69 @@ SECONDS_EACH: Final = 0.01
 """The expected time of one run with its claim: nothing is claimed when less time is left."""
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """The result of `run_due`: how many receivers were run, how many of them failed, and whether some are left."""
+@dataclass(frozen=True, kw_only=True)
+class DueSummary:
+    """What was done of what was due: applied, run, or both.
 
+    Attributes:
+        applied: notifications that were applied.
+        waiting: notifications that failed or are quarantined.
+        run: receivers that were run.
+        failed: how many of these receivers failed.
+        ended_early: whether it ended before all was done.
+
+    """
+
+    applied: int = 0
+    waiting: int = 0
     run: int = 0
     failed: int = 0
     ended_early: bool = False
 
-    def __add__(self, other: RunSummary) -> RunSummary:
-        return RunSummary(self.run + other.run, self.failed + other.failed, other.ended_early)
+    @property
+    def did_anything(self) -> bool:
+        """Whether there was anything due."""
+        return bool(self.applied or self.waiting or self.run)
+
+    def __add__(self, other: DueSummary) -> DueSummary:
+        return DueSummary(
+            applied=self.applied + other.applied,
+            waiting=self.waiting + other.waiting,
+            run=self.run + other.run,
+            failed=self.failed + other.failed,
+            ended_early=other.ended_early,
+        )
 
 
 def run_due(
     limit: int = 200,
     seconds: float = 30.0,
     *,
-    lines: Collection[int] | None = None,
+    lines: Collection[str] | None = None,
     worker: Worker | None = None,
     stopping: Callable[[], bool] = lambda: False,
-) -> RunSummary:
+) -> DueSummary:
     """Run due receiver runs, oldest first, until none is left, ``limit`` have run, or ``seconds`` have passed.
 
     Args:
         limit: how many runs at most.
         seconds: after the first run, none is begun that is expected to end later; the last batches are as large as it allows.
-        lines: only runs of these lines; then no message is fanned out.
+        lines: only runs of these lines.
         worker: the worker, of whose slots this call is one; a receiver has at most half of them while others wait.
         stopping: called after each run; True ends the work.
 
     """
-    ends_at, summary, stopped = time.monotonic() + seconds, RunSummary(), False
-    look = _first_look(limit, lines, ends_at)
+    ends_at, summary, stopped = time.monotonic() + seconds, DueSummary(), False
+    record_own(runs=True)
     while not stopped and (size := min(BATCH, limit - summary.run, _affordable(ends_at))) > 0:
-        if not (claimed := claim(size, worker, lines, look)):
+        if not (claimed := claim(size, worker, lines)):
             return summary
-        look, hold_ends_at = None, time.monotonic() + HOLD.total_seconds()
+        hold_ends_at = time.monotonic() + HOLD.total_seconds()
         prepared = with_retries(partial(prepare, claimed))
         # One run is begun even if it may end late: a small budget must get something done.
         while prepared and time.monotonic() < (ends_at - SECONDS_EACH if summary.run else ends_at):
             outcome = attempt(prepared.pop(0))
-            summary += RunSummary(run=int(outcome is not None), failed=int(outcome is False))
+            summary += DueSummary(run=int(outcome is not None), failed=int(outcome is False))
             if (stopped := stopping()) or time.monotonic() >= hold_ends_at:
                 break
         give_back([left.run for left in prepared])
@@ -331,20 +375,3 @@ def run_due(
 def _affordable(ends_at: float) -> int:
     """Return how many runs the remaining time is expected to allow."""
     return max(int((ends_at - time.monotonic()) / SECONDS_EACH), 0)
-
-
-def _first_look(limit: int, lines: Collection[int] | None, ends_at: float) -> Look | None:
-    """Fan out new messages, and return what there is to claim; None if another look is needed, or no time is left."""
-    if not _affordable(ends_at):
-        return None
-    look = look_for(min(BATCH, limit), lines)
-    return None if look.any_new and fan_out(ends_at) else look
-
-
-def run_claimed(runs: Sequence[ReceiverRun]) -> RunSummary:
-    """Run the runs that were claimed when they were made (`FanOut`), mostly with the rows that were written then."""
-    outcomes = []
-    for run in runs:
-        order = order_as_written(run.message)
-        outcomes.append(attempt(Prepared(run=run, order=order, is_loaded=order is not None)))
-    return RunSummary(run=sum(each is not None for each in outcomes), failed=outcomes.count(False))

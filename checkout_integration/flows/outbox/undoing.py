@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from checkout_integration.flows.database import (
     Command,
-    insert_missing,
     key_of,
     locked,
-    state_database,
+    open_incidents,
     update,
 )
 from checkout_integration.flows.outbox.messages import message_key, write_messages
+from checkout_integration.flows.outbox.receivers import other_names, pairs_of
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
-from checkout_integration.policy.fulfilment import GrantedBy, Undo, undo
+from checkout_integration.models.order import public_state_of
+from checkout_integration.models.outbox import COMMON_ARGUMENTS
+from checkout_integration.policy.signals import signal_facts
+from checkout_integration.policy.undoing import GrantedBy, Undo, undo
 from checkout_integration.policy.verdict import Reason
 from checkout_integration.signals import checkout_paid, checkout_reversed
 
@@ -48,7 +51,7 @@ def granted_by_receivers(grant: Grant) -> Granted:
     run is reset after it was read here, the grant says what it did, and the grant is read last.
     """
     runs = _RUNS.fetch(opening=message_key(grant.project, checkout_paid.name, grant.key))
-    columns = Grant.objects.using(state_database()).only("begun", "completed").get(pk=grant.pk)
+    columns = Grant.primary.only("begun", "completed").get(pk=grant.pk)
     begun = {receiver for receiver, _, attempts in runs if attempts}
     completed = {receiver for receiver, state, _ in runs if state == State.DONE}
     by = GrantedBy(
@@ -66,9 +69,9 @@ def remember(runs: Iterable[ReceiverRun]) -> None:
     for run in runs:
         if run.attempts:
             begun[run.message_id].append(run)
-    opening = OutboxMessage.objects.using(state_database()).filter(pk__in=begun, signal=checkout_paid.name)
+    opening = OutboxMessage.primary.filter(pk__in=begun, signal=checkout_paid.name)
     messages = {message.grant_id: message.pk for message in opening if message.grant_id}
-    grants = list(locked(Grant.objects.using(state_database()).filter(pk__in=messages)).order_by("pk"))
+    grants = list(locked(Grant.primary.filter(pk__in=messages)).order_by("pk"))
     for grant in grants:
         own = begun[messages[grant.pk]]
         grant.begun = sorted({*grant.begun, *(run.receiver for run in own)})
@@ -84,7 +87,7 @@ def complete_by_staff(grant: int, receiver: str) -> bool:
     RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal will find this note, or
     closed, and nothing is noted.
     """
-    row = locked(Grant.objects.using(state_database()).filter(pk=grant).only("state", "completed")).get()
+    row = locked(Grant.primary.filter(pk=grant).only("state", "completed")).get()
     if row.state != Grant.State.OPEN:
         return False
     row.completed = sorted({*row.completed, receiver})
@@ -113,6 +116,8 @@ class Ruling(Enum):
 def ruling_on(run: ReceiverRun) -> Ruling:
     """Return whether a run is to be run. The caller has locked its row and read its grant."""
     message = run.message
+    if _ran_as_another(run):
+        return Ruling.SUPERSEDED
     if message.grant is None:
         return Ruling.RUN
     if message.signal == checkout_paid.name:
@@ -122,18 +127,29 @@ def ruling_on(run: ReceiverRun) -> Ruling:
     return Ruling.RUN
 
 
+def _ran_as_another(run: ReceiverRun) -> bool:
+    """Return whether the receiver was begun for this message under another of its names, as its runs are one.
+
+    Two runs are there if both names were connected before a release declared that they are one receiver. They are of one
+    line, so the other one is not running.
+    """
+    others = other_names(run.message.signal, run.receiver)
+    if not others:
+        return False
+    runs = ReceiverRun.primary.filter(message=run.message_id, receiver__in=others)
+    return runs.filter(attempts__gt=0).exists()
+
+
 def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
     granted = granted_by_receivers(grant)
     if granted.running:
         return Ruling.WAIT
-    connected = checkout_paid.connected(sender=Order)
-    undoing = checkout_reversed.undoing(run.receiver, connected)
-    outcome = undo(
-        granted.by,
-        undoing.names,
-        connected=frozenset(connected),
-        attempted=undoing.when == "attempted",
+    pairs = pairs_of(run.receiver)
+    by = GrantedBy(
+        begun=frozenset(map(pairs.stored_name, granted.by.begun)),
+        completed=frozenset(map(pairs.stored_name, granted.by.completed)),
     )
+    outcome = undo(by, pairs.undone, connected=pairs.known, attempted=pairs.when == "attempted")
     return {
         Undo.RUN: Ruling.RUN,
         Undo.NOTHING: Ruling.SUPERSEDED,
@@ -145,9 +161,9 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
     """Ask staff for a review: goods were granted by receivers that are no longer known. Inside the caller's transaction."""
     message, reason = run.message, Reason.RECEIVERS_RENAMED
     # Lock order: order, checkout. The messages of a line are recorded under the lock of its checkout or order.
-    order = locked(Order.objects.using(state_database()).filter(outbox_messages=message)).get()
+    order = locked(Order.primary.filter(outbox_messages=message)).get()
     if message.checkout_id:
-        locked(Checkout.objects.using(state_database()).filter(pk=message.checkout_id)).get()
+        locked(Checkout.primary.filter(pk=message.checkout_id)).get()
     words = (message.project, "review", order.order_id, reason)
     review = OutboxMessage(
         idempotency_key=message_key(*words),
@@ -155,7 +171,7 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
         project=message.project,
         order=order,
         checkout_id=message.checkout_id,
-        arguments={**message.arguments, "reason": reason},
+        arguments={**_own_arguments(message, order), "reason": reason},
     )
     incident = Incident(
         key=key_of("order", message.project, order.order_id, f"review:{reason}"),
@@ -165,4 +181,10 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
         detail=run.receiver,
     )
     write_messages([review])
-    insert_missing([incident], "key")
+    open_incidents([incident])
+
+
+def _own_arguments(message: OutboxMessage, order: Order) -> dict[str, Any]:
+    """Return the arguments of a review of a message's order: it has no grant, and the order's status does not change."""
+    arguments = {"source": message.all_arguments["source"], **signal_facts(public_state_of(order))}
+    return {name: value for name, value in arguments.items() if value != COMMON_ARGUMENTS[name]}

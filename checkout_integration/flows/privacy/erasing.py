@@ -3,16 +3,19 @@
 Ids of orders and transactions, amounts, statuses, times, items and the description stay, and so do links to the shop's own
 accounts, which end with the account. The customer's ids are personal too: many shops use an address as ``external_id``. A
 keyed hash replaces them, by which later observations of the customer are recognised and stored without personal data.
+
+Who exported or erased, from where, and why, is recorded as an act.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.apps import apps
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import models
 from django.db.models import Q, QuerySet
 
@@ -33,7 +36,6 @@ from checkout_integration.flows.ledger import (
     state_of,
     tombstones_of,
 )
-from checkout_integration.flows.privacy.acts import PrivacyRequest, acts_about, record_act
 from checkout_integration.flows.privacy.person import Person
 from checkout_integration.models import (
     Checkout,
@@ -45,10 +47,51 @@ from checkout_integration.models import (
     Refund,
     Transition,
 )
-from checkout_integration.models.checkout import erased_columns
+from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.attribution import ATTRIBUTION
-from checkout_integration.policy.erasure import without_customer
-from checkout_integration.policy.personal import lasting, split
+from checkout_integration.policy.erasure import erased_checkout, is_erased, lasting, without_customer
+from checkout_integration.policy.personal import split
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyRequest:
+    """Who asks for an export or an erasure, and why. It is stored for good: no personal data of the customer belongs here.
+
+    Attributes:
+        reason: why; 255 characters are stored.
+        staff: the account of the person who decides; None where that is nobody's.
+        origin: "admin", "command", or "code" for the shop's own.
+
+    """
+
+    reason: str = field(repr=False)
+    staff: AbstractBaseUser | None = None
+    origin: str = PrivacyAct.Origin.CODE
+
+
+def record_act(
+    person: Person, act: PrivacyAct.Act, request: PrivacyRequest, counts: Mapping[str, int]
+) -> None:
+    """Add a row about an act. In a transaction of the caller's, or by itself."""
+    customers = sorted(person.users)
+    orders = [] if customers else sorted(person.first_orders)
+    PrivacyAct.primary.create(
+        project=person.project,
+        act=act,
+        origin=request.origin,
+        staff_id=request.staff.pk if request.staff else None,
+        reason=as_column_text(request.reason),
+        customer_id=customers[0] if customers else None,
+        order_id=orders[0] if orders else None,
+        counts=dict(counts),
+    )
+
+
+def acts_about(person: Person) -> QuerySet[PrivacyAct]:
+    """Return the acts that were recorded about a customer."""
+    acts = PrivacyAct.primary.filter(project=person.project)
+    return acts.filter(Q(customer__in=person.users) | Q(order__in=person.first_orders))
+
 
 ORDERS_AT_ONCE: Final = 100
 
@@ -92,7 +135,7 @@ def erase_customer(person: Person, request: PrivacyRequest) -> Erasure:
     found = preview_erasure(person)  # and remembers rows that can be found only while addresses are known
     with_retries(lambda: _make_rows(project, person))
     met = with_retries(lambda: _leave_tombstones(person))
-    if Order.objects.using(state_database()).filter(user__in=met - person.users).exists():
+    if Order.primary.filter(user__in=met - person.users).exists():
         person = replace(person, users=person.users | met)  # with orders that could not be found before
         found = preview_erasure(person)
     _apply_stored(person)
@@ -115,7 +158,7 @@ def _make_rows(project: Project, person: Person) -> None:
     This waits for a transaction that is just inserting it. The row is committed before it becomes a tombstone, so that
     observations in between find it. Raises ``IntegrityError`` when another erasure has made one a tombstone meanwhile.
     """
-    rows = CheckoutUser.objects.using(state_database()).filter(project=person.project)
+    rows = CheckoutUser.primary.filter(project=person.project)
     with write_transaction():
         missing = [
             CheckoutUser(project=person.project, identity=identity)
@@ -130,7 +173,7 @@ def _make_rows(project: Project, person: Person) -> None:
 
 def _leave_tombstones(person: Person) -> frozenset[int]:
     """Turn the rows of all identities of the customer into tombstones; return their primary keys."""
-    users = CheckoutUser.objects.using(state_database()).filter(project=person.project, erased_at=None)
+    users = CheckoutUser.primary.filter(project=person.project, erased_at=None)
     theirs = users.filter(Q(pk__in=person.users) | Q(identity__in=person.identities))
     erased: dict[str, Any] = {"external_id": "", "user_id": "", "account": None, "validated": {}}
     erased["erased_at"] = datetime.now(UTC)
@@ -151,50 +194,45 @@ def _apply_stored(person: Person) -> None:
     were deleted before it is applied.
     """
     of_orders = person.notifications.values_list("pk", flat=True)
-    rows = Notification.objects.using(state_database()).filter(
-        pk__in={*of_orders, *person.unparsed_notifications}
-    )
+    rows = Notification.primary.filter(pk__in={*of_orders, *person.unparsed_notifications})
     apply_orders_of(rows.filter(state=Notification.State.STORED).defer("body"))
 
 
 def erase_checkouts(primary_keys: Sequence[int]) -> None:
     """Erase the shop's data about the customer, and the form; a later order is stored without the customer."""
-    alias = state_database()
     with write_transaction():
-        checkouts = Checkout.objects.using(alias).filter(pk__in=primary_keys)
+        checkouts = Checkout.primary.filter(pk__in=primary_keys)
         # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
         keys = [checkout.pk for checkout in locked(checkouts).order_by("pk")]
-        erased = Checkout.objects.using(alias).filter(pk__in=keys)
-        erased.update(**erased_columns())
+        erased = Checkout.primary.filter(pk__in=keys)
+        erased.update(**erased_checkout())
         erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
 
 
 def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
-    alias = state_database()
     with write_transaction():
-        orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+        orders = Order.primary.filter(pk__in=primary_keys)
         # The lock of each order stops the ledger, which would write older data that it has read.
         rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
         for row in rows:
-            columns = columns_of(without_customer(state_of(row), project.reference_key))
-            own = Order.objects.using(alias).filter(pk=row.pk)
-            erased = {name: columns.own[name] for name in ("document", "stamps", *ATTRIBUTION)}
+            columns, _personal = columns_of(without_customer(state_of(row), project.reference_key))
+            own = Order.primary.filter(pk=row.pk)
+            erased = {name: columns[name] for name in ("document", "stamps", *ATTRIBUTION)}
             if _is_personal(row) or any(getattr(row, name) != value for name, value in erased.items()):
                 # RACE: a receiver whose arguments were loaded before this reads them again.
                 own.update(changed_at=datetime.now(UTC), **erased)
         _erase_personal(rows)
-        for refund in Refund.objects.using(alias).filter(order__in=rows):
+        for refund in Refund.primary.filter(order__in=rows):
             document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
-            Refund.objects.using(alias).filter(pk=refund.pk).update(reason="", document=document)
-        Transition.objects.using(alias).filter(order__in=rows).exclude(reason="").update(reason="")
+            Refund.primary.filter(pk=refund.pk).update(reason="", document=document)
+        Transition.primary.filter(order__in=rows).exclude(reason="").update(reason="")
 
 
 def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
     """Delete the notifications' bodies, after the orders' locks were released: applying locks the order second."""
-    alias = state_database()
-    orders = Order.objects.using(alias).filter(pk__in=primary_keys)
+    orders = Order.primary.filter(pk__in=primary_keys)
     ids = list(orders.values_list("order_id", flat=True))
-    _empty(Notification.objects.using(alias).about_orders(project.alias, ids))
+    _empty(Notification.primary.about_orders(project.alias, ids))
 
 
 def _empty(notifications: QuerySet[Notification]) -> None:
@@ -202,13 +240,13 @@ def _empty(notifications: QuerySet[Notification]) -> None:
     settled = notifications.exclude(state=Notification.State.STORED)
     # By their keys: MariaDB would wait for each row that it reads, even for one that is being applied.
     keys = list(settled.values_list("pk", flat=True))
-    Notification.objects.using(state_database()).filter(pk__in=keys).update(body=None, due_at=None)
+    Notification.primary.filter(pk__in=keys).update(body=None, due_at=None)
 
 
 def _is_personal(order: Order) -> bool:
     """Return whether the order's personal data was not erased before; an order without any counts."""
     known: PersonalData | None = getattr(order, "personal_data", None)
-    return known is None or known.erased_at is None
+    return not is_erased(known)
 
 
 def _erase_personal(orders: Sequence[Order]) -> None:
@@ -218,10 +256,9 @@ def _erase_personal(orders: Sequence[Order]) -> None:
 
 def _erase_validation_requests(person: Person) -> None:
     """Erase data without an order: user.validate about the customer, and notifications that were never parsed."""
-    alias = state_database()
     with write_transaction():
         requests = list(person.validation_requests.values_list("pk", flat=True))
-        notifications = Notification.objects.using(alias)
+        notifications = Notification.primary.all()
         notifications.filter(pk__in=requests).update(body=None, object_id="")
         _empty(notifications.filter(pk__in=person.unparsed_notifications))
         person.decisions.update(external_id="", reason="")

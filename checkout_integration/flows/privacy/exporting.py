@@ -1,7 +1,7 @@
 """Export of a customer: everything that is stored about them, as one JSON document, written piece by piece.
 
-Columns have their own names, as in docs/reference/models.md; amounts keep their digits. Left out are keys, hashes and marks
-of our own, which say nothing of a person.
+Columns have their own names, as in docs/reference/models.md; amounts have the places of their currency. Left out are keys,
+hashes and marks of our own, which say nothing of a person.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ from typing import Any, Final
 from django.apps import apps
 from django.db import models
 
-from checkout_integration.flows.database import state_database, with_retries
-from checkout_integration.flows.privacy.acts import PrivacyRequest, acts_about, record_act
-from checkout_integration.flows.privacy.erasing import log_entries_about, preview_erasure
+from checkout_integration.flows.database import with_retries
+from checkout_integration.flows.privacy.erasing import (
+    PrivacyRequest,
+    acts_about,
+    log_entries_about,
+    preview_erasure,
+    record_act,
+)
 from checkout_integration.flows.privacy.person import Person
 from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, PrivacyAct
+from checkout_integration.models.columns import exact_column
 from checkout_integration.protocol import strict_json
 
 FORMAT: Final = "checkout_integration.customer.1"
@@ -91,7 +97,7 @@ def _in_chunks(rows: models.QuerySet[Any], *related: str) -> Iterator[Any]:
 
 def _columns(row: models.Model) -> dict[str, Any]:
     fields = [field for field in row._meta.concrete_fields if field.name not in OF_OURS]
-    return {field.name: _value(getattr(row, field.attname)) for field in fields}
+    return {field.name: _value(exact_column(row, field.name)) for field in fields}
 
 
 def _value(value: Any) -> Any:
@@ -116,7 +122,7 @@ def _notifications(person: Person) -> Iterator[Row]:
     keys = sorted({*of_orders, *requests, *person.named_notifications})
     for begin in range(0, len(keys), CHUNK):
         some = keys[begin : begin + CHUNK]
-        rows = Notification.objects.using(state_database()).filter(pk__in=some).order_by("pk")
+        rows = Notification.primary.filter(pk__in=some).order_by("pk")
         yield from ({**_columns(row), "body": _body(row.body)} for row in rows)
 
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from django.contrib.auth import get_user_model
-from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import key_of, state_database
-from checkout_integration.flows.ledger import tombstones_of
+from checkout_integration.flows.database import key_of
+from checkout_integration.flows.ledger import account_key, tombstones_of
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -67,12 +65,12 @@ class Person:
     @property
     def customers(self) -> QuerySet[CheckoutUser]:
         """Their rows as customers."""
-        return CheckoutUser.objects.using(state_database()).filter(pk__in=self.users)
+        return CheckoutUser.primary.filter(pk__in=self.users)
 
     @property
     def orders(self) -> QuerySet[Order]:
         """Their orders, queried anew each time: more may have come. One without an id is theirs if its checkout is."""
-        orders = Order.objects.using(state_database()).filter(project=self.project)
+        orders = Order.primary.filter(project=self.project)
         own = Q(pk__in=self.first_orders) | Q(user__in=self.users)
         checkouts = orders.filter(own).values("checkout_id")
         return orders.filter(own | Q(user__isnull=True, checkout__in=checkouts))
@@ -82,18 +80,18 @@ class Person:
         """Their checkouts: those of their orders, and those for their id or account, perhaps without an order."""
         paid = Q(pk__in=self.orders.values("checkout_id")) | Q(order_id__in=self.orders.values("order_id"))
         theirs = paid | Q(identity__in=self.identities) | Q(user_id__in=list(_accounts(self.external_ids)))
-        return Checkout.objects.using(state_database()).filter(theirs, project=self.project)
+        return Checkout.primary.filter(theirs, project=self.project)
 
     @property
     def decisions(self) -> QuerySet[ValidationDecision]:
         """Decisions on user.validate about them."""
         theirs = Q(user__in=self.users) | Q(external_id__in=self.external_ids)
-        return ValidationDecision.objects.using(state_database()).filter(theirs, project=self.project)
+        return ValidationDecision.primary.filter(theirs, project=self.project)
 
     @property
     def notifications(self) -> QuerySet[Notification]:
         """Notifications about their orders."""
-        notifications = Notification.objects.using(state_database()).filter(project=self.project)
+        notifications = Notification.primary.filter(project=self.project)
         return notifications.filter(object_id__in=self.orders.values("order_id")).exclude(
             event=Event.USER_VALIDATE
         )
@@ -102,10 +100,8 @@ class Person:
     def validation_requests(self) -> QuerySet[Notification]:
         """Their user.validate notifications."""
         requests = Q(event=Event.USER_VALIDATE, object_id__in=self.user_ids) | Q(decisions__in=self.decisions)
-        found = Notification.objects.using(state_database()).filter(requests, project=self.project)
-        return Notification.objects.using(state_database()).filter(
-            pk__in=list(found.values_list("pk", flat=True))
-        )
+        found = Notification.primary.filter(requests, project=self.project)
+        return Notification.primary.filter(pk__in=list(found.values_list("pk", flat=True)))
 
     @property
     def unparsed_notifications(self) -> list[int]:
@@ -132,7 +128,7 @@ class Person:
 
     def _unparsed(self) -> Iterator[tuple[int, str]]:
         """Yield notifications that could not be read or made no order: their primary keys, and their bodies spelled out."""
-        rows = Notification.objects.using(state_database()).filter(project=self.project, body__isnull=False)
+        rows = Notification.primary.filter(project=self.project, body__isnull=False)
         unparsed = rows.filter(Q(state__in=UNPARSED_STATES) | Q(object_id="") | ~Q(event__in=list(Event)))
         yield from (
             (row.pk, _spelled_out(bytes(row.body or b""))) for row in unparsed.only("pk", "body").iterator()
@@ -141,7 +137,7 @@ class Person:
     @cached_property
     def _words(self) -> dict[tuple[str, ...], frozenset[str]]:
         """Ids and addresses by the members that have them, as in JSON: in quotes, so that none matches a part of a text."""
-        personal = PersonalData.objects.using(state_database()).filter(order__in=self.orders)
+        personal = PersonalData.primary.filter(order__in=self.orders)
         order_ids = self.orders.values_list("order_id", flat=True)
         words: dict[tuple[str, ...], Iterable[str]] = {
             ("external_id",): self.external_ids,
@@ -171,11 +167,10 @@ def find_persons(
     """
     row = customer or order
     projects = [row.project] if row else [project] if project else list(app_settings().projects)
-    alias = state_database()
     found = []
     for name in projects:
-        users = CheckoutUser.objects.using(alias).filter(project=name)
-        orders = Order.objects.using(alias).filter(project=name)
+        users = CheckoutUser.primary.filter(project=name)
+        orders = Order.primary.filter(project=name)
         if customer:
             users, orders = users.filter(pk=customer.pk), orders.none()
         elif order or order_id:
@@ -188,7 +183,7 @@ def find_persons(
                 ),
             )
         else:
-            # The service's id is in a column only where the customer has no other id.
+            # The column has the first id that the service gave; it may have given another one with a later order.
             own = _orders_naming(orders, user_id) if user_id else []
             users, orders = users.filter(_named(external_id, user_id)), orders.filter(pk__in=own)
         found.append(_person(name, users, orders, {external_id, email} - {""}, {user_id} - {""}))
@@ -234,10 +229,10 @@ def _person(
     user_ids: set[str],
 ) -> Person:
     checkouts = orders.filter(user__isnull=True, checkout__isnull=False).values("checkout_id")
-    every_order = Order.objects.using(state_database()).filter(project=project)
+    every_order = Order.primary.filter(project=project)
     first = every_order.filter(Q(pk__in=orders.values("pk")) | Q(checkout__in=checkouts))
     first_orders = frozenset(first.values_list("pk", flat=True))
-    everybody = CheckoutUser.objects.using(state_database()).filter(project=project)
+    everybody = CheckoutUser.primary.filter(project=project)
     rows = {row.pk: row for row in everybody.filter(Q(pk__in=users) | Q(orders__in=first_orders))}
     external_ids |= {row.external_id for row in rows.values()} - {""}
     user_ids |= {row.user_id for row in rows.values()} - {""}
@@ -271,12 +266,4 @@ def _service_id(document: dict[str, Any]) -> str:
 
 def _accounts(external_ids: Iterable[str]) -> Iterable[object]:
     """Return possible primary keys of accounts: `create_checkout` sends an account's key as ``external_id``."""
-    key = get_user_model()._meta.pk
-    for each in external_ids:
-        try:
-            account_key = key.to_python(each)
-            key.run_validators(account_key)
-        except ValidationError:
-            continue
-        if str(account_key) == each:  # not other texts that parse to the key, such as " 1"
-            yield account_key
+    return [key for each in external_ids if (key := account_key(each)) is not None]

@@ -1,53 +1,43 @@
 """The sync: passes through the transaction list, and a refresh of one order or checkout.
 
-A pass (`passes`) reads one lane (`lanes`), window by window (`windows`), from its `watermark`, which only a complete pass
-moves. Its rows (`list_rows`) are recorded by the ledger. `refreshing` reads one order or checkout now, in the same way.
-`service` makes the client.
+A pass (`passes`) reads one lane (`lanes`), window by window, from its `watermark`, which only a complete pass moves. Its rows
+(`list_rows`) are recorded by the ledger, like those of one order or checkout that is read now, and what differed is reported
+(`differences`). `service` makes the client.
 """
 
 from checkout_integration.flows.sync.differences import DriftReport, drift_report
-from checkout_integration.flows.sync.lanes import LANES as LANES
 from checkout_integration.flows.sync.lanes import (
+    LANES,
     LaneStatus,
     UnknownLane,
     lane_statuses,
     lanes_due,
     unsynced_for,
 )
+from checkout_integration.flows.sync.list_rows import refresh_checkout, refresh_order
 from checkout_integration.flows.sync.passes import (
+    Progress,
     begin_pass,
     end_pass,
     read_window,
+    read_windows,
     sync_transactions,
     windows_left,
 )
-from checkout_integration.flows.sync.passes import read_windows as read_windows
-from checkout_integration.flows.sync.refreshing import (
-    arefresh_checkout,
-    arefresh_order,
-    refresh_checkout,
-    refresh_order,
-)
-from checkout_integration.flows.sync.service import client_for as client_for
-from checkout_integration.flows.sync.service import service_client
+from checkout_integration.flows.sync.service import client_for, service_client
 from checkout_integration.flows.sync.watermark import LaneTaken
-from checkout_integration.flows.sync.windows import Progress as Progress
 
 __all__ = [
     "DriftReport",
     "LaneStatus",
     "LaneTaken",
     "UnknownLane",
-    "arefresh_checkout",
-    "arefresh_order",
     "begin_pass",
     "drift_report",
     "end_pass",
     "lane_statuses",
     "lanes_due",
     "read_window",
-    "refresh_checkout",
-    "refresh_order",
     "service_client",
     "sync_transactions",
     "unsynced_for",

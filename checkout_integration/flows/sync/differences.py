@@ -6,6 +6,7 @@ page's transaction. `drift_report` reads it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +22,6 @@ from checkout_integration.flows.database import (
     Command,
     insert_missing,
     key_of,
-    state_database,
     write_transaction,
 )
 from checkout_integration.flows.ledger import OrderChange, Outcome, Step
@@ -35,7 +35,7 @@ from checkout_integration.policy.drift import (
     text_of_state,
 )
 from checkout_integration.policy.facts import REVERSALS
-from checkout_integration.policy.observation import stamp
+from checkout_integration.policy.moments import stamp
 from checkout_integration.policy.state import NOTHING
 from checkout_integration.policy.totals import ListedWindow, Totals, compared
 from checkout_integration.protocol.listing import TransactionPage
@@ -66,7 +66,7 @@ def recorded(
     for step, outcome in zip(steps, outcomes, strict=True):
         if outcome.change is not None:
             changes[id(outcome.change)] = outcome.change
-            rows.setdefault(id(outcome.change), []).append(step.observations[0].order)
+            rows.setdefault(id(outcome.change), []).append(step.observation.order)
     since = stamp(now - project.list_delta)
     return [
         _row(project.alias, change.order_id, each)
@@ -80,12 +80,9 @@ def recorded(
 
 def unrecorded(project: Project, steps: Sequence[Step], now: datetime) -> list[SyncDifference]:
     """Return what differs between the orders here and rows that were not recorded. Nothing is locked or written."""
-    assigned, unmatched = ledger.assign(project, steps)
-    rows: dict[str, list[Document]] = {}
-    for step in assigned:
-        rows.setdefault(step.order_id, []).extend(each.reversal or each.order for each in step.observations)
-    for observation in unmatched:
-        rows[observation.order.id or ""] = [observation.order]
+    rows: dict[str, list[Document]] = defaultdict(list)
+    for step, known in zip(steps, ledger.assign(project, steps), strict=True):
+        rows[(known or step).order_id].append(step.observation.order)
     states = {row.order_id: ledger.state_of(row) for row in ledger.named_orders(project, list(rows))}
     since = stamp(now - project.list_delta)
     return [
@@ -107,7 +104,7 @@ def _row(project: str, order_id: str, difference: Difference) -> SyncDifference:
     here, there = as_column_text(difference.here, 128), as_column_text(difference.there, 128)
     waits = (project, difference.kind, order_id, here, there)
     key = None if difference.healed else key_of("difference", *waits)
-    return SyncDifference.new(
+    return SyncDifference(
         project=project,
         kind=difference.kind.value,
         order_id=as_column_text(order_id),
@@ -134,7 +131,7 @@ def store(run: SyncRun, order_ids: Iterable[str], found: Sequence[SyncDifference
 
 
 def _of(run: SyncRun) -> QuerySet[SyncDifference]:
-    return SyncDifference.objects.using(state_database()).filter(run=run)
+    return SyncDifference.primary.filter(run=run)
 
 
 # At the end of a window: the orders here that the list did not give, and the totals of both sides.
@@ -160,7 +157,7 @@ def compared_window(run: SyncRun, listed: ListedWindow) -> tuple[list[SyncDiffer
     """Return the orders here that the list did not give, and the totals of both sides. Nothing is written."""
     if listed.begin is None:
         return [], []
-    orders = Order.objects.using(state_database()).filter(
+    orders = Order.primary.filter(
         project=run.project, created_at__gte=listed.begin, created_at__lte=listed.end
     )
     missing = list(islice(_missing_there(orders, listed), MOST))
@@ -199,12 +196,13 @@ def _totals_of(orders: QuerySet[Order], latest: datetime) -> Totals:
     groups = (
         orders.filter(created_at__lte=latest)
         .values("currency", shown=Case(paid, default=F("status")))
-        .annotate(count=Count("pk"), sum=Sum("amount"))
+        .annotate(count=Count("pk"), known=Count("amount"), sum=Sum("amount"))
     )
     totals = Totals()
     for group in groups.order_by():
-        amount = Decimal(str(group["sum"] or 0))
-        totals.add(group["currency"], group["shown"], amount, group["count"])
+        amount = None if group["sum"] is None else Decimal(str(group["sum"]))
+        unknown = group["count"] - group["known"]
+        totals.add(group["currency"], group["shown"], amount, group["count"], unknown)
     return totals
 
 
@@ -226,7 +224,7 @@ def _count_reversed(run: SyncRun, listed: ListedWindow) -> None:
 
 
 def _heal(keys: Sequence[int]) -> None:
-    rows = SyncDifference.objects.using(state_database()).filter(pk__in=keys)
+    rows = SyncDifference.primary.filter(pk__in=keys)
     rows.update(state=SyncDifference.State.HEALED, waiting_key=None)
 
 
@@ -243,7 +241,7 @@ def look_again(run: SyncRun) -> None:
 
 def _look_again_at(project: str, waiting: Sequence[SyncDifference]) -> None:
     ids = {each.order_id for each in waiting}
-    orders = Order.objects.using(state_database()).filter(project=project, order_id__in=ids)
+    orders = Order.primary.filter(project=project, order_id__in=ids)
     status_of = dict(orders.values_list("order_id", "status"))
     documents = _documents_of(project, ids)
     gone, explained = [], []
@@ -257,7 +255,7 @@ def _look_again_at(project: str, waiting: Sequence[SyncDifference]) -> None:
             explained.append(each.pk)
     _heal(gone)
     # It never was one: the service leaves the order's row as it was, and shows its reversal as a row of its own.
-    SyncDifference.objects.using(state_database()).filter(pk__in=explained).delete()
+    SyncDifference.primary.filter(pk__in=explained).delete()
 
 
 class Documents(NamedTuple):
@@ -269,7 +267,7 @@ class Documents(NamedTuple):
 
 
 def _documents_of(project: str, ids: Iterable[str]) -> Documents:
-    refunds = Refund.objects.using(state_database()).exclude(document_id="")
+    refunds = Refund.primary.exclude(document_id="")
     keys = [key_of("document", project, each) for each in ids]
     found = dict(refunds.filter(key__in=keys).values_list("document_id", "order"))
     own = {document_id for document_id, order in found.items() if order}
@@ -278,7 +276,7 @@ def _documents_of(project: str, ids: Iterable[str]) -> Documents:
 
 
 def _waiting(project: str) -> QuerySet[SyncDifference]:
-    rows = SyncDifference.objects.using(state_database())
+    rows = SyncDifference.primary.all()
     return rows.filter(project=project, state=SyncDifference.State.WAITING)
 
 

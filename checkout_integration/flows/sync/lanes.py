@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from typing import Final, TypeAlias
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import state_database
-from checkout_integration.models import Installation, SyncCursor, SyncRun
+from checkout_integration.client import Client
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.models import Checkout, Installation, Order, SyncCursor, SyncRun
+from checkout_integration.policy.drift import UNPAID
+from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 HOUR: Final = timedelta(hours=1)
@@ -27,6 +30,9 @@ RETRIED_AFTER: Final = timedelta(minutes=15)
 """How long after its beginning a pass that did not end is begun again; the lane ``recent`` comes earlier anyway."""
 NEWEST_PASSES: Final = 300
 """How many passes are searched for a complete one: those of a day, if each pass of the lane ``recent`` fails."""
+FAILED: Final = (SyncRun.State.FAILED, SyncRun.State.UNREACHABLE)
+MOST_BY_ID: Final = 50
+"""How many open orders and checkouts are read one by one; for more, reading the list takes fewer requests."""
 SLACK: Final = 0.9
 """A lane is due after so much of its interval: a schedule that comes a second early must not wait for its next turn."""
 
@@ -110,7 +116,7 @@ def lanes_due(project: str = "default") -> list[str]:
     """
     app_settings().project(project)
     now = datetime.now(UTC)
-    cursors = SyncCursor.objects.using(state_database()).filter(project=project, busy_until__gt=now)
+    cursors = SyncCursor.primary.filter(project=project, busy_until__gt=now)
     busy = set(cursors.values_list("lane", flat=True))
     return [lane.name for lane in LANES.values() if lane.name not in busy and _is_due(project, lane, now)]
 
@@ -129,17 +135,8 @@ def unsynced_for(*projects: str) -> timedelta:
 
     It counts from the last complete pass, or from the installation; before a project has stored anything it is zero.
     """
-    now, longest = datetime.now(UTC), timedelta(0)
-    installed = Installation.objects.using(state_database()).filter(
-        project__in=projects or list(app_settings().projects)
-    )
-    for project, since in installed.values_list("project", "installed_at"):
-        runs = SyncRun.objects.using(state_database()).filter(
-            project=project, lane="recent", state=SyncRun.State.COMPLETE, window_to=None
-        )
-        last = runs.order_by("-started_at").values_list("started_at", flat=True).first()
-        longest = max(longest, now - max(since, last or since))
-    return longest
+    statuses = [each for project in projects or app_settings().projects for each in lane_statuses(project)]
+    return max((each.unread_for for each in statuses if each.lane == "recent"), default=timedelta(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +149,8 @@ class LaneStatus:
         unread_for: since then; without a complete pass since the installation.
         overdue: whether that is more than twice its interval, and an hour at least.
         state: the state of its newest pass; "" if there is none.
+        failed_since: when the first of the passes began that failed since then; None if the newest that ended was complete.
+        failure: why the newest of them failed.
 
     """
 
@@ -160,35 +159,86 @@ class LaneStatus:
     unread_for: timedelta
     overdue: bool
     state: str
+    failed_since: datetime | None = None
+    failure: str = ""
 
 
 def lane_statuses(project: str = "default") -> list[LaneStatus]:
     """Return the status of each lane of a project; none before anything of the project was stored."""
-    installed = Installation.objects.using(state_database()).filter(project=project)
+    installed = Installation.primary.filter(project=project)
     since = installed.values_list("installed_at", flat=True).first()
     now = datetime.now(UTC)
     return [_status(project, lane, since, now) for lane in LANES.values()] if since else []
 
 
 def _status(project: str, lane: Lane, since: datetime, now: datetime) -> LaneStatus:
-    newest = list(_whole_passes(project, lane).order_by("-started_at").values_list("state", "started_at")[:1])
+    passes = (
+        _whole_passes(project, lane).order_by("-started_at").values_list("state", "started_at", "failure")
+    )
+    newest = list(passes[:1])
     if newest and newest[0][0] != SyncRun.State.COMPLETE:
-        passes = _whole_passes(project, lane).order_by("-started_at").values_list("state", "started_at")
         newest = list(passes[:NEWEST_PASSES])
-    complete_at = next((began for state, began in newest if state == SyncRun.State.COMPLETE), None)
+    complete_at = next((began for state, began, _failure in newest if state == SyncRun.State.COMPLETE), None)
     # Where none of so many is complete, the last complete one is older than the oldest of them.
     known = complete_at or (newest[-1][1] if len(newest) == NEWEST_PASSES else since)
     unread_for = now - max(since, known)
+    ended = [each for each in newest if each[0] != SyncRun.State.RUNNING]
+    failed = list(takewhile(lambda each: each[0] in FAILED, ended))
     return LaneStatus(
         lane=lane.name,
         complete_at=complete_at,
         unread_for=unread_for,
         overdue=unread_for > max(2 * lane.every, HOUR),
-        state=newest[0][0] if newest else "",
+        state=(failed or newest)[0][0] if newest else "",
+        failed_since=failed[-1][1] if failed else None,
+        failure=failed[0][2] if failed else "",
     )
 
 
 def _whole_passes(project: str, lane: Lane) -> QuerySet[SyncRun]:
     """Return the passes of a lane that read all of it, not only a period that somebody chose."""
-    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane.name, window_to=None)
+    runs = SyncRun.primary.filter(project=project, lane=lane.name, window_to=None)
     return runs if lane.follows_watermark else runs.filter(window_from=None)
+
+
+def open_pages(
+    project: Project, client: Client, query: TransactionFilter, periods: Sequence[Period]
+) -> Iterator[TransactionPage]:
+    """Yield the pages that have the orders and checkouts of these periods that are not paid here.
+
+    A few are read by their ids. Of more the periods are read: each order in that of its creation, whenever its checkout was
+    recorded. Nothing is read where nothing is open.
+    """
+    queries = list(islice(_open_queries(project, periods), MOST_BY_ID + 1))
+    if len(queries) <= MOST_BY_ID and None not in queries:
+        yield from map(client.list_transactions, filter(None, queries))
+        return
+    for begin, end in periods:
+        yield from client.iter_transaction_pages(replace(query, date_from=begin, date_to=end))
+
+
+def _open_queries(project: Project, periods: Sequence[Period]) -> Iterator[TransactionFilter | None]:
+    """Yield a query for each checkout that can still be paid, and for each open order without such a checkout.
+
+    None for a checkout that has no order yet, where the list does not find it by its reference.
+    """
+    checkouts = Checkout.primary.filter(
+        _during("recorded_at", periods), project=project.alias, status__in=Checkout.PAYABLE
+    )
+    orders = Order.primary.filter(_during("created_at", periods), project=project.alias, status__in=UNPAID)
+    projects, few = [project.project_id], MOST_BY_ID + 1
+    for reference, order_id in checkouts.values_list("reference", "order_id")[:few]:
+        if project.list_invoice_id:
+            yield TransactionFilter(invoice_id=reference, projects=projects)
+        else:
+            yield TransactionFilter(id=order_id, projects=projects) if order_id else None
+    for order_id in orders.exclude(checkout__in=checkouts).values_list("order_id", flat=True)[:few]:
+        yield TransactionFilter(id=order_id, projects=projects)
+
+
+def _during(column: str, periods: Sequence[Period]) -> Q:
+    during = Q()
+    for begin, end in periods:
+        ends = {f"{column}__gte": begin, f"{column}__lte": end}
+        during |= Q(**{name: moment for name, moment in ends.items() if moment is not None})
+    return during

@@ -1,4 +1,7 @@
-"""Rows of the transaction list, recorded by the ledger if they have changed since they were last read."""
+"""Rows of the transaction list, recorded by the ledger if they have changed since they were last read.
+
+`record_page` records the rows of a pass; `refresh_order` and `refresh_checkout` read and record those of one order now.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,43 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import Final, TypeAlias
 
-from django.db import IntegrityError
 from django.utils.crypto import salted_hmac
 
-from checkout_integration.conf import Project
+from checkout_integration.client.errors import ResponseUnreadable
+from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
     KEY_LENGTH,
-    TRANSIENT_DATABASE_ERRORS,
     Command,
-    Unavailable,
-    insert_missing,
+    end_incidents,
+    in_halves,
     key_of,
+    open_incidents,
     upsert,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.ledger import Cause, Outcome, Step, log_change
 from checkout_integration.flows.sync import differences
+from checkout_integration.flows.sync.service import client_for
 from checkout_integration.flows.sync.watermark import LaneTaken
-from checkout_integration.models import Incident, ListedRow, SyncDifference
+from checkout_integration.models import Checkout, Incident, ListedRow, Order, SyncDifference
 from checkout_integration.policy.log_safety import error_location
+from checkout_integration.policy.modes import is_testing_case
 from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.policy.quarantine import MOST_AHEAD
 from checkout_integration.policy.state import RULES_VERSION
-from checkout_integration.protocol.listing import TransactionPage, TransactionRow
+from checkout_integration.protocol.exact_names import problem_of, unclear_name
+from checkout_integration.protocol.listing import TransactionFilter, TransactionPage, TransactionRow
 from checkout_integration.protocol.responses import MalformedResponse
 
 logger = logging.getLogger("checkout_integration.sync")
 KeyAndHash: TypeAlias = tuple[str, str]
+NOT_APPLIED: Final = "not_applied"
 HASHES: Final = Command("SELECT [key], row_hash FROM {rows} WHERE [key] IN {keys}", rows=ListedRow)
 
 
@@ -56,7 +64,7 @@ class ReadRow:
     @property
     def order_id(self) -> str:
         """The id of the row."""
-        return self.step.observations[0].order.id or ""
+        return self.step.order_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +85,7 @@ def record_page(
     skip_unchanged: bool = True,
     guard: Callable[[], None] = lambda: None,
 ) -> list[Outcome]:
-    """Record the rows of a page in one transaction, and return an outcome for each that was read.
+    """Record the rows of a page in one transaction, and return an outcome for each that was read or cannot be read.
 
     A row that our rules or the database refuse opens an incident; the others are recorded. What the database refuses is found
     by recording halves. ``guard`` is called last in each transaction, so that what it locks is free for other workers
@@ -88,9 +96,9 @@ def record_page(
     known = _known(listed) if skip_unchanged else set()
     changed = [(row, now) for row, now in zip(page.rows, listed, strict=True) if now not in known]
     rows, unread = _read(about, changed, page)
-    outcomes = _recorded_or_reported(about, rows)
-    _store_unrecorded(about, rows, outcomes, unread)
-    return outcomes
+    outcomes = _recorded(about, rows)
+    _store_unrecorded(about, rows, outcomes, list(unread))
+    return outcomes + [Outcome(error=error) for error in unread.values()]
 
 
 def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> None:
@@ -102,17 +110,24 @@ def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> 
     # With an empty hash: a reversal that waits has no personal data, so the next pass reads its row again.
     rows = [
         ReadRow(
-            step=Step(observations=(each,), cause=cause),
-            listed=ListedRow.new(key=key_of(project.alias, each.order.id), row_hash=""),
+            step=Step(observation=each, cause=cause),
+            listed=ListedRow(key=key_of(project.alias, each.order.id), row_hash=""),
         )
         for each in ledger.missed_reversals(project)
     ]
-    _recorded_or_reported(about, rows)
+    _recorded(about, rows)
 
 
-def _recorded_or_reported(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
+def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
     """Return an outcome for each row; one with an error opens an incident."""
-    outcomes = _recorded(about, rows) if rows else []
+    if not rows:
+        return []
+    outcomes = in_halves(
+        rows, partial(_record, about), lambda row, error: Outcome(error=error), unless=LaneTaken
+    )
+    for change in {id(outcome.change): outcome.change for outcome in outcomes if outcome.change}.values():
+        if change.changed:
+            log_change(change)
     for row, outcome in zip(rows, outcomes, strict=True):
         if outcome.error is not None:
             _open_incident(about.project, row.order_id, outcome.error)
@@ -126,7 +141,7 @@ def compare_page(project: Project, page: TransactionPage) -> list[SyncDifference
     steps: list[Step] = []
     for row in page.rows:
         try:
-            step = _step_of(page, row, Cause(source=Source.LIST))
+            step = _step_of(page, row, Cause(source=Source.LIST), project.reference_key)
         except MalformedResponse:
             found.append(differences.unreadable(project, row.id))
         else:
@@ -135,14 +150,15 @@ def compare_page(project: Project, page: TransactionPage) -> list[SyncDifference
 
 
 def _listed(project: Project, rows: Sequence[TransactionRow]) -> list[KeyAndHash]:
-    keys = (key_of(project.alias, row.id) for row in rows)
-    return list(zip(keys, _hashes_of(rows), strict=True))
-
-
-def _hashes_of(rows: Sequence[TransactionRow]) -> list[str]:
-    """Return a keyed hash of each row's bytes: without Django's SECRET_KEY nobody can test guesses of their content."""
+    """Return key and hash of each row's bytes; keyed, so without Django's SECRET_KEY nobody can test guesses of them."""
     key = salted_hmac(f"checkout_integration.listed_row.{RULES_VERSION}", "", algorithm="sha256").digest()
-    return [blake2b(row.text.encode(), key=key, digest_size=KEY_LENGTH // 2).hexdigest() for row in rows]
+    return [
+        (
+            key_of(project.alias, row.id),
+            blake2b(row.content, key=key, digest_size=KEY_LENGTH // 2).hexdigest(),
+        )
+        for row in rows
+    ]
 
 
 def _known(listed: Sequence[KeyAndHash]) -> set[KeyAndHash]:
@@ -153,32 +169,35 @@ def _known(listed: Sequence[KeyAndHash]) -> set[KeyAndHash]:
 
 def _read(
     about: Page, changed: Sequence[tuple[TransactionRow, KeyAndHash]], page: TransactionPage
-) -> tuple[list[ReadRow], list[str]]:
-    """Return the rows to record, and the ids of those that cannot be read; these open incidents."""
+) -> tuple[list[ReadRow], dict[str, MalformedResponse]]:
+    """Return the rows to record, and the ids of those that cannot be read, each with the reason; these open incidents."""
     rows: list[ReadRow] = []
-    unread: list[str] = []
+    unread: dict[str, MalformedResponse] = {}
     for row, (key, row_hash) in changed:
         try:
-            step = _step_of(page, row, about.cause)
+            step = _step_of(page, row, about.cause, about.project.reference_key)
         except MalformedResponse as error:
             _open_incident(about.project, row.id, error)
-            unread.append(row.id)
+            unread[row.id] = error
         else:
-            listed = ListedRow.new(key=key, row_hash=row_hash)
+            listed = ListedRow(key=key, row_hash=row_hash)
             rows += [ReadRow(step=step, listed=listed)] if step else []
     return rows, unread
 
 
-def _step_of(page: TransactionPage, row: TransactionRow, cause: Cause) -> Step | None:
+def _step_of(page: TransactionPage, row: TransactionRow, cause: Cause, reference_key: str) -> Step | None:
     """Return the step of a row; None for a test of the webhook, or a row without an id. Raises MalformedResponse."""
     order = row.order
-    if not order.id or order.testing_case:
+    if name := unclear_name(order.document, reference_key):
+        raise MalformedResponse(problem_of(name))
+    if not order.id or is_testing_case(order.document):
         return None
     observation = Observation(source=Source.LIST, order=order, observed_at=read_at(page))
-    return Step(observations=(observation,), cause=cause)
+    return Step(observation=observation, cause=cause)
 
 
-def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
+def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
+    """Record rows in one transaction, together with their hashes, and with what differed before."""
     steps = [row.step for row in rows]
     advice = ledger.consult_hooks(about.project, steps)
 
@@ -188,30 +207,14 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
             done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
             upsert(list({row.listed.key: row.listed for row in done}.values()), "key", update=("row_hash",))
+            end_incidents({_incident_key(about.project, row.order_id) for row in done})
             if about.cause.sync_run is not None:
                 found = differences.recorded(about.project, steps, outcomes, about.now)
                 differences.store(about.cause.sync_run, [row.order_id for row in done], found)
             about.guard()
             return outcomes
 
-    try:
-        outcomes = with_retries(record)
-    except TRANSIENT_DATABASE_ERRORS:
-        raise
-    except Exception as error:
-        reason = error.__cause__ if isinstance(error, Unavailable) else error
-        if isinstance(error, Unavailable) and not isinstance(reason, IntegrityError):
-            raise
-        if isinstance(error, LaneTaken):
-            raise
-        if len(rows) == 1:
-            return [Outcome(error=reason if isinstance(reason, Exception) else error)]
-        middle = len(rows) // 2
-        return _recorded(about, rows[:middle]) + _recorded(about, rows[middle:])
-    for change in {id(outcome.change): outcome.change for outcome in outcomes if outcome.change}.values():
-        if change.changed:
-            log_change(change)
-    return outcomes
+    return with_retries(record)
 
 
 def _store_unrecorded(
@@ -225,18 +228,68 @@ def _store_unrecorded(
     found = differences.unrecorded(about.project, left, about.now) if left else []
     found += [differences.unreadable(about.project, order_id) for order_id in unread]
     with write_transaction():
-        differences.store(run, [*unread, *(step.observations[0].order.id or "" for step in left)], found)
+        differences.store(run, [*unread, *(step.order_id for step in left)], found)
         about.guard()
 
 
 def _open_incident(project: Project, order_id: str, error: Exception) -> None:
-    kind = "not_applied"
     ids = {"project": project.alias, "order_id": order_id}
     logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error), extra=ids)
     incident = Incident(
-        key=key_of("order", project.alias, order_id, kind),
-        kind=kind,
+        key=_incident_key(project, order_id),
+        kind=NOT_APPLIED,
         project=project.alias,
-        detail=f"{type(error).__name__} at order {order_id}",
+        # Of a row that cannot be read the text says which of our rules it breaks, and repeats nothing of it.
+        detail=f"{error if isinstance(error, MalformedResponse) else type(error).__name__} at order {order_id}",
     )
-    insert_missing([incident], "key")
+    open_incidents([incident])
+
+
+def _incident_key(project: Project, order_id: str) -> str:
+    return key_of("order", project.alias, order_id, NOT_APPLIED)
+
+
+def refresh_order(order: Order) -> bool:
+    """Refresh one order from the transaction list; return whether the service knows it.
+
+    Raises ``CheckoutError`` when the call does not succeed.
+    """
+    project = app_settings().project(order.project)
+    return _refresh(project, TransactionFilter(id=order.order_id, projects=[project.project_id]))
+
+
+def refresh_checkout(checkout: Checkout) -> bool:
+    """Refresh the orders of one checkout, found by its reference, else its own; return whether there is one.
+
+    Raises ``CheckoutError`` when the call does not succeed.
+    """
+    project = app_settings().project(checkout.project)
+    projects, by_reference = [project.project_id], bool(project.list_invoice_id)
+    if by_reference and _refresh(
+        project, TransactionFilter(invoice_id=checkout.reference, projects=projects)
+    ):
+        return True
+    if not checkout.order_id or not _refresh(
+        project, TransactionFilter(id=checkout.order_id, projects=projects)
+    ):
+        return False
+    if by_reference:
+        # EP3-09 does not say what `invoice_id` is compared with.
+        logger.warning(
+            "The transaction list found an order by its id, and not by the checkout's reference as invoice_id. If this is "
+            'always so, set LIST_INVOICE_ID to "".',
+            extra={"project": project.alias, "order_id": checkout.order_id},
+        )
+    return True
+
+
+def _refresh(project: Project, query: TransactionFilter) -> bool:
+    with client_for(project) as client:
+        page = client.list_transactions(query)
+    outcomes = record_page(project, page, Cause(source=Source.LIST), skip_unchanged=False)
+    for outcome in outcomes:
+        if isinstance(outcome.error, MalformedResponse):
+            raise ResponseUnreadable(str(outcome.error), retry_is_safe=True)
+        if outcome.error is not None:
+            raise outcome.error
+    return bool(outcomes)

@@ -6,13 +6,14 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max, Q, QuerySet
 from django.utils.module_loading import import_string
 
 from checkout_integration.client import Client, ClientConfig
+from checkout_integration.client.config import can_travel
 from checkout_integration.client.retry import LONGEST_SHARED_PAUSE, Pace
-from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import state_database
+from checkout_integration.conf import SETTING, Project, app_settings
 from checkout_integration.models import SyncCursor
 from checkout_integration.protocol.listing import ArrayStyle
 
@@ -32,8 +33,16 @@ def service_client(project: str = "default") -> Client:
 
 
 def client_for(project: Project, *, pace: Pace | None = None) -> Client:
-    """Return a client with the project's secrets. Use it as a context manager: it has connections."""
+    """Return a client with the project's secrets. Use it as a context manager: it has connections.
+
+    Raises ``ImproperlyConfigured`` where a callable returns a secret that no header can carry; `check` sees all others.
+    """
     secret_key, *other_keys = project.secrets
+    if not can_travel(secret_key):
+        raise ImproperlyConfigured(
+            f"SECRET_KEY of project {project.alias!r} in {SETTING} returns what no header can carry. Let it return "
+            "printable ASCII without blanks at its ends: manage.py check --deploy looks at it."
+        )
     new_session = import_string(project.http_session) if project.http_session else None
     return Client(
         ClientConfig(
@@ -45,10 +54,12 @@ def client_for(project: Project, *, pace: Pace | None = None) -> Client:
             list_url=project.list_url,
             api_version=project.api_version,
             version_header=project.version_header,
-            timeout=project.timeout,
+            timeout=project.timeout if pace is None else project.page_timeout,
             allow_http_loopback=project.allow_http_loopback,
+            allow_http_hosts=project.allow_http_hosts,
             list_end_parameter=project.list_end_parameter,
             list_array_style=cast("ArrayStyle", project.list_array_style),
+            credential_codes=frozenset(project.credential_codes),
         ),
         session=new_session() if new_session else None,
         pace=pace,
@@ -85,4 +96,4 @@ class SharedPace:
         return (until - datetime.now(UTC)).total_seconds() if until else 0.0
 
     def _cursors(self) -> QuerySet[SyncCursor]:
-        return SyncCursor.objects.using(state_database()).filter(project=self._project.alias)
+        return SyncCursor.primary.filter(project=self._project.alias)

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import F, Q
 
 from checkout_integration import telemetry
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import Command, locked, state_database, write_transaction
+from checkout_integration.flows.database import locked, state_database, write_transaction
 from checkout_integration.flows.outbox import life_cycle_message, write_messages
 from checkout_integration.models import OutboxMessage, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.signals import sync_failed
 
 OVERLAP = timedelta(hours=48, minutes=30)
-"""How far before the watermark a recent pass begins: retries go on for 48 h, and the filter's time zone is not shown."""
+"""How far before the watermark a recent pass begins: retries take 48 h, and the specification shows no zone (EP3-07)."""
 LEASE = timedelta(minutes=5)
 """How long a pass has its lane after each page, in addition to the time that the next page may take."""
-
-
-# A lane that was released is not renewed: a late worker must not take it again for a pass that has ended.
-RENEW_LANE: Final = Command(
-    """UPDATE {cursors} SET busy_until = {end}
-    WHERE project = {project} AND [lane] = {lane} AND fence = {fence} AND busy_until IS NOT NULL
-    """,
-    cursors=SyncCursor,
-)
-RENEW_WINDOW: Final = Command(
-    "UPDATE {windows} SET busy_until = {end} WHERE id = {window} AND fence = {fence}", windows=SyncWindow
-)
 
 
 class LaneTaken(RuntimeError):
@@ -46,44 +34,57 @@ def window_start(cursor: SyncCursor) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class LaneLease:
-    """A lane, taken by one pass: no other pass begins until this one releases it, or has not renewed it in time.
+class Lease:
+    """A lane, taken by one pass; with a ``window``, one window of this pass, taken by one worker.
 
-    All workers that read windows of the pass share it: each page of any of them renews it.
+    No other pass begins until this one releases the lane, or has not renewed it in time. All workers that read windows of the
+    pass share its lane: each page of any of them renews it.
+
+    A ``fence`` is the number of the taking. RACE: a worker that stands still for longer than its lease (a suspended machine,
+    a lost connection) does not know that another one has taken over. It finds out where it writes: every statement here names
+    the fence, and a page is committed only after `renew` has changed a row of that number.
     """
 
     project: Project
     lane: str
     fence: int
+    window: SyncWindow | None = None
 
     @classmethod
-    def take(cls, project: Project, lane: str) -> LaneLease:
+    def take(cls, project: Project, lane: str) -> Lease:
         """Take the lane; mark passes as abandoned whose process ended without releasing it.
 
         Raises:
             LaneTaken: another pass has it.
 
         """
-        cursors, now = SyncCursor.objects.using(state_database()), datetime.now(UTC)
-        cursor, _ = cursors.get_or_create(project=project.alias, lane=lane)
-        free = Q(busy_until=None) | Q(busy_until__lt=now)
-        # RACE: the row is locked from the first statement on, so no other pass reads this fence.
+        cursor, _ = SyncCursor.primary.get_or_create(project=project.alias, lane=lane)
+        # RACE: two processes find the lane free. The UPDATE of the second waits for the first one's commit, then looks again
+        # at the row, which is busy now, and changes nothing. So nobody else reads the number that we read here.
         with write_transaction():
-            if not cursors.filter(free, pk=cursor.pk).update(fence=F("fence") + 1, busy_until=_end(project)):
+            if not _take(SyncCursor.primary.filter(pk=cursor.pk), project):
                 raise LaneTaken(f"Another pass reads {lane} of {project.alias} at the moment.")
             cursor.refresh_from_db(using=state_database())
             end_runs(project.alias, lane, SyncRun.State.ABANDONED)
         return cls(project, lane, cursor.fence)
 
     @classmethod
-    def of(cls, project: Project, run: SyncRun) -> LaneLease:
+    def of(cls, project: Project, run: SyncRun) -> Lease:
         """Return the lease that a pass took when it began."""
         return cls(project, run.lane, run.fence)
+
+    def take_window(self, window_pk: int) -> Lease | None:
+        """Take a window of the pass; None if it has been read, or another worker reads it."""
+        windows = SyncWindow.primary.filter(pk=window_pk)
+        with write_transaction():  # RACE: as in `take`
+            if not _take(windows.exclude(state=SyncWindow.State.COMPLETE), self.project):
+                return None
+            return replace(self, window=windows.get())
 
     @property
     def cursor(self) -> SyncCursor:
         """The lane's cursor, read from the database."""
-        return SyncCursor.objects.using(state_database()).get(project=self.project.alias, lane=self.lane)
+        return SyncCursor.primary.get(project=self.project.alias, lane=self.lane)
 
     def renew(self) -> None:
         """Extend the lease. Called at the end of a page's transaction, which must not be committed without the lane.
@@ -91,24 +92,43 @@ class LaneLease:
         At its end, since other workers of the pass wait from here to the commit.
 
         Raises:
-            LaneTaken: this pass did not renew in time, and another one has begun.
+            LaneTaken: this pass or worker did not renew in time, and another one has begun.
 
         """
-        alias, end = self.project.alias, _end(self.project)
-        if not RENEW_LANE.execute(end=end, project=alias, lane=self.lane, fence=self.fence):
+        # A lane that was released is not renewed: a late worker must not take it again for a pass that has ended.
+        end = _end(self.project)
+        taken = self._lane().filter(busy_until__isnull=False)
+        if not taken.update(busy_until=end):
             raise LaneTaken("The pass has ended, or another one took over while this one stood still.")
+        if self.window and not self._own_window().update(busy_until=end):
+            raise LaneTaken("Another worker took over the window while this one stood still.")
 
     def release(self) -> None:
         """Release the lane, so that another pass can begin."""
-        self._mine().update(busy_until=None)
+        self._lane().update(busy_until=None)
 
     def advance(self, pass_started_at: datetime) -> None:
         """Move the watermark to the start of the complete pass: by compare-and-set, and never backwards."""
-        self._mine().exclude(watermark__gt=pass_started_at).update(watermark=pass_started_at)
+        self._lane().exclude(watermark__gt=pass_started_at).update(watermark=pass_started_at)
 
-    def _mine(self) -> models.QuerySet[SyncCursor]:
-        cursors = SyncCursor.objects.using(state_database())
-        return cursors.filter(project=self.project.alias, lane=self.lane, fence=self.fence)
+    def end_window(
+        self, state: SyncWindow.State, failure: str = "", *, totals: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Release the window with its state and totals, unless another worker has it by now."""
+        self._own_window().update(state=state, failure=failure[:255], totals=list(totals), busy_until=None)
+
+    def _own_window(self) -> models.QuerySet[SyncWindow]:
+        assert self.window is not None
+        return SyncWindow.primary.filter(pk=self.window.pk, fence=self.window.fence)
+
+    def _lane(self) -> models.QuerySet[SyncCursor]:
+        return SyncCursor.primary.filter(project=self.project.alias, lane=self.lane, fence=self.fence)
+
+
+def _take(rows: models.QuerySet[Any], project: Project) -> bool:
+    """Take a row that is free, under the next number; return whether it was."""
+    free = Q(busy_until=None) | Q(busy_until__lt=datetime.now(UTC))
+    return bool(rows.filter(free).update(fence=F("fence") + 1, busy_until=_end(project)))
 
 
 def end_runs(
@@ -116,9 +136,10 @@ def end_runs(
 ) -> None:
     """End the running passes of a lane, or one of them; send ``sync_failed`` for each that is not complete.
 
-    In the caller's transaction. RACE: a run that another process has ended meanwhile is not running, and stays as it is.
+    In the caller's transaction. RACE: the worker that has read the last window ends the run while another pass takes its lane
+    and marks it as abandoned. The row is locked, and looked at again after the wait: who comes second finds no running one.
     """
-    runs = SyncRun.objects.using(state_database()).filter(project=project, lane=lane)
+    runs = SyncRun.primary.filter(project=project, lane=lane)
     running = runs.filter(state=SyncRun.State.RUNNING, **({} if run is None else {"pk": run}))
     ended = list(locked(running).order_by("pk"))
     runs.filter(pk__in=[each.pk for each in ended]).update(
@@ -150,47 +171,5 @@ def _failed_message(run: SyncRun, state: str, failure: str, *, first: bool) -> O
     )
 
 
-@dataclass(frozen=True)
-class WindowLease:
-    """A window of a pass, taken by one worker in addition to the pass's lane."""
-
-    lane: LaneLease
-    window: SyncWindow
-
-    @classmethod
-    def take(cls, lane: LaneLease, window_pk: int) -> WindowLease | None:
-        """Take a window; None if it has been read, or another worker reads it."""
-        windows, now = SyncWindow.objects.using(state_database()), datetime.now(UTC)
-        free = Q(busy_until=None) | Q(busy_until__lt=now)
-        # RACE: the row is locked from the first statement on, so no other worker reads this fence.
-        with write_transaction():
-            mine = windows.filter(free, pk=window_pk).exclude(state=SyncWindow.State.COMPLETE)
-            if not mine.update(fence=F("fence") + 1, busy_until=_end(lane.project)):
-                return None
-            return cls(lane, windows.get(pk=window_pk))
-
-    def renew(self) -> None:
-        """Extend the leases of the window and of its lane. Called at the end of a page's transaction.
-
-        Raises:
-            LaneTaken: this worker did not renew in time, and another one reads the window or the lane.
-
-        """
-        end, window = _end(self.lane.project), self.window
-        self.lane.renew()
-        if not RENEW_WINDOW.execute(end=end, window=window.pk, fence=window.fence):
-            raise LaneTaken("Another worker took over the window while this one stood still.")
-
-    def end(
-        self, state: SyncWindow.State, failure: str = "", *, totals: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
-        """Release the window with its state and totals, unless another worker has it by now."""
-        self._mine().update(state=state, failure=failure[:255], totals=list(totals), busy_until=None)
-
-    def _mine(self) -> models.QuerySet[SyncWindow]:
-        windows = SyncWindow.objects.using(state_database())
-        return windows.filter(pk=self.window.pk, fence=self.window.fence)
-
-
 def _end(project: Project) -> datetime:
-    return datetime.now(UTC) + LEASE + timedelta(seconds=project.timeout)
+    return datetime.now(UTC) + LEASE + timedelta(seconds=project.page_timeout)

@@ -7,6 +7,7 @@ refusal stores nothing and takes no statement (docs/guarantees.md). The inbox ap
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,7 +20,8 @@ from checkout_integration.flows.database import (
     ensure_installed,
     with_retries,
 )
-from checkout_integration.flows.inbox import NotificationRow, VerifiedNotification, read_notification
+from checkout_integration.flows.inbox import VerifiedNotification, read_notification
+from checkout_integration.flows.outbox import record_own
 from checkout_integration.flows.webhook import validation
 from checkout_integration.flows.webhook.response import (
     ACKNOWLEDGED,
@@ -31,17 +33,19 @@ from checkout_integration.flows.webhook.response import (
 )
 from checkout_integration.models import Notification
 from checkout_integration.policy.log_safety import error_location
+from checkout_integration.policy.modes import is_testing_case, user_of_testing_case
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.body import BodyRefused, read_body
 from checkout_integration.protocol.signature import Encoding, verify
 from checkout_integration.protocol.strict_json import JsonRefused, NotJson
-from checkout_integration.protocol.vocabulary import Event, TestingCase
+from checkout_integration.protocol.vocabulary import Event
 
 logger = logging.getLogger("checkout_integration.intake")
 
 LARGEST_BODY = 1024 * 1024
-USER_CASES = (TestingCase.EXISTING_USER, TestingCase.NON_EXISTING_USER)
+ASKS_ABOUT_USER = re.compile(rb'"event"\s*:\s*"user\.validate')
+"""Found in the bytes of a request that cannot be read: an empty 200 would approve the customer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,7 @@ def _outcome(response: WebhookResponse) -> str:
     return "refused" if response.status < 500 else "unavailable"
 
 
-def _kind(row: NotificationRow | None) -> dict[str, str]:
+def _kind(row: Notification | None) -> dict[str, str]:
     """Return the event, and whether the service sent it before; "other" for what is not applied, such as user.validate."""
     event = row.event if row is not None and row.event in PAYMENT_EVENTS else "other"
     return {"event": event, "delivery": "retry" if row is not None and row.delivery_try else "first"}
@@ -95,6 +99,7 @@ def _receive(project: Project, request: WebhookRequest) -> WebhookResponse:
         return UNSIGNED
     try:
         ensure_installed(project)
+        record_own()
         return _process(verified)
     except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
         logger.error(
@@ -120,17 +125,19 @@ def _verified(project: Project, request: WebhookRequest, body: bytes) -> Verifie
 
 def _process(verified: VerifiedNotification) -> WebhookResponse:
     try:
-        document = read_notification(verified.body)
+        document = read_notification(verified.body, verified.project.reference_key)
     except NotJson:
         return NOT_JSON
     except (JsonRefused, documents.MalformedNotification) as error:
         # The error's text is our own: it names the rule, never the content.
         row = inbox.unreadable_row_of(verified, str(error))
+        if ASKS_ABOUT_USER.search(verified.body):
+            return validation.refuse_unread(verified, row)
         with_retries(lambda: inbox.store_settled(row))
         return ACKNOWLEDGED
     if document.event == Event.USER_VALIDATE:
         return validation.answer(verified, document, document.user())
-    if document.object.get("testing_case"):
+    if is_testing_case(document.object):
         return _handle_testing_case(verified, document)
     row = inbox.row_of(verified, document)
     with_retries(lambda: inbox.store(row))
@@ -139,9 +146,8 @@ def _process(verified: VerifiedNotification) -> WebhookResponse:
 
 def _handle_testing_case(verified: VerifiedNotification, document: documents.Notification) -> WebhookResponse:
     """Respond to a test of the webhook: nothing is made or sent. The shop's validators decide about tests with a user."""
-    order = document.order()
-    if order.testing_case in USER_CASES and order.user is not None:
-        return validation.answer(verified, document, order.user, state=Notification.State.TEST)
+    if user := user_of_testing_case(document.order()):
+        return validation.answer(verified, document, user, state=Notification.State.TEST)
     row = inbox.row_of(verified, document)
     row.state, row.due_at = Notification.State.TEST.value, None
     with_retries(lambda: inbox.store_settled(row))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkout_integration.flows.inbox import NotificationRow
+from checkout_integration.models import Notification
 from checkout_integration.protocol.vocabulary import INVALID_SIGNATURE_CODE
 
 
@@ -19,7 +19,7 @@ class WebhookResponse:
     code: str = ""
     message: str = ""
     stored: bool = False
-    notification: NotificationRow | None = None
+    notification: Notification | None = None
 
 
 ACKNOWLEDGED = WebhookResponse(stored=True)

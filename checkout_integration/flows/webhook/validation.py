@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
-from checkout_integration.flows.database import Query, insert, update, with_retries, write_transaction
-from checkout_integration.flows.inbox import NotificationRow, VerifiedNotification
+from checkout_integration.flows.database import insert, update, with_retries, write_transaction
+from checkout_integration.flows.inbox import VerifiedNotification
 from checkout_integration.flows.ledger import (
     account_before_order,
     find_or_create,
     identity_of,
     is_recorded,
+    learn_id,
     lock_customer,
     request_hashes,
 )
-from checkout_integration.flows.outbox import message_key
+from checkout_integration.flows.outbox import life_cycle_message, write_messages
 from checkout_integration.flows.webhook.response import ACKNOWLEDGED, WebhookResponse
-from checkout_integration.flows.webhook.validators import Outcome, ask_validators
+from checkout_integration.flows.webhook.validators import NOT_CHECKED, Outcome, ask_validators
 from checkout_integration.hooks import Refusal
-from checkout_integration.models import CheckoutUser, Notification, OutboxMessage, ValidationDecision
+from checkout_integration.models import CheckoutUser, Notification, ValidationDecision
 from checkout_integration.models.columns import as_column_text
+from checkout_integration.policy.erasure import is_erased
 from checkout_integration.policy.validated import merge_validated
 from checkout_integration.protocol import notification as documents
 from checkout_integration.protocol.user import User
 from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
+from checkout_integration.signals import user_validated
 
-RECORDED: Final = Query(ValidationDecision, "own.request_hash IN {hashes} ORDER BY own.id LIMIT 1")
+DecidedBy = ValidationDecision.DecidedBy
 
 
 def answer(
@@ -56,7 +58,24 @@ def answer(
     return _as_response(verified.project, decision)
 
 
-def _repeat(row: NotificationRow, hashes: Sequence[str]) -> ValidationDecision | None:
+def refuse_unread(verified: VerifiedNotification, row: Notification) -> WebhookResponse:
+    """Refuse a customer whose request cannot be read, so that no validator can decide. The row is quarantined.
+
+    An empty 200, as for other notifications that are quarantined, would approve the payment.
+    """
+    outcome = Outcome(refusal=Refusal(message=NOT_CHECKED), decided_by=DecidedBy.FAILURE, failure=row.failure)
+    hashes = request_hashes(row.key, verified.body)
+    decision = _decision_of(verified, User(document={}), outcome, hashes)
+
+    def store() -> ValidationDecision:
+        with write_transaction():
+            inbox.store_settled(row)
+            return _insert(decision, row, hashes)
+
+    return _as_response(verified.project, with_retries(store))
+
+
+def _repeat(row: Notification, hashes: Sequence[str]) -> ValidationDecision | None:
     """Return the decision that was recorded for this body, if there is one, and count the duplicate."""
     decision = _recorded(hashes)
     if decision is not None:
@@ -65,32 +84,19 @@ def _repeat(row: NotificationRow, hashes: Sequence[str]) -> ValidationDecision |
 
 
 def _recorded(hashes: Sequence[str]) -> ValidationDecision | None:
-    return next(iter(RECORDED.rows(hashes=hashes)), None)
+    return ValidationDecision.primary.filter(request_hash__in=hashes).order_by("pk").first()
 
 
 def _decide(
     verified: VerifiedNotification,
-    row: NotificationRow,
+    row: Notification,
     document: documents.Notification,
     user: User,
     hashes: Sequence[str],
 ) -> ValidationDecision:
     project, identity = verified.project, identity_of(user)
     outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
-    latency = _seconds_since(verified.arrived_at)
-    decision = ValidationDecision(
-        request_hash=hashes[0],
-        project=project.alias,
-        external_id=as_column_text(user.external_id),
-        approved=outcome.refusal is None,
-        code=as_column_text(outcome.refusal.code if outcome.refusal else "", 64),
-        reason=as_column_text(outcome.refusal.message if outcome.refusal else ""),
-        decided_by=outcome.decided_by,
-        failure=as_column_text(outcome.failure),
-        latency=latency,
-        late=latency > project.validate_budget,
-        decided_at=datetime.now(UTC),
-    )
+    decision = _decision_of(verified, user, outcome, hashes)
     inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
     account = account_before_order(project, identity, user) if inserts else None
 
@@ -106,6 +112,25 @@ def _decide(
     return with_retries(store)
 
 
+def _decision_of(
+    verified: VerifiedNotification, user: User, outcome: Outcome, hashes: Sequence[str]
+) -> ValidationDecision:
+    latency = _seconds_since(verified.arrived_at)
+    return ValidationDecision(
+        request_hash=hashes[0],
+        project=verified.project.alias,
+        external_id=as_column_text(user.external_id),
+        approved=outcome.refusal is None,
+        code=as_column_text(outcome.refusal.code if outcome.refusal else "", 64),
+        reason=as_column_text(outcome.refusal.message if outcome.refusal else ""),
+        decided_by=outcome.decided_by,
+        failure=as_column_text(outcome.failure),
+        latency=latency,
+        late=latency > verified.project.validate_budget,
+        decided_at=datetime.now(UTC),
+    )
+
+
 def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
     """Return whether a customer without a row gets one: if the shop approved them, and it was no test of the webhook."""
     approved = outcome.refusal is None and outcome.decided_by == ValidationDecision.DecidedBy.SHOP
@@ -113,51 +138,61 @@ def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
 
 
 def _store(
-    row: NotificationRow,
+    row: Notification,
     decision: ValidationDecision,
     hashes: Sequence[str],
     customer: CheckoutUser | None,
     document: documents.Notification,
 ) -> ValidationDecision:
-    if customer is not None and customer.erased_at is not None:
+    if is_erased(customer):
         row.body, row.object_id = None, ""
         decision.external_id = decision.reason = ""
     inbox.store(row)
-    # RACE: the process that lost the race for this body has waited for the winner's row; it responds with that decision.
+    decision.user = customer
+    stored = _insert(decision, row, hashes)
+    if stored is decision and row.state != Notification.State.TEST:
+        _mirror(customer, document)
+        assert decision.notification is not None  # it was just stored
+        inbox.open_incidents_about(inbox.unreadable_incidents(decision.notification, document))
+    return stored
+
+
+def _insert(decision: ValidationDecision, row: Notification, hashes: Sequence[str]) -> ValidationDecision:
+    """Insert the decision on a notification that was just stored, and announce it; return the recorded one if there is one.
+
+    RACE: the service sends the same request twice at once, and both ask the validators, who may decide differently. `store`
+    has let the second wait for the row of the first, so its decision is visible now: both responses say the same.
+    """
     recorded = _recorded(hashes)
     if recorded is not None:
         return recorded
-    decision.notification, decision.user = inbox.stored_row(row), customer
+    decision.notification = inbox.stored_row(row)
     insert([decision], key=("request_hash",))
     if row.state != Notification.State.TEST:
-        _mirror(customer, document)
         _announce(decision)
     return decision
 
 
 def _mirror(customer: CheckoutUser | None, document: documents.Notification) -> None:
-    """Write the values that only user.validate contains to the customer's row. A tombstone stays empty."""
-    if customer is None or customer.erased_at is not None:
+    """Write the service's id, and the values that only user.validate has, to the customer's row. A tombstone stays empty."""
+    if customer is None or is_erased(customer):
         return
-    validated = merge_validated(customer.validated, document.user(), document.created_at)
-    if validated != customer.validated:
-        customer.validated = validated
-        update([customer], ("validated",))
+    user, before = document.user(), customer.validated
+    customer.validated = merge_validated(before, user, document.created_at)
+    if learn_id(customer, user.id) or customer.validated != before:
+        update([customer], ("validated", "user_id"))
 
 
 def _announce(decision: ValidationDecision) -> None:
-    arguments: dict[str, Any] = {
-        "decision": decision.pk,
-        "approved": decision.approved,
-        "source": "notification",
-    }
-    message = OutboxMessage.new(
-        idempotency_key=message_key(decision.project, "validated", decision.pk),
-        signal="user_validated",
-        project=decision.project,
-        arguments=arguments,
+    message = life_cycle_message(
+        user_validated,
+        decision.project,
+        decision.pk,
+        source="notification",
+        decision=decision.pk,
+        approved=decision.approved,
     )
-    insert([message])
+    write_messages([message])
 
 
 def _as_response(project: Project, decision: ValidationDecision) -> WebhookResponse:

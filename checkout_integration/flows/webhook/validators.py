@@ -6,8 +6,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from django.db import connections
 
@@ -97,7 +98,21 @@ def run_within(seconds: float, work: Callable[[], Result]) -> Result:
     deadline = time.monotonic() + seconds
     if not _places.acquire(timeout=max(seconds, 0)):
         raise OutOfTime
-    run = _Run(work)
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        """Note the result once the connections are closed; the caller who waits raises what the work has raised."""
+        try:
+            try:
+                result = work()
+            finally:
+                connections.close_all()
+                _places.release()
+        except BaseException as error:  # noqa: BLE001  # raised by the caller
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
     # A daemon thread: if it hangs, the process can end all the same.
     thread = threading.Thread(target=run, name="checkout-validator", daemon=True)
     try:
@@ -105,9 +120,9 @@ def run_within(seconds: float, work: Callable[[], Result]) -> Result:
     except BaseException:
         _places.release()
         raise
-    if not run.ended.wait(max(deadline - time.monotonic(), 0)):
+    if not wait([done], timeout=max(deadline - time.monotonic(), 0)).done:
         raise OutOfTime
-    return run.result()
+    return done.result()
 
 
 def _can_be_left_running() -> bool:
@@ -119,30 +134,3 @@ def _can_be_left_running() -> bool:
         connection.in_atomic_block or (connection.vendor == "sqlite" and connection.is_in_memory_db())  # type: ignore[attr-defined]
         for connection in connections.all()
     )
-
-
-class _Run(Generic[Result]):
-    """Work in a thread; ``ended`` is set when the result is ready and the connections are closed."""
-
-    def __init__(self, work: Callable[[], Result]) -> None:
-        self._work = work
-        self._results: list[Result] = []
-        self._errors: list[BaseException] = []
-        self.ended = threading.Event()
-
-    def __call__(self) -> None:
-        """Do the work. What it raises is raised again by `result`, for the caller who waits."""
-        try:
-            self._results.append(self._work())
-        except BaseException as error:  # noqa: BLE001  # raised again by `result`
-            self._errors.append(error)
-        finally:
-            connections.close_all()
-            _places.release()
-            self.ended.set()
-
-    def result(self) -> Result:
-        """Return the result, or raise the exception of the work."""
-        for error in self._errors:
-            raise error
-        return self._results[0]

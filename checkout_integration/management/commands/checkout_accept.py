@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
 from checkout_integration import dispatch, flows
-from checkout_integration.conf import app_settings
-from checkout_integration.management.options import filled
-from checkout_integration.management.staff import staff_named
-from checkout_integration.models import Checkout, Order
+from checkout_integration.management.database_command import DatabaseCommand, Step, require_project, step_of
+from checkout_integration.management.options import filled, staff_named
+from checkout_integration.models import Checkout, Order, Transition
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 
 KINDS = {
@@ -23,7 +21,7 @@ KINDS = {
 }
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 all payments are accepted, 1 some are not, 2 usage, such as an order that does not exist."""
 
     help = (
@@ -60,14 +58,10 @@ class Command(BaseCommand):
         if options["checkout"]:
             _bind(orders, staff, options)
         steps = [_step(order, staff, options) for order in orders]
-        ok = all(step["ok"] for step in steps)
         if not options["dry_run"]:
             dispatch.dispatch_due()
-        if options["json"]:
-            self.stdout.write(json.dumps({"ok": ok, "steps": steps}))
-        else:
-            for step in steps:
-                self.stdout.write(f"{step['name']}: {step['detail']}")
+        ok = self.print_steps(steps, as_json=options["json"])
+        if not options["json"]:
             accepted, verb = sum(step["ok"] for step in steps), "would be" if options["dry_run"] else "were"
             self.stdout.write(f"{accepted} of {len(steps)} payments {verb} accepted.")
         if not ok:
@@ -76,8 +70,7 @@ class Command(BaseCommand):
 
 def _selected(options: dict[str, Any]) -> QuerySet[Order]:
     project, ids, kinds = options["project"], options["order"] or [], options["kind"] or []
-    if project is not None and project not in app_settings().projects:
-        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    require_project(project)
     if bool(ids) == bool(kinds):
         raise CommandError("Select orders by either --order or --kind.", returncode=2)
     orders = Order.objects.filter(project=project) if project else Order.objects.all()
@@ -103,22 +96,15 @@ def _bind(orders: list[Order], staff: AbstractBaseUser | None, options: dict[str
     orders[0].refresh_from_db()
 
 
-def _step(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any]) -> dict[str, Any]:
-    started = time.monotonic()
-    outcome: dict[str, Any]
+def _step(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any]) -> Step:
+    began = time.monotonic()
     if order.verdict == VerdictStatus.VERIFIED:
-        outcome = {"ok": True, "detail": "already verified", "changes": []}
-    else:
-        outcome = _accept(order, staff, options)
-    return {"name": order.order_id, "seconds": round(time.monotonic() - started, 3), **outcome}
-
-
-def _accept(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any]) -> dict[str, Any]:
+        return step_of(order.order_id, began, "already verified", changes=[])
     try:
         if options["dry_run"]:
-            change = flows.operations.preview_acceptance(order)
+            (change,) = flows.operations.preview_decision(order, Transition.Act.ACCEPT)
         else:
             change = flows.operations.accept_payment(order, staff=staff, reason=options["reason"])
     except ValueError as error:
-        return {"ok": False, "detail": str(error), "changes": []}
-    return {"ok": True, "detail": change.summary, "changes": [change.as_json]}
+        return step_of(order.order_id, began, str(error), ok=False, changes=[])
+    return step_of(order.order_id, began, change.summary, changes=[change.as_json])

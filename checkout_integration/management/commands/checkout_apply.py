@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
 from checkout_integration import dispatch, flows
-from checkout_integration.conf import app_settings
+from checkout_integration.management.database_command import DatabaseCommand, Step, require_project, step_of
 from checkout_integration.management.options import filled
 from checkout_integration.models import Notification
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 all notifications are applied, 1 some are not, 2 usage, such as an unknown id."""
 
     help = (
@@ -48,29 +47,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Apply the notifications one by one, oldest first, each in a transaction of its own."""
         steps = [_step(row, options["dry_run"]) for row in _selected(options).defer("body")]
-        ok = all(step["ok"] for step in steps)
         if not options["dry_run"]:
             dispatch.dispatch_due()
-        if options["json"]:
-            self.stdout.write(json.dumps({"ok": ok, "steps": steps}))
-        else:
-            self._print(steps, options["dry_run"])
+        ok = self.print_steps(steps, as_json=options["json"])
+        if not options["json"]:
+            applied, verb = sum(step["ok"] for step in steps), "would be" if options["dry_run"] else "were"
+            self.stdout.write(f"{applied} of {len(steps)} notifications {verb} applied.")
         if not ok:
             raise SystemExit(1)
-
-    def _print(self, steps: list[dict[str, Any]], dry_run: bool) -> None:
-        for step in steps:
-            self.stdout.write(f"{step['name']}: {step['detail']}")
-        applied = sum(step["ok"] for step in steps)
-        self.stdout.write(
-            f"{applied} of {len(steps)} notifications {'would be' if dry_run else 'were'} applied."
-        )
 
 
 def _selected(options: dict[str, Any]) -> QuerySet[Notification]:
     project, states, ids = options["project"], options["state"], options["notification"]
-    if project is not None and project not in app_settings().projects:
-        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    require_project(project)
     if not states and not ids:
         raise CommandError("Select notifications by --state, --notification, or both.", returncode=2)
     rows = flows.operations.waiting_notifications()
@@ -88,20 +77,13 @@ def _has_id(text: str) -> Q:
     return Q(notification_id=text) | Q(key=text)
 
 
-def _step(row: Notification, dry_run: bool) -> dict[str, Any]:
-    started = time.monotonic()
+def _step(row: Notification, dry_run: bool) -> Step:
+    began, name = time.monotonic(), row.notification_id or row.key
+    work = flows.operations.preview_notification if dry_run else flows.operations.apply_notification
     try:
-        application = (
-            flows.operations.preview_notification if dry_run else flows.operations.apply_notification
-        )(row)
+        applied = work(row)
     except flows.operations.NotApplicable as error:
-        outcome: dict[str, Any] = {"ok": False, "state": str(row.state), "detail": str(error), "changes": []}
-    else:
-        outcome = {
-            "ok": application.applied,
-            "state": str(application.state),
-            "detail": application.summary,
-            "changes": [change.as_json for change in application.changes],
-        }
-    seconds = round(time.monotonic() - started, 3)
-    return {"name": row.notification_id or row.key, "key": row.key, "seconds": seconds, **outcome}
+        return step_of(name, began, str(error), ok=False, key=row.key, state=str(row.state), changes=[])
+    changes = [change.as_json for change in applied.changes]
+    more = {"key": row.key, "state": str(applied.state), "changes": changes}
+    return step_of(name, began, applied.summary, ok=applied.applied, **more)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
 from checkout_integration.management.customers import (
@@ -16,9 +15,10 @@ from checkout_integration.management.customers import (
     find_customer,
     request_of,
 )
+from checkout_integration.management.database_command import DatabaseCommand, Step, step_of
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 erased, 1 no such customer or not confirmed, 2 usage."""
 
     help = (
@@ -45,7 +45,7 @@ class Command(BaseCommand):
             self._ask(persons)
         steps = [_step(person, request) for person in persons]
         if options["json"]:
-            self.stdout.write(json.dumps({"ok": True, "steps": steps}))
+            self.print_steps(steps, as_json=True)
             return
         for step in steps:
             verb = "would be erased" if options["dry_run"] else "erased"
@@ -68,14 +68,13 @@ def _answer() -> str:
         ) from None
 
 
-def _step(person: flows.privacy.Person, request: flows.privacy.PrivacyRequest | None) -> dict[str, Any]:
+def _step(person: flows.privacy.Person, request: flows.privacy.PrivacyRequest | None) -> Step:
     """Erase a customer, or only count where nobody asks for it."""
-    started = time.monotonic()
+    began = time.monotonic()
     erasure = (
         flows.privacy.erase_customer(person, request) if request else flows.privacy.preview_erasure(person)
     )
-    seconds = round(time.monotonic() - started, 3)
-    return {"name": person.project, "ok": True, "seconds": seconds, "detail": _counted(erasure)}
+    return step_of(person.project, began, _counted(erasure))
 
 
 def _counted(erasure: flows.privacy.Erasure) -> str:

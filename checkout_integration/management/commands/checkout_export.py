@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
 from checkout_integration.management.customers import (
@@ -15,12 +15,13 @@ from checkout_integration.management.customers import (
     find_customer,
     request_of,
 )
+from checkout_integration.management.database_command import DatabaseCommand
 from checkout_integration.management.options import filled
 
 OWNER_ONLY = 0o600
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 exported, 1 no such customer, 2 usage, such as a file that exists."""
 
     help = (

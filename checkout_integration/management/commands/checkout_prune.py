@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
+from checkout_integration.management.database_command import DatabaseCommand, Step, step_of
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 done, 2 usage."""
 
     help = (
@@ -30,19 +30,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune kind by kind, and print how many rows of each."""
         steps = [_step(kind, days, options["dry_run"]) for kind, days in app_settings().retention.items()]
-        if options["json"]:
-            self.stdout.write(json.dumps({"ok": True, "steps": steps}))
-            return
-        if not steps:
+        if not (steps or options["json"]):
             self.stdout.write("RETENTION is not set, so nothing is removed.")
-        for step in steps:
-            self.stdout.write(f"{step['name']}: {step['detail']}")
+        self.print_steps(steps, as_json=options["json"])
 
 
-def _step(kind: str, days: int, dry_run: bool) -> dict[str, Any]:
-    started = time.monotonic()
+def _step(kind: str, days: int, dry_run: bool) -> Step:
+    began = time.monotonic()
     count = (flows.retention.count_prunable if dry_run else flows.retention.prune)(kind)
-    seconds = round(time.monotonic() - started, 3)
     verb = "would be removed" if dry_run else "removed"
-    detail = f"{count} older than {days} days {verb}"
-    return {"name": kind, "ok": True, "seconds": seconds, "count": count, "detail": detail}
+    return step_of(kind, began, f"{count} older than {days} days {verb}", count=count)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from checkout_integration import dispatch, flows
-from checkout_integration.conf import app_settings
 from checkout_integration.flows.outbox import ReplaySelection, UnknownReceiver, count_undelivered, failed_runs
+from checkout_integration.management.database_command import DatabaseCommand, require_project, step_of
 from checkout_integration.signals import SIGNALS
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 done, 2 usage, such as a receiver that is not connected."""
 
     help = (
         "Replays past events to a receiver that was connected later. Events that it has already received are never repeated, "
-        "and a payment that has been reversed since is not replayed. With --failed: retries the runs that failed ten times."
+        "and a payment that has been reversed since is not replayed. With --failed: retries the runs that failed ten times. "
+        "With --retire: says that a receiver was removed, and ends its runs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,13 +39,22 @@ class Command(BaseCommand):
             "--failed", action="store_true", help="retry its failed runs, instead of replaying past events"
         )
         parser.add_argument(
+            "--retire",
+            action="store_true",
+            help="the receiver was removed for good: it gets no new runs, and its unfinished runs end",
+        )
+        parser.add_argument(
             "--dry-run", action="store_true", help="print how many there are, and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make runs due, hand over to whatever runs receivers, and print how many they are."""
-        started, chosen = time.monotonic(), _chosen(options)
+        started = time.monotonic()
+        if options["retire"]:
+            self._retire(options, started)
+            return
+        chosen = _chosen(options)
         try:
             count = _count(chosen, options) if options["dry_run"] else _replay(chosen, options)
         except UnknownReceiver as error:
@@ -53,10 +62,26 @@ class Command(BaseCommand):
         would = "would be " if options["dry_run"] else ""
         kind = "failed runs" if options["failed"] else "past events"
         detail = f"{count} {kind} {would}given to {chosen.receiver}"
-        if options["json"]:
-            seconds = round(time.monotonic() - started, 3)
-            step = {"name": "replay", "ok": True, "seconds": seconds, "detail": detail, "count": count}
-            self.stdout.write(json.dumps({"ok": True, "steps": [step]}))
+        self._print("replay", detail, count, started, as_json=options["json"])
+
+    def _retire(self, options: dict[str, Any], started: float) -> None:
+        others = ("signal", "since", "project", "failed", "dry_run")
+        if any(options[name] for name in others):
+            raise CommandError("--retire goes with --receiver and --json only.", returncode=2)
+        name = options["receiver"]
+        ended = flows.operations.retire_receiver(name)
+        if ended is None:
+            raise CommandError(
+                f"{name!r} cannot be retired: no receiver has this name, or a process with it works. Remove it from the "
+                "code, and wait five minutes after the last process with it has ended.",
+                returncode=2,
+            )
+        detail = f"{name} is retired; {ended} runs ended"
+        self._print("retire", detail, ended, started, as_json=options["json"])
+
+    def _print(self, name: str, detail: str, count: int, started: float, *, as_json: bool) -> None:
+        if as_json:
+            self.print_steps([step_of(name, started, detail, count=count)], as_json=True)
         else:
             self.stdout.write(detail)
 
@@ -75,8 +100,7 @@ def _replay(chosen: ReplaySelection, options: dict[str, Any]) -> int:
 
 def _chosen(options: dict[str, Any]) -> ReplaySelection:
     project = options["project"]
-    if project is not None and project not in app_settings().projects:
-        raise CommandError(f"There is no project {project!r} in the settings.", returncode=2)
+    require_project(project)
     since = _moment(options["since"]) if options["since"] is not None else None
     return ReplaySelection(
         receiver=options["receiver"], signal=options["signal"], since=since, project=project

@@ -10,19 +10,22 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
 from checkout_integration.conf import Project, UnknownAlias, app_settings
+from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 
 
 class Command(BaseCommand):
     """Exit codes: those of the sandbox's own command, 2 for wrong options; for ``run`` see ``run -- --help``."""
 
     help = (
-        "Runs the sandbox with the project and the addresses of the settings, or plays scenarios to this site: run NAME …; "
+        "Runs the sandbox with the projects and the addresses of the settings, or plays scenarios to this site: run NAME …; "
         "run -- --list. Options after -- are the sandbox's own."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: which project, and the address of the shop itself."""
-        parser.add_argument("--project", default="default", help="alias of the project in the settings")
+        parser.add_argument(
+            "--project", help="alias of the only project to serve; all that have its address by default"
+        )
         parser.add_argument(
             "--shop", default="http://127.0.0.1:8000", help="address of this site, for notifications"
         )
@@ -35,37 +38,61 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until interrupted, or play scenarios."""
         try:
-            from checkout_integration.sandbox.scenarios import main as play
-            from checkout_integration.sandbox.server import main
+            from checkout_integration.sandbox import SandboxProject
+            from checkout_integration.sandbox.scenarios.command import main as play
+            from checkout_integration.sandbox.server.command_line import main
         except ModuleNotFoundError as error:
             missing = str(error.name).partition(".")[0]
             raise CommandError(
                 f"The sandbox needs {missing}: pip install 'checkout-integration[sandbox]'."
             ) from error
+        known, shop = app_settings().projects, options["shop"]
         try:
-            project = app_settings().project(options["project"])
+            project = app_settings().project(
+                options["project"] or ("default" if "default" in known else next(iter(known)))
+            )
         except UnknownAlias as error:
             raise CommandError(str(error), returncode=2) from error
-        given, arguments = _from_settings(project, options["shop"]), options["options"]
+        given, arguments = _from_settings(project, shop), options["options"]
         if arguments[:1] == ["run"]:
             sys.exit(play([*given, *_previous_secret(project), *arguments[1:]]))
-        sys.exit(main([*given, *arguments]))
+        others = [] if options["project"] else [each for each in known.values() if _is_beside(each, project)]
+        served = [
+            SandboxProject(
+                project_id=each.project_id,
+                secret_key=each.secrets[0].reveal(),
+                webhook_url=_receiver(each, shop),
+            )
+            for each in others
+        ]
+        sys.exit(main([*given, *arguments], served))
 
 
 def _from_settings(project: Project, shop: str) -> list[str]:
     service = urlsplit(project.base_url)
-    if project.alias == "default":
-        receiver = reverse("checkout_integration:webhook")
-    else:
-        receiver = reverse("checkout_integration:webhook-project", args=[project.alias])
     given = {
         "--host": service.hostname or "127.0.0.1",
         "--port": str(service.port or 8090),
         "--project-id": project.project_id,
         "--secret-key": project.secrets[0].reveal(),
-        "--webhook-url": shop.rstrip("/") + receiver,
+        "--webhook-url": _receiver(project, shop),
     }
     return [part for pair in given.items() for part in pair]
+
+
+def _receiver(project: Project, shop: str) -> str:
+    if project.alias == "default":
+        return shop.rstrip("/") + reverse("checkout_integration:webhook")
+    return shop.rstrip("/") + reverse("checkout_integration:webhook-project", args=[project.alias])
+
+
+def _is_beside(other: Project, project: Project) -> bool:
+    """Return whether a sandbox at the address of ``project`` can stand for the other one too; it never gets a real key."""
+    return (
+        other.project_id != project.project_id
+        and other.base_url == project.base_url
+        and other.secrets[0].reveal().startswith(SANDBOX_SECRET_PREFIX)
+    )
 
 
 def _previous_secret(project: Project) -> list[str]:

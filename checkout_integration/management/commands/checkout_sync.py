@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
 import sys
 from argparse import BooleanOptionalAction
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal
+from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings, secret_problems
 from checkout_integration.display import amount_text
-from checkout_integration.flows.database import state_database
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
-from checkout_integration.management.garbage import garbage_left
-from checkout_integration.management.helping import ended_by_signals
-from checkout_integration.management.options import between, moment
+from checkout_integration.management.database_command import DatabaseCommand
+from checkout_integration.management.options import moment
 from checkout_integration.management.progress import ProgressLine
-from checkout_integration.management.sync_workers import SETTINGS, can_help, helpers
 from checkout_integration.models import SyncRun
 
 DUE = "due"
@@ -31,14 +28,11 @@ SHOWN = 20
 """How many differences are printed; --json has all of them."""
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     """Exit codes: 0 the list and this shop are equal, 1 they differ or a pass failed, 2 usage, 3 the service did not respond.
 
     What this shop had missed, and the pass recorded, counts as equal. With --dry-run it counts as a difference.
     """
-
-    _copies = False
-    """Whether helping processes may be copies of this one: before any hook or receiver of the shop has run in it."""
 
     help = (
         "Reads the service's transaction list and applies its rows, as notifications are applied. With --dry-run it only "
@@ -77,17 +71,12 @@ class Command(BaseCommand):
             default=True,
             help="if the last long pass did not end, read only what it left (default), or read everything",
         )
-        parser.add_argument(
-            "--workers",
-            type=between(int, 1, 64),
-            default=1,
-            help="how many processes read a long pass (default 1); one on SQLite",
-        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Run in a process of its own, which can be copied; one that calls this command from code is somebody else's."""
-        self._copies = True
+        """Run in a process of its own, which Ctrl-C and SIGTERM end: the page at hand is rolled back, its window released."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _exit)
         super().run_from_argv(argv)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -96,18 +85,12 @@ class Command(BaseCommand):
         unknown = sorted(set(projects) - set(app_settings().projects))
         if unknown:
             raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
-        if options["workers"] > 1 and not os.environ.get(SETTINGS):
-            raise CommandError(
-                f"--workers starts processes, which load the settings that {SETTINGS} names: set it.",
-                returncode=2,
-            )
         # A project with wrong settings does not prevent the sync of the others.
         refused = {project: problems for project in projects if (problems := _secret_problems(project))}
         reports, busy = list[DriftReport](), list[str]()
         for project, lane in _passes([each for each in projects if each not in refused], options["lane"]):
             try:
-                with garbage_left():
-                    reports.append(self._sync(project, lane, options))
+                reports.append(self._sync(project, lane, options))
             except LaneTaken as error:
                 busy.append(str(error))
         if not options["dry_run"]:
@@ -127,28 +110,18 @@ class Command(BaseCommand):
     def _sync(self, project: str, lane: str, options: dict[str, Any]) -> DriftReport:
         chosen = ("date_from", "date_to", "dry_run", "resume")
         line = ProgressLine(self.stderr, "rows")
-        others = options["workers"] - 1 if can_help() else 0
-        copies, self._copies = self._copies, False
-
-        def progress(run: SyncRun) -> None:
-            if others and self.stderr.isatty() and run.pk:
-                run.refresh_from_db(using=state_database(), fields=["rows"])
-            line.show(f"{run.project} {run.lane}", run.rows, run.expected)
-
-        def help_of_others(run: SyncRun) -> AbstractContextManager[None]:
-            count = min(others, len(flows.sync.windows_left(run)) - 1)
-            return helpers(run, count, progress, copies=copies)
-
-        with ended_by_signals():
-            run = flows.sync.sync_transactions(
-                project,
-                lane,
-                progress=progress,
-                helpers=help_of_others,
-                **{name: options[name] for name in chosen},
-            )
+        run = flows.sync.sync_transactions(
+            project,
+            lane,
+            progress=lambda run: line.show(f"{run.project} {run.lane}", run.rows, run.expected),
+            **{name: options[name] for name in chosen},
+        )
         line.end()
         return flows.sync.drift_report(run)
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 def _passes(projects: list[str], lane: str) -> Iterator[tuple[str, str]]:
@@ -195,7 +168,9 @@ def _lines(report: DriftReport) -> Iterator[str]:
 
 
 def _total(side: dict[str, Any], currency: str) -> str:
-    return f"{amount_text(Decimal(side['sum']), currency)} in {side['count']} orders"
+    known, count = side["count"] - side["unknown"], side["count"]
+    total = "unknown" if side["sum"] is None else amount_text(Decimal(side["sum"]), currency)
+    return f"{total} in {count if known in (0, count) else f'{known} of {count}'} orders"
 
 
 def _detail(run: SyncRun) -> str:

@@ -7,29 +7,27 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
-from checkout_integration.sandbox.orders import (
-    Order,
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
+from checkout_integration.sandbox.orders.language import with_language
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.order_factory import new_order, repeat_order
+from checkout_integration.sandbox.orders.purchase import (
     Purchase,
+    check_addresses,
     check_purchase,
-    new_order,
     read_order_purchase,
     read_token_purchase,
-    repeat_order,
-    with_language,
 )
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Ledger, Store
-from checkout_integration.sandbox.wire import (
-    Case,
-    Fields,
-    RefusedError,
-    from_microseconds,
-    read_json,
-    same_secret,
-    to_microseconds,
-    write_json,
-)
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.fields import Fields
+from checkout_integration.sandbox.wire.http import LARGEST_BODY
+from checkout_integration.sandbox.wire.json_text import read_json, write_json
+from checkout_integration.sandbox.wire.moments import from_microseconds, to_microseconds
+from checkout_integration.sandbox.wire.signing import same_secret
 
 TOKEN_LIFETIME: Final = timedelta(days=30)  # as deployed services
 
@@ -54,11 +52,13 @@ class CreationRequests:
             RefusedError: project unknown, credentials bad, or data wrong.
         """
         body = Fields(document)
-        purchase = read_token_purchase(body)
+        purchase = read_token_purchase(body, self._profile)
         _refuse_problems(body, self._projects.find(purchase.project or ""))
         project = self._project(purchase, self._profile.unknown_token_project_status, "settings.project_id")
         self._check_signature(project, signature, needed=True)
         _check(purchase, project, "settings.")
+        if not self._profile.token_addresses_free:
+            check_addresses(purchase, project)
         _check_standing(project)
         return self._store_token(document)
 
@@ -71,18 +71,20 @@ class CreationRequests:
             RefusedError: project or token unknown, credentials bad, or data wrong.
         """
         body = Fields(document)
-        token = body.text("token", longest=4096)
+        token = body.text("token", longest=LARGEST_BODY)
         purchase = read_order_purchase(body)
         prepared = body.text("order")
         _refuse_problems(body, self._projects.find(purchase.project or ""))
+        own = purchase
         if token:
-            purchase = purchase.overridden_by(self._token_purchase(token))
+            purchase = own.overridden_by(self._token_purchase(token))
         project = self._project(purchase, 400, "project")
         # The user data of a token needs no signature here: the token was created with it.
         self._check_signature(project, signature, needed=document.get("user") is not None)
         known = self._prepared(prepared, project)
         if known is None or purchase.type is not None:
             _check(purchase, project)
+            check_addresses(own if self._profile.token_addresses_free else purchase, project)
         _check_standing(project)
         return known or self._store_order(purchase, project, language)
 
@@ -146,11 +148,10 @@ class CreationRequests:
             row = connection.execute("SELECT * FROM tokens WHERE token = ?", (token,)).fetchone()
         if row is None or self._now() > from_microseconds(row["created_at"]) + TOKEN_LIFETIME:
             raise RefusedError(400, Case.BAD_TOKEN, "invalid token", "token: unknown or expired")
-        return read_token_purchase(Fields(read_json(row["document"])))
+        return read_token_purchase(Fields(read_json(row["document"])), self._profile)
 
     def _now(self) -> datetime:
-        now = self._clock.now()
-        return now.replace(microsecond=0) if self._profile.whole_seconds else now
+        return self._profile.moment(self._clock.now())
 
 
 def _check(purchase: Purchase, project: SandboxProject, prefix: str = "") -> None:

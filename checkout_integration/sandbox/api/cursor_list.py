@@ -13,11 +13,12 @@ from werkzeug.datastructures import MultiDict
 from checkout_integration.protocol.vocabulary import CURSOR_LIMIT_MAX, CURSOR_LIMIT_MIN, OBJECT_LIST
 from checkout_integration.sandbox.api.list_filters import whole_number
 from checkout_integration.sandbox.api.transactions_list import TransactionsList
-from checkout_integration.sandbox.merchant import Projects
-from checkout_integration.sandbox.orders import Context, Documents
+from checkout_integration.sandbox.merchant.projects import Projects
+from checkout_integration.sandbox.orders.documents import Context, Documents
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Ledger, Search
-from checkout_integration.sandbox.wire import Case, RefusedError
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.store.order_search import Search
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 ORDERS_PATH: Final = "/api/v1/orders"
 _LIMIT_DEFAULT: Final = 10

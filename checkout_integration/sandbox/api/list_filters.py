@@ -10,10 +10,12 @@ from typing import Final
 from werkzeug.datastructures import MultiDict
 
 from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Search, State
-from checkout_integration.sandbox.wire import Case, RefusedError, read_filter_moment
+from checkout_integration.sandbox.store.order_search import Search, State
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.moments import read_filter_moment
 
 LIMIT_MAX: Final = 1000  # as deployed services
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -9,11 +9,13 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from checkout_integration.sandbox.api.list_filters import ListFilters
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
-from checkout_integration.sandbox.orders import Context, Documents
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
+from checkout_integration.sandbox.orders.documents import Context, Documents
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Searchable
-from checkout_integration.sandbox.wire import RefusedError, same_secret
+from checkout_integration.sandbox.store.ledger import Searchable
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.signing import same_secret
 
 
 class TransactionsList:

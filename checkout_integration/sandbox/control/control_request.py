@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from werkzeug.wrappers import Request
 
-from checkout_integration.sandbox.orders import CARD_NUMBER, Card, CryptoCurrency, PaymentMethod, Wallet
-from checkout_integration.sandbox.wire import (
-    COUNTRY,
-    PHONE,
-    Fields,
-    RefusedError,
-    read_control_body,
-    read_decimal,
+from checkout_integration.sandbox.orders.payment_methods import (
+    CARD_NUMBER,
+    Card,
+    CryptoCurrency,
+    PaymentMethod,
+    Wallet,
 )
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.fields import COUNTRY, PHONE, Fields
+from checkout_integration.sandbox.wire.http import read_control_body, read_decimal
 
 PAYMENT_FIELDS: Final = (
     "card wallet crypto_currency secure3d saved recurring notify_sale notify_new_region notify_new_region_email receipt_email"

@@ -1,4 +1,4 @@
-"""The JSON control API under /_sandbox/, for operators, tests and scripts.
+"""The JSON control API under /_sandbox/, for the operator's page, tests and scripts.
 
 Refunds are made here: a merchant's staff make them at the service, and its API has no operation for it (STA-10).
 """
@@ -9,28 +9,34 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.protocol.vocabulary import Event, OrderStatus, TestingCase
 from checkout_integration.sandbox.control.control_request import (
     PAYMENT_FIELDS,
     ControlRequest,
     payment_details,
 )
-from checkout_integration.sandbox.orders import Context, Order
-from checkout_integration.sandbox.wire import (
-    Case,
-    RefusedError,
-    json_response,
-    read_control_body,
-    write_moment,
-)
+from checkout_integration.sandbox.faults.catalogue import KINDS, SUBJECTS
+from checkout_integration.sandbox.faults.switchboard import read_fault
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.orders.documents import Context
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.payments.renewals import is_renewable
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.http import json_response, read_control_body
+from checkout_integration.sandbox.wire.moments import write_moment
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _SHOWN: Final = 200
+_DEFAULT_TESTER: Final = "tester"
+_ACTIONS: Final = {
+    OrderStatus.CREATED: ["pay", "decline", "cancel", "expire"],
+    OrderStatus.PROCESSED: ["refund", "chargeback", "cancel"],
+    OrderStatus.REFUNDED: ["refund"],
+}
 _PROJECT_FIELDS: Final = (
     "project_id webhook_url mode live activated dynamic_urls merchant currency virtual_currency_price success_url"
     " fail_url vat_payer charge_currency charge_rate ask_billing_address title agreement_number retry_interval"
@@ -53,22 +59,8 @@ class ControlViews:
             "chargeback": ([], lambda order_id, _: payments.chargeback(order_id)),
             "expire": ([], lambda order_id, _: payments.expire(order_id)),
             "resend": (["event"], self._resend),
+            "renew": (["declined"], self._renew),
         }
-
-    def rules(self) -> list[Rule]:
-        """Return the routes; each endpoint is a callable of the request."""
-        return [
-            Rule("/_sandbox/orders", methods=["GET"], endpoint=self.orders),
-            Rule("/_sandbox/orders/<order_id>", methods=["GET"], endpoint=self.order),
-            Rule("/_sandbox/orders/<order_id>/renew", methods=["POST"], endpoint=self.renew),
-            Rule("/_sandbox/orders/<order_id>/<action>", methods=["POST"], endpoint=self.act),
-            Rule("/_sandbox/project", methods=["GET", "PATCH"], endpoint=self.project),
-            Rule("/_sandbox/project/<project_id>", methods=["GET", "PATCH"], endpoint=self.project),
-            Rule("/_sandbox/clock", methods=["GET", "POST"], endpoint=self.clock),
-            Rule("/_sandbox/faults", methods=["GET", "PUT"], endpoint=self.faults),
-            Rule("/_sandbox/log", methods=["GET"], endpoint=self.log),
-            Rule("/_sandbox/deliver", methods=["POST"], endpoint=self.deliver),
-        ]
 
     def orders(self, request: Request) -> Response:
         """Return the newest orders: {"count", "orders"}."""
@@ -80,22 +72,22 @@ class ControlViews:
         return json_response(self._document_of(order_id))
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
-        """Act on an order and return it, for `pay` with its `outcome`."""
+        """Act on an order and return it, for `pay` with its `outcome`, for `renew` the new order."""
         if action not in self._actions:
-            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}, renew")
+            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}")
         known, act = self._actions[action]
         body = ControlRequest(request, *known)
         body.check()
-        outcome = act(order_id, body)
+        result = act(order_id, body)
+        if action == "renew":
+            return json_response(self._document_of(str(result)))
         document = self._document_of(order_id)
-        return json_response(document if outcome is None else {"outcome": outcome, **document})
+        return json_response(document if result is None else {"outcome": result, **document})
 
-    def renew(self, request: Request, order_id: str) -> Response:
-        """Take the next payment of a recurring agreement and return the new order."""
-        body = ControlRequest(request, "declined")
-        declined = body.boolean("declined") or False
-        body.check()
-        return json_response(self._document_of(self._sandbox.payments.renew(order_id, declined=declined)))
+    def projects(self, request: Request) -> Response:
+        """Return the profile, and the settings of every project: {"profile", "projects"}."""
+        projects = [_settings_of(project) for project in self._sandbox.projects.all()]
+        return json_response({"profile": self._sandbox.profile.name, "projects": projects})
 
     def project(self, request: Request, project_id: str = "") -> Response:
         """Return a project, or change its settings; without an id the first one. Secrets are never returned."""
@@ -105,7 +97,7 @@ class ControlViews:
                 project = self._sandbox.projects.update(project.project_id, **_changes(request))
             except ValueError as error:
                 raise RefusedError(400, "sb000002", "the project refuses this", str(error)) from None
-        return json_response({name: _plain(getattr(project, name)) for name in _PROJECT_FIELDS})
+        return json_response(_settings_of(project))
 
     def clock(self, request: Request) -> Response:
         """Return the virtual time; POST {"advance": seconds} or {"back": seconds} moves it.
@@ -123,13 +115,33 @@ class ControlViews:
         return json_response({"now": write_moment(clock.now()), "running": clock.running})
 
     def faults(self, request: Request) -> Response:
-        """Return the fault switchboard; PUT {"seed", "rules"} replaces it."""
-        if request.method == "PUT":
-            try:
+        """Return the fault switchboard; PUT {"seed", "rules"} replaces it, POST adds one rule to the others."""
+        try:
+            if request.method == "PUT":
                 self._sandbox.faults.set_from(read_control_body(request))
-            except ValueError as error:
-                raise RefusedError(400, "sb000003", "not a fault", str(error)) from None
+            elif request.method == "POST":
+                self._sandbox.faults.add(read_fault(read_control_body(request)))
+        except ValueError as error:
+            raise RefusedError(400, "sb000003", "not a fault", str(error)) from None
         return json_response(_plain(self._sandbox.faults.document()))
+
+    def fault_kinds(self, request: Request) -> Response:
+        """Return what can be switched on: {"kinds"} with a text for each, and {"subjects"}, both by point."""
+        return json_response({"kinds": KINDS, "subjects": SUBJECTS})
+
+    def testing(self, request: Request) -> Response:
+        """Return the testing cases, and their newest results, newest first: {"cases", "trials"}."""
+        trials = [trial.document() for trial in self._sandbox.testing.trials()]
+        return json_response({"cases": list(TestingCase), "trials": trials})
+
+    def run_testing_case(self, request: Request, case: str) -> Response:
+        """Run a testing case for {"external_id", "project_id"}, both optional, and return its result."""
+        if case not in set(TestingCase):
+            raise RefusedError(404, "sb000001", "no such testing case", f"one of {', '.join(TestingCase)}")
+        body = read_control_body(request)
+        project = self._sandbox.projects.get(str(body.get("project_id") or ""))
+        external_id = str(body.get("external_id") or _DEFAULT_TESTER)[:255]
+        return json_response(self._sandbox.testing.run(project, TestingCase(case), external_id).document())
 
     def log(self, request: Request) -> Response:
         """Return the run log, oldest first: {"entries"}."""
@@ -165,6 +177,11 @@ class ControlViews:
         body.check()
         self._sandbox.payments.resend(order_id, Event(name) if name else None)
 
+    def _renew(self, order_id: str, body: ControlRequest) -> str:
+        declined = body.boolean("declined") or False
+        body.check()
+        return self._sandbox.payments.renew(order_id, declined=declined)
+
     def _summary(self, order: Order) -> dict[str, Any]:
         notifications = self._sandbox.outbox.of_order(order.id)
         return {
@@ -172,8 +189,11 @@ class ControlViews:
             "project_id": order.project_id,
             "status": order.status,
             "type": order.type,
+            "description": order.description,
             "amount": order.amount,
             "currency": order.currency,
+            "charge_currency": order.charge_currency,
+            "refundable": order.charge_amount - order.refunded_amount,
             "created_at": write_moment(order.created_at),
             "metadata": order.metadata,
             "transaction": order.transaction,
@@ -182,6 +202,7 @@ class ControlViews:
             "expired": self._sandbox.payments.is_expired(order),
             "payment_form_url": self._sandbox.form_url(order.id),
             "notifications": [notification.document() for notification in notifications],
+            "actions": _actions_of(order, notified=bool(notifications)),
         }
 
     def _document_of(self, order_id: str) -> dict[str, Any]:
@@ -189,6 +210,23 @@ class ControlViews:
         if order is None:
             raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
         return {**self._summary(order), "document": self._sandbox.documents.order(order, Context.LIST)}
+
+
+def _actions_of(order: Order, *, notified: bool) -> list[str]:
+    """Return what can be done with an order in its state; nothing with an item of a reversal."""
+    if order.reversal:
+        return []
+    actions = [*_ACTIONS.get(order.status, [])]
+    if order.status == OrderStatus.REFUNDED and order.charge_amount == order.refunded_amount:
+        actions = []
+    if is_renewable(order):
+        actions.append("renew")
+    return actions + (["resend"] if notified else [])
+
+
+def _settings_of(project: SandboxProject) -> dict[str, Any]:
+    """Return the settings of a project without its secret."""
+    return {name: _plain(getattr(project, name)) for name in _PROJECT_FIELDS}
 
 
 def _changes(request: Request) -> dict[str, Any]:

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, Final
 
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.faults.catalogue import LONGEST_WAIT, FaultKind
 from checkout_integration.sandbox.faults.switchboard import Fault
-from checkout_integration.sandbox.wire import RefusedError, json_response, read_body, read_json
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.http import json_response, read_body
+from checkout_integration.sandbox.wire.json_text import read_json
 
 _WAITING: Final = "sandbox.fault"
 _PAGE: Final = "<!doctype html><title>Maintenance</title><p>We will be back soon."
@@ -69,7 +72,9 @@ def _refusal(fault: Fault, request: Request) -> Response | None:
             response.headers["Retry-After"] = str(int(fault.seconds))
         return response
     if fault.kind is FaultKind.SERVER_ERROR:
-        return json_response({"message": "Internal Server Error"}, fault.status)
+        failure = HTTPException(f"a fault of the sandbox: {fault.kind}")
+        failure.code = fault.status
+        raise failure
     if fault.kind is FaultKind.REDIRECT:
         return Response(
             status=fault.status, headers={"Location": fault.target.rstrip("/") + request.full_path}

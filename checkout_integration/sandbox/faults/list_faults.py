@@ -8,8 +8,10 @@ from itertools import groupby
 
 from checkout_integration.sandbox.faults.catalogue import FaultKind, FaultPoint
 from checkout_integration.sandbox.faults.switchboard import Fault, FaultSwitchboard, Strike
-from checkout_integration.sandbox.orders import Order
-from checkout_integration.sandbox.store import Ledger, Search, Store
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.store.order_search import Search
 
 Page = tuple[int, list[Order]]
 _ALL = 10_000

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from checkout_integration.sandbox.wire import read_moment
+from checkout_integration.sandbox.wire.moments import read_moment
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER: Final = {"seconds": -62_135_596_800, "nanos": 0}

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from checkout_integration.sandbox.faults.catalogue import KINDS, STATUSES, SUBJECTS, FaultKind, FaultPoint
-from checkout_integration.sandbox.wire import is_loopback
+from checkout_integration.sandbox.wire.addresses import is_loopback
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,11 +163,20 @@ class FaultSwitchboard:
         Raises:
             ValueError: when a rule is not one.
         """
-        unknown, seed = sorted(set(document) - {"seed", "rules"}), document.get("seed") or 0
-        if unknown or not isinstance(seed, int):
+        seed, rules = document.get("seed") or 0, document.get("rules") or []
+        if set(document) - {"seed", "rules"} or not isinstance(seed, int) or not isinstance(rules, list):
             raise ValueError("rules, an array, and seed, a whole number, are required")
-        try:
-            self.set([Fault(**rule) for rule in document.get("rules") or []], seed=seed)
-        except TypeError as error:
-            known = ", ".join(setting.name for setting in fields(Fault))
-            raise ValueError(f"a rule has point, kind and what else it needs of {known}") from error
+        self.set([read_fault(rule) for rule in rules], seed=seed)
+
+
+def read_fault(rule: Any) -> Fault:
+    """Return the rule of a control request.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return Fault(**rule)
+    except TypeError as error:
+        known = ", ".join(setting.name for setting in fields(Fault))
+        raise ValueError(f"a rule has point, kind and what else it needs of {known}") from error

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from werkzeug.wrappers import Request
 
 from checkout_integration.protocol.vocabulary import FormMode
-from checkout_integration.sandbox.orders import Order, is_locale, language_of, with_language
+from checkout_integration.sandbox.orders.language import is_locale, language_of, with_language
+from checkout_integration.sandbox.orders.order import Order
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.form.first_visit import ORIGIN, record_first_visit
 from checkout_integration.sandbox.form.order_form import OrderForm, not_found, to_form
 from checkout_integration.sandbox.form.result_pages import end_page, receipt_page
-from checkout_integration.sandbox.pages import message_page
-from checkout_integration.sandbox.wire import NotJsonError, RefusedError, page_response, read_json
+from checkout_integration.sandbox.pages.rendering import message_page
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.http import page_response
+from checkout_integration.sandbox.wire.json_text import NotJsonError, read_json
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
@@ -28,15 +29,6 @@ class FormViews:
         """Serve `sandbox`."""
         self._sandbox = sandbox
         self._view = OrderForm(sandbox)
-
-    def rules(self) -> list[Rule]:
-        """Return the routes; each endpoint is a callable of the request."""
-        return [
-            Rule("/form/", methods=["GET"], endpoint=self.show),
-            Rule("/form/cancel", methods=["POST"], endpoint=self.cancel),
-            Rule("/form/again", methods=["POST"], endpoint=self.again),
-            Rule("/receipt/<order_id>/<receipt_id>", methods=["GET"], endpoint=self.receipt),
-        ]
 
     def show(self, request: Request) -> Response:
         """Show the order's form or its result page; for a token or a project, create the order first (EP6-03, EP6-04)."""

@@ -12,9 +12,10 @@ from werkzeug.wrappers import Response
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.form.pay_page import pay_page
 from checkout_integration.sandbox.form.payment_form import method_or_card
-from checkout_integration.sandbox.orders import COUNTRIES, Order, with_tax
-from checkout_integration.sandbox.pages import message_page
-from checkout_integration.sandbox.wire import page_response
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.tax import COUNTRIES, with_tax
+from checkout_integration.sandbox.pages.rendering import message_page
+from checkout_integration.sandbox.wire.http import page_response
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox

@@ -7,9 +7,11 @@ from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer
 from checkout_integration.sandbox.form.payment_form import METHODS
-from checkout_integration.sandbox.notify import Consent
-from checkout_integration.sandbox.orders import COUNTRIES, CRYPTO_CURRENCIES, WALLETS, Order
-from checkout_integration.sandbox.pages import render
+from checkout_integration.sandbox.notify.user_validation import Consent
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.payment_methods import CRYPTO_CURRENCIES, WALLETS
+from checkout_integration.sandbox.orders.tax import COUNTRIES
+from checkout_integration.sandbox.pages.rendering import render
 
 _VAT: Final = {
     VatPayer.BUYER: "Taxes of your country are added to the price.",

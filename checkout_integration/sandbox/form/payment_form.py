@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from checkout_integration.sandbox.orders import (
+from checkout_integration.sandbox.orders.payment_methods import (
     CARD_NUMBER,
-    COUNTRIES,
     CRYPTO_CURRENCIES,
     WALLETS,
     Card,
@@ -19,8 +18,9 @@ from checkout_integration.sandbox.orders import (
     Wallet,
     passes_luhn,
 )
-from checkout_integration.sandbox.payments import PaymentDetails
-from checkout_integration.sandbox.wire import PHONE
+from checkout_integration.sandbox.orders.tax import COUNTRIES
+from checkout_integration.sandbox.payments.payments import PaymentDetails
+from checkout_integration.sandbox.wire.fields import PHONE
 
 METHODS: Final = {"card": "Card", "wallet": "Wallet", "crypto": "Crypto currency"}
 _EXPIRY: Final = re.compile(r"(0[1-9]|1[0-2])\s*/\s*(?:20)?(\d\d)", re.ASCII)

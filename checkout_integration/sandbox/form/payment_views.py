@@ -9,17 +9,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from werkzeug.routing import Rule
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.form.order_form import OrderForm, not_found, to_form
 from checkout_integration.sandbox.form.pay_page import STALE
 from checkout_integration.sandbox.form.payment_form import PaymentForm, read_payment_form
 from checkout_integration.sandbox.form.result_pages import code_page
-from checkout_integration.sandbox.notify import Consent
-from checkout_integration.sandbox.orders import CODE, Card, Order, with_tax
-from checkout_integration.sandbox.payments import PaymentDetails
-from checkout_integration.sandbox.wire import RefusedError, page_response
+from checkout_integration.sandbox.notify.user_validation import Consent
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.payment_methods import CODE, Card
+from checkout_integration.sandbox.orders.tax import with_tax
+from checkout_integration.sandbox.payments.payments import PaymentDetails
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.http import page_response
 
 if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
@@ -37,13 +39,6 @@ class PaymentViews:
         self._view = OrderForm(sandbox)
         self._lock = threading.Lock()
         self._waiting: OrderedDict[str, tuple[str, PaymentForm]] = OrderedDict()
-
-    def rules(self) -> list[Rule]:
-        """Return the routes; each endpoint is a callable of the request."""
-        return [
-            Rule("/form/pay", methods=["POST"], endpoint=self.pay),
-            Rule("/form/code", methods=["POST"], endpoint=self.take_code),
-        ]
 
     def pay(self, request: Request) -> Response:
         """Pay with the posted fields: user.validate first in pre-approval mode (EVT-02), then perhaps a code."""

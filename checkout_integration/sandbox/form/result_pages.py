@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.sandbox.merchant import display_money
-from checkout_integration.sandbox.orders import CODE, Order
-from checkout_integration.sandbox.pages import render
+from checkout_integration.sandbox.merchant.currencies import display_money
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.payment_methods import CODE
+from checkout_integration.sandbox.pages.rendering import render
 
 _REVERSED: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
 

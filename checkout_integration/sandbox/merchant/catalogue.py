@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import OrderType
-from checkout_integration.sandbox.wire import read_json
+from checkout_integration.sandbox.wire.json_text import read_json
 
 _UNITS_IN_NAME: Final = re.compile(r".*?([1-9][0-9]{0,8})", re.ASCII)
 

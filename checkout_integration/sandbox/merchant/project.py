@@ -10,7 +10,7 @@ from checkout_integration.protocol import vocabulary
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.merchant.catalogue import Product
 from checkout_integration.sandbox.merchant.currencies import is_currency
-from checkout_integration.sandbox.wire import is_loopback, is_web_address
+from checkout_integration.sandbox.wire.addresses import is_loopback, is_web_address
 
 _NUMBERS: Final = (int, float, Decimal)
 _LONGEST_WAIT: Final = 10**9

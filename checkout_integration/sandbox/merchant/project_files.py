@@ -10,7 +10,7 @@ from typing import Any
 
 from checkout_integration.sandbox.merchant.catalogue import Product, read_catalogue
 from checkout_integration.sandbox.merchant.project import SandboxProject
-from checkout_integration.sandbox.wire import NotJsonError, read_json
+from checkout_integration.sandbox.wire.json_text import NotJsonError, read_json
 
 
 def read_projects(path: str) -> list[SandboxProject]:

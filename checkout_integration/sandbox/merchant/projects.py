@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from checkout_integration.sandbox.merchant.project import SandboxProject
-from checkout_integration.sandbox.wire import RefusedError
+from checkout_integration.sandbox.wire.errors import RefusedError
 
 
 class Projects:

@@ -10,21 +10,20 @@ from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.faults import (
-    LONGEST_WAIT,
-    Fault,
-    FaultKind,
-    FaultPoint,
-    FaultSwitchboard,
-    in_old_shape,
-)
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.faults.catalogue import LONGEST_WAIT, FaultKind, FaultPoint
+from checkout_integration.sandbox.faults.old_shape import in_old_shape
+from checkout_integration.sandbox.faults.switchboard import Fault, FaultSwitchboard
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.notify.outbox import Outbox, QueuedNotification
-from checkout_integration.sandbox.notify.signed_request import MerchantResponse, send_notification
-from checkout_integration.sandbox.orders import Documents, Order
+from checkout_integration.sandbox.notify.sender import Sender
+from checkout_integration.sandbox.notify.signed_request import MerchantResponse
+from checkout_integration.sandbox.orders.documents import Documents
+from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Ledger, Store
-from checkout_integration.sandbox.wire import RunLog, read_json, write_json, write_moment
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.wire.json_text import read_json, write_json
 
 _THREADS: Final = 4
 _LONGEST_NAP: Final = 60.0
@@ -45,7 +44,7 @@ class DeliveryThreads:
         documents: Documents,
         clock: VirtualClock,
         faults: FaultSwitchboard,
-        log: RunLog,
+        sender: Sender,
         profile: Profile,
     ) -> None:
         """Work on the sandbox's parts; nothing runs before `start`."""
@@ -56,7 +55,7 @@ class DeliveryThreads:
         self._documents = documents
         self._clock = clock
         self._faults = faults
-        self._log = log
+        self._sender = sender
         self._profile = profile
         self._changed = threading.Condition()
         self._stopping = False
@@ -133,10 +132,10 @@ class DeliveryThreads:
             self._outbox.settle(notification, "lost", None)
             return
         fault = self._fault_of(notification)
-        if hold_back(fault, notification, self._outbox, self._clock.now()):
-            self._record(order, notification, b"", MerchantResponse(status=0), fault)
-            return
+        waiting = hold_back(fault, notification, self._outbox, self._clock.now())
         response = self._send(order, project, notification, fault)
+        if waiting:
+            return
         # RACE: released while this one still counts as being sent, or `wait_idle` could end between the two.
         self._outbox.release(order.id, self._clock.now())
         self._conclude(order, project, notification, response)
@@ -154,28 +153,21 @@ class DeliveryThreads:
     def _send(
         self, order: Order, project: SandboxProject, notification: QueuedNotification, fault: Fault | None
     ) -> MerchantResponse:
-        kind = fault.kind if fault else None
-        if fault is not None and kind is FaultKind.SLOW:
-            time.sleep(fault.seconds)
-        response = MerchantResponse(status=0)
-        for _ in range(2 if kind is FaultKind.DUPLICATE else 1):
-            body = self._body(order, project, notification, kind)
-            response = send_notification(
-                order.webhook_url,
-                body,
-                order.secret_key,
-                timeout=project.attempt_timeout,
-                anywhere=project.unsafe_allow_any_webhook,
-                fault=kind,
-            )
-            self._record(order, notification, body, response, fault)
-        return MerchantResponse(status=0) if kind is FaultKind.UNHEARD else response
+        return self._sender.send(
+            project,
+            self._body(order, project, notification, fault.kind if fault else None),
+            notification.event,
+            f"try {notification.delivery_try}",
+            url=order.webhook_url,
+            secret_key=order.secret_key,
+            fault=fault,
+        )
 
     def _body(
         self, order: Order, project: SandboxProject, notification: QueuedNotification, kind: FaultKind | None
     ) -> bytes:
         # Counted from the time it was due, so that every attempt in time has the same end (EVT-10).
-        last = notification.due_at + timedelta(seconds=project.seconds_left(notification.delivery_try))
+        last = notification.due_at + timedelta(seconds=project.seconds_left(self._retries(notification)))
         message = self._documents.notification(
             id=notification.notification_id,
             event=notification.event,
@@ -187,6 +179,10 @@ class DeliveryThreads:
         )
         return write_json(in_old_shape(message) if kind is FaultKind.OLD_SHAPE else message).encode()
 
+    def _retries(self, notification: QueuedNotification) -> int:
+        """Return how many attempts there were before this one."""
+        return notification.delivery_try - self._profile.first_attempt
+
     def _conclude(
         self,
         order: Order,
@@ -196,7 +192,7 @@ class DeliveryThreads:
     ) -> None:
         if response.status in self._profile.acknowledging:
             self._outbox.settle(notification, "delivered", response.status)
-        elif (wait := project.next_wait(notification.delivery_try)) is not None:
+        elif (wait := project.next_wait(self._retries(notification))) is not None:
             self._outbox.postpone(notification, response.status, self._clock.now(), wait)
         else:
             self._give_up(order, notification, response)
@@ -212,27 +208,6 @@ class DeliveryThreads:
             )
             if unacknowledged and current is not None and current.status == OrderStatus.PROCESSED:
                 self._ledger.save(replace(current, status=OrderStatus.REJECTED))
-
-    def _record(
-        self,
-        order: Order,
-        notification: QueuedNotification,
-        body: bytes,
-        response: MerchantResponse,
-        fault: Fault | None,
-    ) -> None:
-        note = f"fault: {fault.kind}" if fault else ""
-        words = [notification.event, f"try {notification.delivery_try}", note, response.note]
-        self._log.record(
-            at=write_moment(self._clock.now()),
-            direction="out",
-            method="POST",
-            url=order.webhook_url,
-            status=response.status,
-            request=body,
-            answer=response.body,
-            note=", ".join(filter(None, words)),
-        )
 
 
 def hold_back(fault: Fault | None, notification: QueuedNotification, outbox: Outbox, now: datetime) -> bool:

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from checkout_integration.protocol.vocabulary import Event
-from checkout_integration.sandbox.orders import Context, Documents, Order
+from checkout_integration.sandbox.orders.documents import Context, Documents
+from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Store
-from checkout_integration.sandbox.wire import from_microseconds, to_microseconds, write_json, write_moment
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.wire.json_text import write_json
+from checkout_integration.sandbox.wire.moments import from_microseconds, to_microseconds, write_moment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,8 +79,8 @@ class Outbox:
         payload = self._documents.order(order, Context.WEBHOOK, status=status)
         with self._store.transaction() as connection:
             connection.execute(
-                "INSERT INTO notifications (order_id, notification_id, event, object, created_at, due_at)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO notifications (order_id, notification_id, event, object, created_at, due_at, delivery_try)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     order.id,
                     id,
@@ -86,6 +88,7 @@ class Outbox:
                     write_json(payload),
                     to_microseconds(created_at),
                     to_microseconds(due_at),
+                    self._profile.first_attempt,
                 ),
             )
 

@@ -14,8 +14,9 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from checkout_integration.protocol import vocabulary
-from checkout_integration.sandbox.faults import FaultKind
-from checkout_integration.sandbox.wire import WRONG_KEY, authorization_of, is_loopback, signature_of
+from checkout_integration.sandbox.faults.catalogue import FaultKind
+from checkout_integration.sandbox.wire.addresses import is_loopback
+from checkout_integration.sandbox.wire.signing import WRONG_KEY, authorization_of, signature_of
 
 _PACKED: Final = {FaultKind.GZIP, FaultKind.GZIP_SIGNED_AS_SENT}
 

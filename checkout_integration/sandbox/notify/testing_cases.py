@@ -23,19 +23,16 @@ from checkout_integration.protocol.vocabulary import (
     WebhookMode,
 )
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.merchant import SandboxProject
-from checkout_integration.sandbox.notify.signed_request import MerchantResponse, send_notification
-from checkout_integration.sandbox.orders import NO_USER, Context, Documents, Order
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.notify.sender import Sender
+from checkout_integration.sandbox.notify.signed_request import MerchantResponse
+from checkout_integration.sandbox.orders.documents import Context, Documents
+from checkout_integration.sandbox.orders.order import NO_USER, Order
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.wire import (
-    WRONG_KEY,
-    NotJsonError,
-    RefusedError,
-    RunLog,
-    read_json,
-    write_json,
-    write_moment,
-)
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.json_text import NotJsonError, read_json, write_json
+from checkout_integration.sandbox.wire.moments import write_moment
+from checkout_integration.sandbox.wire.signing import WRONG_KEY
 
 _MOST_RESULTS: Final = 20
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,11 +74,11 @@ class TestingCases:
 
     __test__ = False  # pytest must not collect this class
 
-    def __init__(self, documents: Documents, clock: VirtualClock, log: RunLog, profile: Profile) -> None:
+    def __init__(self, documents: Documents, clock: VirtualClock, sender: Sender, profile: Profile) -> None:
         """Work on the sandbox's parts."""
         self._documents = documents
         self._clock = clock
-        self._log = log
+        self._sender = sender
         self._profile = profile
         self._lock = threading.Lock()
         self._trials: deque[Trial] = deque(maxlen=_MOST_RESULTS)
@@ -119,28 +116,17 @@ class TestingCases:
             event=event,
             live=project.live,
             created_at=now,
-            delivery_try=1 if about_user else 0,
+            delivery_try=1 if about_user else self._profile.first_attempt,
             payload=self._documents.user(order) if about_user else self._payload(order, case),
         )
-        body = write_json(message).encode()
-        response = send_notification(
-            project.webhook_url,
-            body,
-            WRONG_KEY if case is TestingCase.INVALID_SIGNATURE else project.secret_key,
-            timeout=project.attempt_timeout,
-            anywhere=project.unsafe_allow_any_webhook,
-        )
-        self._log.record(
-            at=write_moment(now),
-            direction="out",
-            method="POST",
+        return self._sender.send(
+            project,
+            write_json(message).encode(),
+            event,
+            f"testing case {case}",
             url=project.webhook_url,
-            status=response.status,
-            request=body,
-            answer=response.body,
-            note=", ".join(filter(None, [event, f"testing case {case}", response.note])),
+            secret_key=WRONG_KEY if case is TestingCase.INVALID_SIGNATURE else project.secret_key,
         )
-        return response
 
     def _order(self, project: SandboxProject, external_id: str, now: datetime) -> Order:
         """Return the order of the test object, with an identifier that no other order has."""
@@ -188,6 +174,7 @@ def _judged(
     response: MerchantResponse,
 ) -> Trial:
     expected_code, code = _CODES.get(case, ""), _code_of(response.body)
+    refused = 400 <= response.status < 500 and code == expected_code
     return Trial(
         case=case,
         project_id=project.project_id,
@@ -197,9 +184,7 @@ def _judged(
         expected=f"4xx {expected_code}" if expected_code else "200",
         status=response.status,
         code=code,
-        passed=400 <= response.status < 500 and code == expected_code
-        if expected_code
-        else response.status == 200,
+        passed=refused if expected_code else response.status == 200,
     )
 
 

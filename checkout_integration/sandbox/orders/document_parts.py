@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OrderType, VatPayer
-from checkout_integration.sandbox.merchant import activation_code, round_money
+from checkout_integration.sandbox.merchant.catalogue import activation_code
+from checkout_integration.sandbox.merchant.currencies import round_money
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
 
@@ -71,12 +72,12 @@ def original_amount_part(order: Order, profile: Profile) -> Decimal:
     return order.original_amount
 
 
-def shares_part(order: Order) -> dict[str, Any]:
-    """Write the merchant's net revenue and the service's fee; null before the payment (ORD-27, ORD-28)."""
-    if not order.paid:
+def shares_part(order: Order, profile: Profile) -> dict[str, Any]:
+    """Write the merchant's net revenue and the service's fee: before the payment null, or nothing (ORD-27, ORD-28)."""
+    if not order.paid and profile.empty_is_null:
         return {"net_revenue": None, "fee": None}
-    fee = round_money(order.amount * _FEE_RATE, order.currency)
-    net = order.amount - order.tax_amount - fee
+    fee = round_money(order.amount * _FEE_RATE, order.currency) if order.paid else Decimal(0)
+    net = order.amount - order.tax_amount - fee if order.paid else Decimal(0)
     return {
         "net_revenue": {"amount": net, "currency": order.currency},
         "fee": {"amount": fee, "currency": order.currency},

@@ -9,6 +9,7 @@ from typing import Any, Final
 from checkout_integration.protocol.vocabulary import (
     OBJECT_ORDER,
     TYPE_NOTIFICATION,
+    TYPE_PRODUCTS,
     Event,
     OrderStatus,
     OrderType,
@@ -25,8 +26,9 @@ from checkout_integration.sandbox.orders.document_parts import (
     user_part,
 )
 from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.payment_methods import NO_METHOD
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.wire import write_moment
+from checkout_integration.sandbox.wire.moments import write_moment
 
 _EMPTY_ISSUER: Final[dict[str, Any]] = {
     "url": "",
@@ -57,14 +59,14 @@ class Documents:
     def order(self, order: Order, context: Context, *, status: str | None = None) -> dict[str, Any]:
         """Write an Order object; `status` replaces its own, as in payment.success of deployed services."""
         listed_chargeback = context is Context.LIST and order.status == OrderStatus.CHARGEBACK
-        refunded = order.refunded and (self._profile.chargeback_listed_as_refunded or not listed_chargeback)
+        refunded = order.refunded and not listed_chargeback
         document: dict[str, Any] = {
             "id": order.id,
             "transaction": order.transaction,
             "object": OBJECT_ORDER,
             "status": order.status if status is None else status,
             "description": order.description,
-            "created_at": write_moment(order.created_at),
+            "created_at": self._moment(order.created_at),
             "canceled": order.canceled,
             "canceled_at": self._moment(order.canceled_at),
             "cancellation": order.cancellation,
@@ -134,20 +136,24 @@ class Documents:
             "type": TYPE_NOTIFICATION,
             "event": event,
             "live": live,
-            "created_at": write_moment(created_at),
-            "expires_at": write_moment(expires_at) if expires_at else "",
+            "created_at": self._moment(created_at),
+            "expires_at": self._moment(expires_at) if expires_at else "",
             "delivery_try": delivery_try,
             "object": payload,
         }
 
     def _moment(self, moment: datetime | None) -> str:
-        return self._profile.zero_time if moment is None else write_moment(moment)
+        """Write a time as the profile does: "never" has its own form, and the specification shows no fractions."""
+        return self._profile.zero_time if moment is None else write_moment(self._profile.moment(moment))
 
     def _empty(self, document: dict[str, Any]) -> dict[str, Any] | None:
         return None if self._profile.empty_is_null else document
 
     def _type(self, order: Order) -> str:
-        return self._profile.product_type if order.type == OrderType.PRODUCT else order.type
+        """Write the type; the three that the specification lists have no word for virtual currency (ORD-35)."""
+        if not self._profile.listed_types or order.type in {OrderType.KEY, OrderType.SIMPLE}:
+            return order.type
+        return TYPE_PRODUCTS if order.items else OrderType.SIMPLE
 
     def _user(self, order: Order, context: Context) -> dict[str, Any]:
         """Write the User of an order; the list leaves out its id (ORD-48)."""
@@ -159,13 +165,14 @@ class Documents:
     def _shares(self, order: Order, context: Context) -> dict[str, Any]:
         """Write `net_revenue` and `fee`, which the list of deployed services lacks."""
         listed = context is Context.LIST
-        return {} if listed and not self._profile.breakdown_in_list else shares_part(order)
+        return {} if listed and not self._profile.breakdown_in_list else shares_part(order, self._profile)
 
     def _method(self, order: Order, context: Context) -> dict[str, Any] | None:
         """Write the payment method; `handler` appears in the list item (MTH-05)."""
-        if order.method is None or context is Context.LIST or self._profile.handler_in_notifications:
-            return order.method
-        return {name: value for name, value in order.method.items() if name != "handler"}
+        method = order.method or self._empty(NO_METHOD)
+        if method is None or context is Context.LIST or self._profile.handler_in_notifications:
+            return method
+        return {name: value for name, value in method.items() if name != "handler"}
 
     def _agreement(self, order: Order) -> dict[str, str]:
         """Write what deployed services add about a recurring agreement, "" without one."""

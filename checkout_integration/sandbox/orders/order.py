@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OBJECT_USER, OrderStatus, OrderType, VatPayer
-from checkout_integration.sandbox.wire import read_json, read_moment, write_json, write_moment
+from checkout_integration.sandbox.wire.json_text import read_json, write_json
+from checkout_integration.sandbox.wire.moments import read_moment, write_moment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,17 +10,13 @@ from decimal import Context, Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import UNITS_KEY, OrderStatus, OrderType
-from checkout_integration.sandbox.merchant import (
-    Product,
-    SandboxProject,
-    find_product,
-    round_money,
-    smallest_unit,
-)
+from checkout_integration.sandbox.merchant.catalogue import Product, find_product
+from checkout_integration.sandbox.merchant.currencies import round_money, smallest_unit
+from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.orders.order import NO_USER, Order
 from checkout_integration.sandbox.orders.purchase import Purchase
 from checkout_integration.sandbox.orders.tax import with_tax
-from checkout_integration.sandbox.wire import write_moment
+from checkout_integration.sandbox.wire.moments import write_moment
 
 _NAMESPACE: Final = uuid.UUID("6f2b4a1e-4f5c-5a8e-9a55-0c1d2e3f4a5b")
 _UNITS: Final = re.compile(r"[1-9][0-9]{0,11}(\.[0-9]{1,4})?", re.ASCII)
@@ -59,7 +55,7 @@ def new_order(purchase: Purchase, project: SandboxProject, now: datetime) -> Ord
         user=user,
         metadata=purchase.metadata or {},
         items=[_item_of(product, now) for product in products] or None,
-        platform_id=(purchase.platform_id or "steam") if kind == OrderType.KEY else "",
+        platform_id=purchase.platform_id or "" if kind == OrderType.KEY else "",
         virtual_currency_amount=units,
         is_buy_for_virtual_currency=bool(purchase.is_buy_for_virtual_currency),
         url_success=purchase.url_success or project.success_url,
@@ -118,16 +114,16 @@ def _price(
 def _virtual_currency(
     purchase: Purchase, project: SandboxProject, products: list[Product], currency: str
 ) -> tuple[Decimal, Decimal]:
-    """Return units and price: `amount` is money (EP2-05), packages have units, and `metadata` may have a number.
+    """Return units and price: packages have both, `amount` is money (EP2-05), and `metadata` may have a number.
 
     No parameter of creation counts units. Without any of the three it is one unit, at the smallest amount at least.
     """
     requested = _requested_units(purchase)
-    if purchase.amount is not None:
-        return requested or _units_for(purchase.amount, project), round_money(purchase.amount, currency)
     if products:
         price = sum((product.price for product in products), Decimal(0))
         return _packed(products) or requested or _units_for(price, project), round_money(price, currency)
+    if purchase.amount is not None:
+        return requested or _units_for(purchase.amount, project), round_money(purchase.amount, currency)
     units = requested or Decimal(1)
     price = round_money(units * project.virtual_currency_price, currency)
     return units, max(price, smallest_unit(currency))

@@ -115,6 +115,22 @@ class Card:
         }
 
 
+NO_METHOD: Final[dict[str, Any]] = {
+    "title": "",
+    "external_id": "",
+    "payment_system_id": "",
+    "type": "",
+    "handler": "",
+    "saved": False,
+    "card": None,
+    "wallet": None,
+    "crypto_currency": None,
+    "refund_allowed": False,
+    "recurring_allowed": False,
+}
+"""A `method` of which nothing is known: nobody has paid yet (ORD-29)."""
+
+
 def passes_luhn(number: str) -> bool:
     """Return whether the last digit of a card number fits the others."""
     digits = [int(character) for character in reversed(number)]
@@ -125,15 +141,11 @@ def passes_luhn(number: str) -> bool:
 def method_document(title: str, kind: str) -> dict[str, Any]:
     """Return a `method` in which nothing of one kind is filled yet."""
     return {
+        **NO_METHOD,
         "title": title,
         "external_id": kind,
         "payment_system_id": f"sandbox-{kind.lower()}",
         "type": kind,
         "handler": f"sandbox_{kind.lower()}",
-        "saved": False,
-        "card": None,
-        "wallet": None,
-        "crypto_currency": None,
         "refund_allowed": True,
-        "recurring_allowed": False,
     }

@@ -11,12 +11,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import OrderType, Platform
-from checkout_integration.sandbox.merchant import SandboxProject, is_chargeable, is_currency
+from checkout_integration.sandbox.merchant.currencies import is_chargeable, is_currency
+from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.orders.language import preferred_language
-from checkout_integration.sandbox.wire import Case, Fields, RefusedError
+from checkout_integration.sandbox.profile import Profile
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.fields import Fields
 
 _CAPTION_LIMIT: Final = 18  # as deployed services
-_LOCALE_SHORTEST: Final = 5  # en-US, as deployed services
 _LOCALE: Final = re.compile(  # EP2-13: language-region; deployed services take two letters too
     r"[A-Za-z]{2}|[A-Za-z]{2,3}-([A-Za-z]{4}-)?([A-Za-z]{2}|[0-9]{3})"
 )
@@ -95,9 +97,9 @@ def _read_order_user(user: Fields | None) -> dict[str, Any] | None:
     }
 
 
-def read_token_purchase(body: Fields) -> Purchase:
+def read_token_purchase(body: Fields, profile: Profile) -> Purchase:
     """Read the parameters of token creation (EP1-03 to EP1-22)."""
-    user = _read_token_user(body.nested("user"))
+    user = _read_token_user(body.nested("user"), profile)
     settings = body.nested("settings")
     if settings is None:
         body.wrong("settings", "is required")
@@ -120,7 +122,7 @@ def read_token_purchase(body: Fields) -> Purchase:
     )
 
 
-def _read_token_user(user: Fields | None) -> dict[str, Any] | None:
+def _read_token_user(user: Fields | None, profile: Profile) -> dict[str, Any] | None:
     """Read `user` of token creation, whose texts are wrapped in objects (EP1-04 to EP1-10)."""
     if user is None:
         return None
@@ -129,7 +131,9 @@ def _read_token_user(user: Fields | None) -> dict[str, Any] | None:
         user.wrong("id", "is required")
     name, ip, locale = user.nested("name"), user.nested("ip"), user.nested("locale")
     ranges = (
-        locale.matching("value", _ACCEPT_LANGUAGE, "in Accept-Language form", shortest=_LOCALE_SHORTEST)
+        locale.matching(
+            "value", _ACCEPT_LANGUAGE, "in Accept-Language form", shortest=profile.token_locale_shortest
+        )
         if locale
         else None
     )
@@ -161,7 +165,7 @@ def _read_verified(user: Fields, name: str) -> tuple[str, bool]:
 
 
 def check_purchase(purchase: Purchase, project: SandboxProject, problems: Fields) -> None:
-    """Add every breach of the required-when rules and of the project's settings to `problems`.
+    """Add every breach of the required-when rules and of the project's catalogue to `problems`.
 
     Type virtual_currency has no such rule of its own: amount and currency are required for simple only (EP2-04, EP2-05).
     """
@@ -174,6 +178,15 @@ def check_purchase(purchase: Purchase, project: SandboxProject, problems: Fields
     if purchase.platform_id and purchase.type != OrderType.KEY:
         problems.wrong("platform_id", "is used for type key only")
     _check_decimals(purchase, project, problems)
+    if project.catalogue is not None:
+        known = {product.id for product in project.catalogue if product.kind == purchase.type}
+        for product_id in purchase.products or ():
+            if product_id not in known:
+                problems.wrong("products", "unknown product for this type")
+
+
+def check_addresses(purchase: Purchase, project: SandboxProject) -> None:
+    """Refuse return addresses that the project does not allow (EP2-09, EP2-10)."""
     if (purchase.url_success or purchase.url_fail) and not project.dynamic_urls:
         raise RefusedError(
             400,
@@ -181,11 +194,6 @@ def check_purchase(purchase: Purchase, project: SandboxProject, problems: Fields
             "return addresses are not allowed",
             "url_success, url_fail: dynamic URLs are not enabled in the project settings",
         )
-    if project.catalogue is not None:
-        known = {product.id for product in project.catalogue if product.kind == purchase.type}
-        for product_id in purchase.products or ():
-            if product_id not in known:
-                problems.wrong("products", "unknown product for this type")
 
 
 def _check_simple(purchase: Purchase, problems: Fields) -> None:

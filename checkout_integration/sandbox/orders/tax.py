@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer
-from checkout_integration.sandbox.merchant import round_money
+from checkout_integration.sandbox.merchant.currencies import round_money
 from checkout_integration.sandbox.orders.order import Order
 
 _PERCENT: Final = {
@@ -39,7 +39,7 @@ def with_tax(order: Order, country: str) -> Order:
         tax = round_money(original - original / (1 + rate), order.currency)
         amount = original
     charged_in = order.charge_currency or order.currency
-    word = "sales_tax" if country == "US" else "vat"
+    word = ("sales_tax" if country == "US" else "vat") if rate else ""
     return replace(
         order,
         amount=amount,

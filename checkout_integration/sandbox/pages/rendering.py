@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
 from decimal import Decimal
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from checkout_integration.sandbox.merchant import display_money
-
-FORM_TOKEN: Final = secrets.token_urlsafe(32)
-"""Posted back by the operator's forms; a page of another site cannot read it, so it cannot send it."""
-TO_OPERATOR: Final = ("/_sandbox/", "Back to the operator")
+from checkout_integration.sandbox.merchant.currencies import display_money
 
 
 def render(template: str, /, **values: Any) -> str:
-    """Return the page of that name with its values; the operator's forms also show `form_token`."""
+    """Return the page of that name with its values."""
     return _environment().get_template(f"{template}.html").render(**values)
 
 
-def message_page(heading: str, text: str, back: tuple[str, str] | None = None) -> str:
-    """Return a page with one message, for instance that there is no such order; `back` is a link and its words."""
-    return render("result", heading=heading, text=text, tone="bad", mark="?", back=back)
+def message_page(heading: str, text: str) -> str:
+    """Return a page with one message, for instance that there is no such order."""
+    return render("result", heading=heading, text=text, tone="bad", mark="?")
 
 
 @cache
@@ -36,7 +31,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["money"] = _money
-    environment.globals["form_token"] = FORM_TOKEN
     return environment
 
 

@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import Final, TypedDict, Unpack
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
-from checkout_integration.sandbox.notify import Consent, UserValidation
-from checkout_integration.sandbox.orders import Card, Order, PaymentMethod, with_tax
+from checkout_integration.sandbox.notify.user_validation import Consent, UserValidation
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.payment_methods import Card, PaymentMethod
+from checkout_integration.sandbox.orders.tax import with_tax
 from checkout_integration.sandbox.payments.refunds import Refunds
 from checkout_integration.sandbox.payments.renewals import Renewals, start_agreement
 from checkout_integration.sandbox.payments.transitions import Transitions
-from checkout_integration.sandbox.wire import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 
 class Outcome(StrEnum):

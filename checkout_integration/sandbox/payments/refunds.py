@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import uuid
+import zlib
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
-from checkout_integration.sandbox.merchant import display_money, round_money, smallest_unit
-from checkout_integration.sandbox.orders import Order
+from checkout_integration.sandbox.merchant.currencies import display_money, round_money, smallest_unit
+from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.payments.transitions import Transitions, receipt_number
-from checkout_integration.sandbox.wire import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 
 class Refunds:
@@ -52,9 +53,11 @@ class Refunds:
             order = self._transitions.order(order_id)
             if order.status != OrderStatus.PROCESSED:
                 raise RefusedError(409, Case.NOT_IN_THIS_STATUS, "the order is not processed")
-            self._reverse(
-                order, OrderStatus.CHARGEBACK, Event.PAYMENT_CHARGEBACK, order.charge_amount, "Chargeback"
-            )
+            status, event = OrderStatus.CHARGEBACK, Event.PAYMENT_CHARGEBACK
+            if self._transitions.profile.chargeback_is_refund:
+                self._reverse(order, status, event, order.charge_amount, "Chargeback")
+            else:
+                self._transitions.change(replace(order, status=status), event)  # STA-07 has no other effect
 
     def _reverse(self, order: Order, status: OrderStatus, event: Event, part: Decimal, reason: str) -> None:
         ended_at, receipt_id = self._transitions.end_of(order), uuid.uuid4().hex
@@ -67,7 +70,7 @@ class Refunds:
             "amount": part,
             "currency": order.charge_currency,
             "reason": reason,
-            "code": "01" if status == OrderStatus.REFUNDED else "02",
+            "code": _reason_code(reason),
             "receipt_number": receipt_number(receipt_id),
             "receipt_url": receipt_url,
         }
@@ -89,6 +92,11 @@ class Refunds:
                     webhook_url="",
                 )
             )
+
+
+def _reason_code(reason: str) -> str:
+    """Return the code of a reason: each reason has its own, always the same (RFD-04)."""
+    return f"{zlib.crc32(reason.encode()) % 9000 + 1000}"
 
 
 def _share_of(order: Order, part: Decimal) -> Order:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
-from checkout_integration.sandbox.merchant import Projects
-from checkout_integration.sandbox.orders import Order, repeat_order, with_tax
+from checkout_integration.sandbox.merchant.projects import Projects
+from checkout_integration.sandbox.orders.order import Order
+from checkout_integration.sandbox.orders.order_factory import repeat_order
+from checkout_integration.sandbox.orders.tax import with_tax
 from checkout_integration.sandbox.payments.transitions import Transitions
-from checkout_integration.sandbox.wire import RefusedError
+from checkout_integration.sandbox.wire.errors import RefusedError
 
 _PLANS: Final = uuid.UUID("c0b9a3a2-0d5c-5d0e-8d0a-6f1d7a1f5b11")
 _AGREED: Final = (

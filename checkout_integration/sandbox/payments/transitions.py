@@ -11,11 +11,12 @@ from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.notify import Outbox
-from checkout_integration.sandbox.orders import Order
+from checkout_integration.sandbox.notify.outbox import Outbox
+from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store import Ledger, Store
-from checkout_integration.sandbox.wire import Case, RefusedError
+from checkout_integration.sandbox.store.database import Store
+from checkout_integration.sandbox.store.ledger import Ledger
+from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 FORM_LIFETIME: Final = timedelta(minutes=30)
 
@@ -120,9 +121,8 @@ class Transitions:
         return max(self.now(), order.created_at)
 
     def now(self) -> datetime:
-        """Return the virtual time, in whole seconds where the profile writes no fractions."""
-        now = self._clock.now()
-        return now.replace(microsecond=0) if self.profile.whole_seconds else now
+        """Return the virtual time, as the profile writes it."""
+        return self.profile.moment(self._clock.now())
 
 
 def receipt_number(receipt_id: str) -> str:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
-from checkout_integration.sandbox.merchant import SandboxProject
+from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.scenarios.runner import ScenarioResult, missing_options, run_scenario
 from checkout_integration.sandbox.scenarios.scenario_file import (
@@ -26,14 +26,8 @@ from checkout_integration.sandbox.scenarios.scenario_file import (
 )
 from checkout_integration.sandbox.scenarios.service import Refused, ScenarioService, Unreachable
 from checkout_integration.sandbox.scenarios.steps import RunnerOptions
-from checkout_integration.sandbox.server import (
-    EXAMPLE_SECRET,
-    PROFILES,
-    Options,
-    SandboxServer,
-    port,
-    web_address,
-)
+from checkout_integration.sandbox.server.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
+from checkout_integration.sandbox.server.server import SandboxServer
 
 AS_EXPECTED: Final = 0
 NOT_AS_EXPECTED: Final = 1

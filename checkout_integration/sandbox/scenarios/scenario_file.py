@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from checkout_integration.sandbox.control import PAYMENT_FIELDS
+from checkout_integration.sandbox.control.control_request import PAYMENT_FIELDS
 
 SETTINGS: Final = (
     "mode live dynamic_urls retry_interval retry_limit retry_schedule attempt_timeout charge_currency charge_rate"

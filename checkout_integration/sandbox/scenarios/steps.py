@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import TestingCase, WebhookMode
-from checkout_integration.sandbox.payments import Outcome
+from checkout_integration.sandbox.payments.payments import Outcome
 from checkout_integration.sandbox.scenarios.scenario_file import (
     SETTINGS,
     Scenario,
@@ -111,9 +111,9 @@ class Steps:
 
     def do(self, step: Step) -> str:
         """Run a step, and deliver what is due then."""
-        document = self._verbs[step.verb](step)
+        result = self._verbs[step.verb](step)
         self.service.control("POST", "deliver", {"timeout": 60})
-        return document
+        return result
 
     def _create(self, step: Step) -> str:
         name, by = str(step.settings["order"]), step.settings.get("by", "order")
@@ -129,11 +129,11 @@ class Steps:
     def _act(self, step: Step) -> str:
         before = self.service.last_number()
         settings = {name: value for name, value in step.settings.items() if name not in {"order", "outcome"}}
-        document = self.service.control("POST", f"orders/{self.order_id(step)}/{step.verb}", settings)
-        purchase, outcome = step.settings.get("outcome"), document.get("outcome", "")
-        if purchase and outcome != purchase:
-            raise Refused(f"the outcome is {outcome}, not {purchase}{self._refusal(outcome, before)}")
-        return f"{step.settings['order']}: {outcome or document['status']}"
+        order = self.service.control("POST", f"orders/{self.order_id(step)}/{step.verb}", settings)
+        expected, outcome = step.settings.get("outcome"), order.get("outcome", "")
+        if expected and outcome != expected:
+            raise Refused(f"the outcome is {outcome}, not {expected}{self._refusal(outcome, before)}")
+        return f"{step.settings['order']}: {outcome or order['status']}"
 
     def _refusal(self, outcome: str, since: int) -> str:
         """Return the shop's response to user.validate in words, if it refused the payment."""
@@ -144,17 +144,20 @@ class Steps:
 
     def _try_again(self, step: Step) -> str:
         name = str(step.settings.get("as") or f"{step.settings['order']} again")
-        self.orders[name] = self.service.try_again(self.order_id(step))
-        self.references[name] = self.references[str(step.settings["order"])]
+        self._follow(step, name, self.service.try_again(self.order_id(step)))
         return f"{name} is order {self.orders[name]}"
 
     def _renew(self, step: Step) -> str:
         name = str(step.settings.get("as") or f"{step.settings['order']} renewed")
-        validation_responses = {"declined": True} if step.settings.get("declined") else {}
-        renewal = self.service.control("POST", f"orders/{self.order_id(step)}/renew", validation_responses)
-        self.orders[name] = str(renewal["id"])
-        self.references[name] = self.references[str(step.settings["order"])]
+        body = {"declined": True} if step.settings.get("declined") else {}
+        renewal = self.service.control("POST", f"orders/{self.order_id(step)}/renew", body)
+        self._follow(step, name, str(renewal["id"]))
         return f"{name} is order {self.orders[name]}: {renewal['status']}"
+
+    def _follow(self, step: Step, name: str, order_id: str) -> None:
+        """Remember a new order, which has the metadata of the one that the step names."""
+        self.orders[name] = order_id
+        self.references[name] = self.references[str(step.settings["order"])]
 
     def _advance(self, step: Step) -> str:
         seconds = span_of(step.settings["by"])
@@ -165,22 +168,14 @@ class Steps:
         return f"it is {self.service.control('GET', 'clock')['now']}"
 
     def _short_fault(self, step: Step) -> str:
-        subject = {"subject": step.settings["subject"]} if step.settings.get("subject") else {}
-        return self._add_fault(
-            {"point": "notification", "kind": step.verb, "times": step.settings.get("times", 1), **subject}
-        )
+        return self._add_fault({"kind": step.verb, "times": 1, **step.settings})
 
     def _fault(self, step: Step) -> str:
-        return self._add_fault({"point": "notification", **step.settings})
+        return self._add_fault(step.settings)
 
-    def _add_fault(self, rule: dict[str, Any]) -> str:
-        document = self.service.control("GET", "faults")
-        # Without the spent rules: setting them again would let them strike again.
-        before = [old for old in document["rules"] if old["times"] is None or old["struck"] < old["times"]]
-        rules = [
-            {name: value for name, value in old.items() if name not in {"seen", "struck"}} for old in before
-        ]
-        self.service.control("PUT", "faults", {"seed": self._scenario.seed, "rules": [*rules, rule]})
+    def _add_fault(self, settings: Mapping[str, Any]) -> str:
+        rule = {name: value for name, value in settings.items() if value is not None}
+        self.service.control("POST", "faults", {"point": "notification", **rule})
         more = [f"{name} {value}" for name, value in rule.items() if name not in {"kind", "point"}]
         return ", ".join([str(rule["kind"]), *more])
 
@@ -199,14 +194,12 @@ class Steps:
 
     def _testing_case(self, step: Step) -> str:
         case = step.settings["case"]
-        validation_responses = (
-            {"external_id": self.options.known_user} if case == TestingCase.EXISTING_USER else {}
-        )
-        trial = self.service.control("POST", f"testing/{case}", validation_responses)
-        document = f"{case} answered {trial['status']} {trial['code']}".rstrip()
+        body = {"external_id": self.options.known_user} if case == TestingCase.EXISTING_USER else {}
+        trial = self.service.control("POST", f"testing/{case}", body)
+        response = f"{case} answered {trial['status']} {trial['code']}".rstrip()
         if not trial["passed"]:
-            raise Refused(f"{document}, not {trial['expected']}")
-        return document
+            raise Refused(f"{response}, not {trial['expected']}")
+        return response
 
     def _sync(self, step: Step) -> str:
         if not self.options.sync_url:

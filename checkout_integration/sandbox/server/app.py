@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
@@ -11,31 +10,30 @@ from werkzeug.routing import Map, RequestRedirect, Rule
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.protocol.vocabulary import TRANSACTIONS_PATH, VERSION_HEADER
-from checkout_integration.sandbox.api import ORDERS_PATH, ApiViews
-from checkout_integration.sandbox.control import ControlTestingViews, ControlViews
-from checkout_integration.sandbox.faults import spoil_response
-from checkout_integration.sandbox.form import FormViews, PaymentViews
-from checkout_integration.sandbox.operator import (
-    ClockViews,
-    DetailViews,
-    FaultViews,
-    OperatorTestingViews,
-    OverviewViews,
-    ProjectViews,
+from checkout_integration.protocol.vocabulary import (
+    ORDER_PATH,
+    TOKENS_PATH,
+    TRANSACTIONS_PATH,
+    VERSION_HEADER,
 )
-from checkout_integration.sandbox.pages import TO_OPERATOR, message_page
-from checkout_integration.sandbox.server.assets import asset_rules
+from checkout_integration.sandbox.api.api_views import ApiViews
+from checkout_integration.sandbox.api.cursor_list import ORDERS_PATH
+from checkout_integration.sandbox.control.control_views import ControlViews
+from checkout_integration.sandbox.faults.api_faults import spoil_response
+from checkout_integration.sandbox.form.form_views import FormViews
+from checkout_integration.sandbox.form.payment_views import PaymentViews
+from checkout_integration.sandbox.pages.rendering import message_page
+from checkout_integration.sandbox.server import assets
 from checkout_integration.sandbox.server.request_guard import check_request, forbid_frames
-from checkout_integration.sandbox.wire import (
+from checkout_integration.sandbox.wire.errors import RefusedError
+from checkout_integration.sandbox.wire.http import (
     LARGEST_BODY,
-    RefusedError,
     finish,
     json_response,
     page_response,
     read_body,
-    write_moment,
 )
+from checkout_integration.sandbox.wire.moments import write_moment
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -43,10 +41,53 @@ if TYPE_CHECKING:
     from checkout_integration.sandbox.sandbox import Sandbox
 
 _LOGGED: Final = ("/api/", "/merchant/")
-_PAGES: Final = ("/form/", "/receipt/", "/_sandbox/operator/")
+_PAGES: Final = ("/form/", "/receipt/")
 _HOME: Final = ("/", "/_sandbox/")
 _BASIC: Final = (TRANSACTIONS_PATH, ORDERS_PATH)
 """Paths with HTTP Basic (AUT-03): a 401 names the scheme (RFC 9110)."""
+
+
+def _get(path: str, endpoint: str) -> Rule:
+    return Rule(path, methods=["GET"], endpoint=endpoint)
+
+
+def _post(path: str, endpoint: str) -> Rule:
+    return Rule(path, methods=["POST"], endpoint=endpoint)
+
+
+ROUTES: Final = Map(
+    [
+        _post(TOKENS_PATH, "api.tokens"),
+        _post(ORDER_PATH, "api.order"),
+        _get(TRANSACTIONS_PATH, "api.transactions"),
+        _get(ORDERS_PATH, "api.orders"),
+        _get("/form/", "form.show"),
+        _post("/form/cancel", "form.cancel"),
+        _post("/form/again", "form.again"),
+        _get("/receipt/<order_id>/<receipt_id>", "form.receipt"),
+        _post("/form/pay", "payment.pay"),
+        _post("/form/code", "payment.take_code"),
+        _get("/_sandbox/orders", "control.orders"),
+        _get("/_sandbox/orders/<order_id>", "control.order"),
+        _post("/_sandbox/orders/<order_id>/<action>", "control.act"),
+        _get("/_sandbox/projects", "control.projects"),
+        Rule("/_sandbox/project", methods=["GET", "PATCH"], endpoint="control.project"),
+        Rule("/_sandbox/project/<project_id>", methods=["GET", "PATCH"], endpoint="control.project"),
+        Rule("/_sandbox/clock", methods=["GET", "POST"], endpoint="control.clock"),
+        Rule("/_sandbox/faults", methods=["GET", "PUT", "POST"], endpoint="control.faults"),
+        _get("/_sandbox/faults/kinds", "control.fault_kinds"),
+        _get("/_sandbox/testing", "control.testing"),
+        _post("/_sandbox/testing/<case>", "control.run_testing_case"),
+        _get("/_sandbox/log", "control.log"),
+        _post("/_sandbox/deliver", "control.deliver"),
+        _get("/_sandbox/", "assets.operator_page"),
+        _get("/", "assets.home"),
+        _get("/assets/<name>", "assets.asset"),
+        _get("/client.js", "assets.client_script"),
+        _get("/openapi.yaml", "assets.description"),
+    ]
+)
+"""Every address, with its view: the name of a class of views, and of a method."""
 
 
 class SandboxApp:
@@ -55,24 +96,13 @@ class SandboxApp:
     def __init__(self, sandbox: Sandbox) -> None:
         """Route every view of `sandbox`."""
         self._sandbox = sandbox
-        parts = (
-            _api_views(sandbox),
-            FormViews(sandbox),
-            PaymentViews(sandbox),
-            ControlViews(sandbox),
-            ControlTestingViews(sandbox),
-            OperatorTestingViews(sandbox),
-            ClockViews(sandbox),
-            FaultViews(sandbox),
-            OverviewViews(sandbox),
-            ProjectViews(sandbox),
-            DetailViews(sandbox),
-        )
-        rules = [rule for part in parts for rule in part.rules()]
-        home = Rule("/", methods=["GET"], endpoint=_home)
-        routed = [home, *rules, *asset_rules()]
-        self._endpoints = [rule.endpoint for rule in routed]
-        self._routes = _numbered(tuple((rule.rule, frozenset(rule.methods or ())) for rule in routed))
+        self._views = {
+            "api": _api_views(sandbox),
+            "form": FormViews(sandbox),
+            "payment": PaymentViews(sandbox),
+            "control": ControlViews(sandbox),
+            "assets": assets,
+        }
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Handle one request."""
@@ -88,14 +118,15 @@ class SandboxApp:
         sandbox = self._sandbox
         try:
             check_request(request, sandbox.own_hosts, sandbox.public_url)
-            number, arguments = self._routes.bind_to_environ(request.environ).match()
-            response: Response = self._endpoints[number](request, **arguments)
+            endpoint, arguments = ROUTES.bind_to_environ(request.environ).match()
+            views, _, name = endpoint.partition(".")
+            response: Response = getattr(self._views[views], name)(request, **arguments)
         except RefusedError as error:
             return self._refusal(request, error)
         except RequestRedirect as error:
             return redirect(error.new_url, 308)
         except HTTPException as error:
-            refused = self._framework_error(request, error.code or 500, error.name)
+            refused = self._framework_error(request, error.code or 500, error.name, error.description or "")
             if isinstance(error, MethodNotAllowed):
                 refused.allow.update(error.valid_methods or ())  # RFC 9110: a 405 names the methods
             return refused
@@ -107,16 +138,15 @@ class SandboxApp:
             return self._framework_error(request, 500, "Internal Server Error")
         return response
 
-    def _framework_error(self, request: Request, status: int, message: str) -> Response:
-        """Return an error of the framework; at deployed services with a message only (ERR-01)."""
+    def _framework_error(self, request: Request, status: int, message: str, details: str = "") -> Response:
+        """Return an error of the framework; at deployed services with a message only (ERR-01, HTT-14)."""
         code = "" if self._sandbox.profile.framework_errors_short else f"fm000{status}"
-        return self._refusal(request, RefusedError(status, code, message))
+        return self._refusal(request, RefusedError(status, code, message, details))
 
     def _refusal(self, request: Request, error: RefusedError) -> Response:
         """Return the error object, or a page for paths that people open."""
         if request.path.startswith(_PAGES) or request.path in _HOME:
-            back = TO_OPERATOR if request.path.startswith("/_sandbox/") else None
-            return page_response(message_page("Not possible", f"{error.text()}.", back), error.status)
+            return page_response(message_page("Not possible", f"{error.text()}."), error.status)
         profile = self._sandbox.profile
         document = error.document(request.path, always_details=profile.details_always)
         response = json_response(document, error.status)
@@ -141,17 +171,6 @@ class SandboxApp:
         return write_moment(self._sandbox.clock.now())
 
 
-@cache
-def _numbered(routes: tuple[tuple[str, frozenset[str]], ...]) -> Map:
-    """Return the map of routes, each with its number as endpoint.
-
-    It is the same for each sandbox of a process: to compile it takes longer than all else when one starts, and tests
-    start hundreds.
-    """
-    rules = [Rule(path, methods=methods, endpoint=number) for number, (path, methods) in enumerate(routes)]
-    return Map(rules, strict_slashes=True)
-
-
 def _api_views(sandbox: Sandbox) -> ApiViews:
     return ApiViews(
         creation=sandbox.creation,
@@ -162,11 +181,6 @@ def _api_views(sandbox: Sandbox) -> ApiViews:
         form_url=sandbox.form_url,
         token_form_url=sandbox.token_form_url,
     )
-
-
-def _home(request: Request) -> Response:
-    """Redirect to the operator's page."""
-    return redirect("/_sandbox/", 303)
 
 
 def _body_of(request: Request) -> bytes:

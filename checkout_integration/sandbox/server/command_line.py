@@ -10,7 +10,8 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
-from checkout_integration.sandbox.merchant import SandboxProject, catalogue_at, read_projects
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.project_files import catalogue_at, read_projects
 from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.server.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
 from checkout_integration.sandbox.server.server import SandboxServer
@@ -55,12 +56,12 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until interrupted; returns the exit code."""
+def main(arguments: Sequence[str] | None = None, others: Sequence[SandboxProject] = ()) -> int:
+    """Serve until interrupted; returns the exit code. ``others`` are served beside the project of the options."""
     parser = _parser(os.environ)
     chosen = parser.parse_args(arguments)
     try:
-        _serve(chosen)
+        _serve(chosen, others)
     except sqlite3.Error as error:
         parser.error(
             f"--state {chosen.state} cannot be used ({error}): name a sandbox's own file, or a new one in a folder"
@@ -70,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _serve(chosen: argparse.Namespace) -> None:
-    projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen)]
+def _serve(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> None:
+    projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen), *others]
     with (
         Sandbox(projects, state=chosen.state or None, profile=chosen.profile) as sandbox,
         SandboxServer(
@@ -113,6 +114,11 @@ def _print_addresses(server: SandboxServer, projects: Sequence[SandboxProject]) 
     ]
     for project in projects:
         pairs += [("project", project.project_id), ("notifications", project.webhook_url or "none")]
+    if not server.sandbox.profile.attempt_is_created_at:
+        # WHK-05: all attempts of a notification have the time of the event.
+        pairs.append(
+            ("shop", "set RETRY_INTERVAL to 0: this profile does not rewrite created_at at each attempt")
+        )
     for name, text in pairs:
         print(f"{name + ':':<15}{text}", flush=True)
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from checkout_integration.sandbox.wire import is_web_address
+from checkout_integration.sandbox.wire.addresses import is_web_address
 
 EXAMPLE_SECRET: Final = "sandbox_secret_key"
 PROFILES: Final = ("field", "spec")

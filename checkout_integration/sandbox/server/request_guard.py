@@ -1,23 +1,20 @@
 """Protect a developer's machine: no page of another site may use the sandbox through the developer's browser.
 
-Every request must name a host that the sandbox was started for (DNS rebinding). Below /_sandbox/ a change needs JSON, or a
-form of the operator's own pages; neither can come from another site, and no page is shown in a frame. Only the hosted form
-may be framed by any site (EP6-02).
+Every request must name a host that the sandbox was started for (DNS rebinding). Below /_sandbox/ a change needs JSON, which
+no page of another site can send, and nothing is shown in a frame. Only the hosted form may be framed by any site (EP6-02).
 """
 
 from __future__ import annotations
 
-import hmac
 from typing import Final
 from urllib.parse import urlsplit
 
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.sandbox.pages import FORM_TOKEN
-from checkout_integration.sandbox.wire import OwnHosts, RefusedError, host_name
+from checkout_integration.sandbox.wire.addresses import OwnHosts, host_name
+from checkout_integration.sandbox.wire.errors import RefusedError
 
 _CONTROL: Final = "/_sandbox/"
-_OPERATOR: Final = "/_sandbox/operator/"
 _FRAMED_BY_ANYBODY: Final = "/form/"
 _CHANGES_NOTHING: Final = {"GET", "HEAD", "OPTIONS"}
 _FRAMES: Final = {"iframe", "frame", "embed", "object", "fencedframe"}
@@ -28,7 +25,7 @@ def check_request(request: Request, hosts: OwnHosts, public_url: str) -> None:
     """Refuse a request that a page of another site could have sent.
 
     Raises:
-        RefusedError: 421 a foreign host name, 403 a frame, another site or an old form, 415 a change that is not JSON.
+        RefusedError: 421 a foreign host name, 403 a frame or another site, 415 a change that is not JSON.
     """
     if not hosts.answers_to(request.host):
         raise RefusedError(
@@ -55,13 +52,7 @@ def _check_change(request: Request, public_url: str) -> None:
         raise RefusedError(
             403, "sb000010", "sent by a page of another site", "use the operator's page, or a program"
         )
-    if request.path.startswith(_OPERATOR):
-        given = request.form.get("form_token", "")
-        if not hmac.compare_digest(given.encode(), FORM_TOKEN.encode()):
-            raise RefusedError(
-                403, "sb000012", "this form is out of date", "open the operator's page again and repeat it"
-            )
-    elif request.mimetype != "application/json":
+    if request.mimetype != "application/json":
         raise RefusedError(
             415, "sb000011", "a change must be JSON", "send Content-Type: application/json, {} for nothing"
         )
@@ -86,6 +77,3 @@ def forbid_frames(request: Request, response: Response) -> None:
         return
     response.headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
     response.headers["X-Frame-Options"] = "DENY"
-    if request.path.startswith(_CONTROL):
-        # With no-referrer, browsers send `Origin: null` from the operator's own forms.
-        response.headers["Referrer-Policy"] = "same-origin"

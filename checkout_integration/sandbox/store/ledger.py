@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.sandbox.orders import Order, read_row_json, write_row_json
+from checkout_integration.sandbox.orders.order import Order, read_row_json, write_row_json
 from checkout_integration.sandbox.store.database import Store
 from checkout_integration.sandbox.store.order_search import Search, conditions_of
-from checkout_integration.sandbox.store.page_cache import Filter, PageCache, Position
-from checkout_integration.sandbox.wire import to_microseconds
+from checkout_integration.sandbox.wire.moments import to_microseconds
 
 _BEFORE_ALL: Final = -(2**62)
 
@@ -40,45 +38,33 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         """Work on the given store."""
         self._store = store
-        self._cache = PageCache()
 
     def add(self, order: Order) -> None:
         """Insert a new order with its metadata values."""
         with self._store.transaction() as connection:
-            self._insert(connection, order)
-
-    def add_all(self, orders: Iterable[Order]) -> None:
-        """Insert many orders in one transaction."""
-        with self._store.transaction() as connection:
-            for order in orders:
-                self._insert(connection, order)
-
-    def _insert(self, connection: sqlite3.Connection, order: Order) -> None:
-        self._cache.clear()
-        cursor = connection.execute(
-            "INSERT INTO orders (id, project_id, status, paid, reversal, account, customer, created_at, row_json)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                order.id,
-                order.project_id,
-                order.status,
-                order.paid,
-                order.reversal,
-                order.account,
-                order.customer,
-                to_microseconds(order.created_at),
-                write_row_json(order),
-            ),
-        )
-        connection.executemany(
-            "INSERT OR IGNORE INTO order_metadata VALUES (?, ?)",
-            [(value, cursor.lastrowid) for value in order.metadata.values()],
-        )
+            cursor = connection.execute(
+                "INSERT INTO orders (id, project_id, status, paid, reversal, account, customer, created_at, row_json)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    order.id,
+                    order.project_id,
+                    order.status,
+                    order.paid,
+                    order.reversal,
+                    order.account,
+                    order.customer,
+                    to_microseconds(order.created_at),
+                    write_row_json(order),
+                ),
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO order_metadata VALUES (?, ?)",
+                [(value, cursor.lastrowid) for value in order.metadata.values()],
+            )
 
     def save(self, order: Order) -> None:
         """Write back an order read in the same transaction; metadata and time of creation never change."""
         with self._store.transaction() as connection:
-            self._cache.clear()
             connection.execute(
                 "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, row_json = ? WHERE id = ?",
                 (order.status, order.paid, order.account, order.customer, write_row_json(order), order.id),
@@ -93,42 +79,18 @@ class Ledger:
     def search(self, search: Search) -> tuple[int, list[Order]]:
         """Return how many orders match, and the requested page, oldest first."""
         condition, values = conditions_of(search)
-        filters = (condition, tuple(values))
+        # The condition consists of fixed clauses and placeholders, here and below; every value is bound.
+        statement = f"SELECT * FROM orders WHERE {condition} ORDER BY created_at, seq LIMIT ? OFFSET ?"  # noqa: S608
         with self._store.transaction() as connection:
-            count = self._count(connection, filters)
-            rows = self._rows(connection, filters, search)
-            self._cache.store_positions(
-                filters, search.offset, [(row["created_at"], row["seq"]) for row in rows]
-            )
+            count = _count(connection, condition, values)
+            rows = connection.execute(statement, [*values, search.limit, search.offset]).fetchall()
         return count, [_order_of(row) for row in rows]
-
-    # In both statements the condition consists of fixed clauses and placeholders; every value is bound.
-
-    def _count(self, connection: sqlite3.Connection, filters: Filter) -> int:
-        known = self._cache.count(filters)
-        if known is None:
-            condition, values = filters
-            statement = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608
-            (known,) = connection.execute(statement, values).fetchone()
-            self._cache.store_count(filters, known)
-        return known
-
-    def _rows(self, connection: sqlite3.Connection, filters: Filter, search: Search) -> list[sqlite3.Row]:
-        condition, values = filters
-        position = self._cache.position(filters, search.offset)
-        start = "(created_at, seq) >= (?, ?)" if position else "1"
-        offset = 0 if position else search.offset
-        statement = (
-            f"SELECT * FROM orders WHERE {condition} AND {start}"  # noqa: S608
-            " ORDER BY created_at, seq LIMIT ? OFFSET ?"
-        )
-        return connection.execute(statement, [*values, *(position or ()), search.limit, offset]).fetchall()
 
     def window(self, search: Search, *, after: str | None = None, before: str | None = None) -> Window:
         """Return the orders of `search` next to a cursor, or the first ones; at most `search.limit`, oldest first."""
         condition, values = conditions_of(search)
         with self._store.transaction() as connection:
-            count = self._count(connection, (condition, tuple(values)))
+            count = _count(connection, condition, values)
             position = self._cursor_position(connection, before or after)
             sign, order = ("<", "DESC") if before else (">", "ASC")
             statement = (
@@ -143,7 +105,7 @@ class Ledger:
             return Window(count=count, orders=orders[::-1], has_before=further, has_more=True)
         return Window(count=count, orders=orders, has_before=after is not None, has_more=further)
 
-    def _cursor_position(self, connection: sqlite3.Connection, order_id: str | None) -> Position:
+    def _cursor_position(self, connection: sqlite3.Connection, order_id: str | None) -> tuple[int, int]:
         """Return the position of an order in the list; without one, the position before all."""
         statement = "SELECT created_at, seq FROM orders WHERE id = ?"
         row = connection.execute(statement, (order_id,)).fetchone() if order_id else None
@@ -158,6 +120,11 @@ class Ledger:
             (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
             rows = connection.execute("SELECT * FROM orders ORDER BY seq DESC LIMIT ?", (limit,)).fetchall()
         return count, [_order_of(row) for row in rows]
+
+
+def _count(connection: sqlite3.Connection, condition: str, values: list[object]) -> int:
+    statement = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608
+    return int(connection.execute(statement, values).fetchone()[0])
 
 
 def _order_of(row: sqlite3.Row) -> Order:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from checkout_integration.sandbox.orders import one_line
-from checkout_integration.sandbox.wire import to_microseconds
+from checkout_integration.sandbox.orders.order import one_line
+from checkout_integration.sandbox.wire.moments import to_microseconds
 
 State = tuple[str, bool | None]
 """A status, and whether it finds only items of reversals (True), only orders (False), or both (None)."""

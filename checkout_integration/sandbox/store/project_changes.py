@@ -11,9 +11,10 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
-from checkout_integration.sandbox.merchant import Projects, SandboxProject
+from checkout_integration.sandbox.merchant.project import SandboxProject
+from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.store.database import Store
-from checkout_integration.sandbox.wire import read_json, write_json
+from checkout_integration.sandbox.wire.json_text import read_json, write_json
 
 _NOT_SAVED: Final = {"project_id", "catalogue", "unsafe_allow_any_secret", "unsafe_allow_any_webhook"}
 _SAVED: Final = [item.name for item in fields(SandboxProject) if item.name not in _NOT_SAVED]

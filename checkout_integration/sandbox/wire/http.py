@@ -23,8 +23,8 @@ from checkout_integration.sandbox.wire.json_text import (
 LARGEST_BODY: Final = 1_048_576
 _LARGEST_NUMBER: Final = 10**9
 _PAGE_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self';"
-    " base-uri 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:;"
+    " form-action 'self'; base-uri 'none'"
 )
 
 

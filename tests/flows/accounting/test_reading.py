@@ -42,7 +42,7 @@ def sums_here(sums_of_rows: list[MoneyRow]) -> Counter[Key]:
                 rate,
                 row.by["vat_payer"],
             )
-            sums[key] += getattr(row.sums, name)
+            sums[key] += getattr(row.sums, name) or 0
     return sums
 
 
@@ -61,9 +61,20 @@ def test_sums_equal_those_of_the_services_list(
     here = sums_here(accounting.money_rows(MoneyQuery(period=PERIOD, by=by, mode=Mode.TEST)))
     for name in ("fee", "net") if profile == "field" else ():  # the list of deployed services has neither
         here = Counter({key: amount for key, amount in here.items() if key[0] != name})
+    if (
+        profile == "spec"
+    ):  # its list says when an order was created and refunded, and not when it was charged back
+        here = _without_days_of_chargebacks(here)
     assert {key: amount for key, amount in here.items() if amount} == dict(+expected)
     assert {"refunded", "charged_back", "tax"} <= {key[0] for key in expected}
     assert len({key[1:4] for key in expected}) > 40
+
+
+def _without_days_of_chargebacks(sums: Counter[Key]) -> Counter[Key]:
+    summed: Counter[Key] = Counter()
+    for (name, currency, day, country, rate, payer), amount in sums.items():
+        summed[name, currency, "" if name == "charged_back" else day, country, rate, payer] += amount
+    return summed
 
 
 @pytest.mark.django_db
@@ -83,7 +94,7 @@ def test_the_page_computes_vat_and_a_week() -> None:
     rows.make_refund(rows.make_order(status="refunded", created_at=datetime.now(UTC)), refunded_at=None)
     assert books["vat_of_march"]()["USD", "DE", Decimal("0.19"), "seller"] == Decimal("1.60")
     assert books["vat_of_march"]("other") == {}
-    assert "19.9800 USD, 1 refunded" in books["this_week"]()
+    assert "19.98 USD, 1 refunded" in books["this_week"]()
 
 
 @pytest.mark.django_db
@@ -96,14 +107,14 @@ def test_a_reversal_counts_on_its_day_or_on_that_of_its_payment() -> None:
 
     def refunded(query: MoneyQuery) -> dict[int, Decimal]:
         found = accounting.money_rows(query)
-        return {row.by["day"].day: row.sums.refunded for row in found if row.sums.refunded}
+        return {row.by["day"].day: row.sums.refunded for row in found if row.sums.refunded is not None}
 
     assert refunded(query) == {13: Decimal(2)}
     assert refunded(replace(query, on_payment_day=True)) == {4: Decimal(5)}
     found = accounting.money_rows(MoneyQuery(period=Period.last_days(1), mode=Mode.TEST))
     assert [(row.currency, row.sums.refunded, row.sums.refunds, row.sums.refund_rate) for row in found] == [
         ("EUR", Decimal(3), 0, None),
-        ("USD", Decimal(0), 1, None),
+        ("USD", None, 1, None),
     ]
 
 
@@ -114,7 +125,7 @@ def test_a_restored_payment_counts_as_paid() -> None:
     rows.make_refund(order, status="chargeback")
     sums = [row.sums for row in accounting.money_rows(MoneyQuery(period=MARCH, mode=Mode.TEST))]
     assert sum(each.payments for each in sums) == 1
-    assert sum(each.charged_back for each in sums) == 0
+    assert [each.charged_back for each in sums] == [None, None]
 
 
 @pytest.mark.django_db
@@ -128,7 +139,7 @@ def test_what_was_not_paid_is_no_money(status: str) -> None:
 @pytest.mark.django_db
 def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than read without bound."""
-    monkeypatch.setattr("checkout_integration.flows.accounting.reading.MOST_GROUPS", 2)
+    monkeypatch.setattr("checkout_integration.flows.accounting.sums.MOST_GROUPS", 2)
     for country in ("DE", "FR", "US"):
         rows.make_order(country=country)
     query = MoneyQuery(period=MARCH, mode=Mode.TEST)
@@ -148,4 +159,15 @@ def test_a_chargeback_without_an_amount_counts_with_the_whole_charge(checkout_de
         for row in accounting.money_rows(MoneyQuery(period=Period.last_days(2), mode=Mode.TEST))
     ]
     assert ("EUR", 0, Decimal("9.20")) in lost
-    assert (checkout.currency, 1, Decimal(0)) in lost
+    assert (checkout.currency, 1, None) in lost
+
+
+@pytest.mark.django_db
+def test_a_payment_refunded_in_parts_is_one_refunded_payment() -> None:
+    """In one row; each part adds to the money."""
+    order = rows.make_order(status="refunded")
+    for amount in ("2.00", "3.00"):
+        rows.make_refund(order, refunded_at=rows.NOON, amount=amount, currency=order.currency)
+    found = accounting.money_rows(MoneyQuery(period=MARCH, mode=Mode.TEST))
+    sums = {row.currency: (row.sums.refunds, row.sums.refunded) for row in found}
+    assert sums[order.currency] == (1, Decimal(5))

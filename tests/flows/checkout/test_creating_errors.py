@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, connection, transaction
 from pytest_django.live_server_helper import LiveServer
 
@@ -103,6 +104,24 @@ def test_a_secret_that_cannot_be_had_leaves_no_new_checkout(checkout_sandbox: Sa
 
 
 @BOTH
+def test_a_secret_that_no_header_can_carry_is_a_wrong_setting(
+    checkout_sandbox: Sandbox, settings: Any, sell: Any
+) -> None:
+    """Said as one, without the value; a line end alone, as a mounted file has it, does no harm."""
+    projects = settings.CHECKOUT_INTEGRATION["PROJECTS"]
+    for ending, fails in (("\n", False), (" \n", True)):
+        key = projects["default"]["SECRET_KEY"] + ending
+        own = {**projects["default"], "SECRET_KEY": lambda key=key: key}
+        settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": {"default": own}}
+        if fails:
+            with pytest.raises(ImproperlyConfigured, match="SECRET_KEY of") as caught:
+                sell(**PRICE, description=ending)
+            assert projects["default"]["SECRET_KEY"] not in str(caught.value)
+        else:
+            assert sell(**PRICE, description=ending)
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("terms", "field"),
     [
@@ -120,6 +139,20 @@ def test_a_secret_that_cannot_be_had_leaves_no_new_checkout(checkout_sandbox: Sa
         ({"url_success": "https://shop.example/"}, "url_success"),
         ({"platform_id": "gog"}, "platform_id"),
         ({"currency": "ZZZ"}, "currency"),
+        ({"customer": flows.Customer(external_id="7", locale="a language")}, "locale"),
+        ({"metadata": {"checkout_reference": "basket-7"}}, "metadata.checkout_reference"),
+        (
+            {
+                "type": "virtual_currency",
+                "virtual_currency_amount": 5,
+                "metadata": {"virtual_currency_amount": "9"},
+            },
+            "metadata.virtual_currency_amount",
+        ),
+        ({"user": User(username="new")}, "user"),
+        ({"user": User(pk=7, username="has a key, as one with a UUID has")}, "user"),
+        ({"subject": User(username="new")}, "subject"),
+        ({"subject": User(pk=7)}, "subject"),
     ],
 )
 def test_what_cannot_be_sent_or_stored_is_refused_by_its_name(
@@ -130,6 +163,51 @@ def test_what_cannot_be_sent_or_stored_is_refused_by_its_name(
         sell(**{**PRICE, **terms})
     assert any(field in name for name, _ in caught.value.problems)
     assert not Checkout.objects.exists()
+
+
+@BOTH
+@pytest.mark.parametrize("amount", [Decimal(0), Decimal("0.00"), Decimal("-0")])
+def test_a_total_of_zero_says_what_to_do_instead(
+    checkout_sandbox: Sandbox, sell: Any, amount: Decimal
+) -> None:
+    """As after a coupon of the whole price: it is no mistake of the developer's."""
+    with pytest.raises(flows.CreationError, match="nothing to pay; grant the goods without a checkout"):
+        sell(amount=amount, currency="USD")
+    assert not Checkout.objects.exists()
+
+
+@BOTH
+def test_the_key_of_the_reference_is_the_settings(
+    checkout_sandbox: Sandbox, settings: Any, sell: Any
+) -> None:
+    """With another REFERENCE_KEY, that one is refused, and the default's is the shop's own."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "REFERENCE_KEY": "ours"}
+    with pytest.raises(flows.CreationError, match=r"metadata\.ours: is a key of the app"):
+        sell(**PRICE, metadata={"ours": "basket-7"})
+    sell(**PRICE, metadata={"checkout_reference": "basket-7"})
+    assert Checkout.objects.get().metadata == {"checkout_reference": "basket-7"}
+
+
+@BOTH
+def test_a_deleted_account_is_refused(checkout_sandbox: Sandbox, sell: Any) -> None:
+    """Its sale would be a guest's."""
+    account = User.objects.create_user("ada")
+    account.delete()
+    with pytest.raises(flows.CreationError, match="user: is not in the database"):
+        sell(**PRICE, user=account)
+
+
+@pytest.mark.parametrize(("name", "sent"), [("zh-hans", "zh-Hans-CN"), ("fr", "fr"), ("hsb", None)])
+def test_a_locale_of_django_is_translated_or_left_out(
+    checkout_sandbox: Sandbox, name: str, sent: str | None
+) -> None:
+    """No customer is turned away for a language; the rest of what the shop says of them stays."""
+    ada = flows.Customer(external_id="7", name="Ada", locale=name)
+    checkout = flows.create_checkout(**PRICE, customer=ada)
+    order = checkout_sandbox.ledger.find(checkout.order_id)
+    assert order is not None
+    assert (order.user.get("locale") or None, order.user["name"]) == (sent, "Ada")
+    assert flows.create_token(**{**PRICE, "amount": Decimal(1)}, customer=ada).token
 
 
 @BOTH
@@ -240,6 +318,49 @@ def test_success_and_failure_may_lead_to_different_places(
     assert second.url_fail == "https://shop.example/no"
 
 
+@pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")
+@pytest.mark.parametrize("address", ["https://shop.example/paid", "https://shop.example/back?r={reference}"])
+def test_a_service_may_take_addresses_in_tokens_only(
+    checkout_sandbox: Sandbox, settings: Any, address: str
+) -> None:
+    """Orders have a condition of the project's settings, tokens have none."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "DYNAMIC_URLS": "tokens"}
+    flows.create_order_from_token(flows.create_token(**PRICE, url_success=address))
+    (order,) = checkout_sandbox.ledger.newest(1)[1]
+    assert order.url_success.startswith(address.partition("{")[0])
+    assert order.url_fail == ""
+    with pytest.raises(flows.CreationError, match="DYNAMIC_URLS"):
+        flows.create_checkout(**PRICE, url_success=address)
+    flows.create_checkout(**PRICE)
+    assert checkout_sandbox.ledger.newest(1)[1][0].url_success == ""
+
+
+@pytest.mark.spec("EP2-09", "EP2-10")
+@pytest.mark.parametrize("name", ["url_success", "url_fail"])
+@pytest.mark.parametrize("address", ["https://shop.example/a", "https://shop.example/b?r={reference}"])
+def test_either_address_of_an_order_needs_the_projects_option(
+    checkout_sandbox: Sandbox, settings: Any, name: str, address: str
+) -> None:
+    """The app says so by its name, and sends it where the option is on."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "DYNAMIC_URLS": False}
+    sold: dict[str, Any] = {**PRICE, name: address}
+    with pytest.raises(flows.CreationError) as caught:
+        flows.create_checkout(**sold)
+    assert [field for field, _ in caught.value.problems] == [name]
+    assert checkout_sandbox.ledger.newest(1)[1] == []
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "DYNAMIC_URLS": True}
+    flows.create_checkout(**sold)
+    (order,) = checkout_sandbox.ledger.newest(1)[1]
+    assert getattr(order, name).startswith(address.partition("{")[0])
+
+
+@pytest.mark.spec("EP1-13")
+def test_an_address_that_cannot_be_sent_says_what_to_set(checkout_sandbox: Sandbox) -> None:
+    """In a token too."""
+    with pytest.raises(flows.CreationError, match='"tokens"'):
+        flows.create_token(**PRICE, url_fail="https://shop.example/no")
+
+
 @pytest.mark.spec("EP2-14")
 def test_a_prepared_order_is_sold(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
@@ -265,3 +386,27 @@ def test_a_tokens_customer_takes_attributes_along(checkout_sandbox: Sandbox) -> 
     assert checkout_sandbox.ledger.newest(1)[1][0].user["metadata"] == {"level": "7"}
     with pytest.raises(flows.CreationError, match=r"user\.metadata"):
         flows.create_checkout(customer=player, **PRICE)
+
+
+@pytest.mark.spec("EP1-15", "EP2-04", "EP2-05", "EP2-11")
+@BOTH
+@pytest.mark.parametrize(
+    ("terms", "sent"),
+    [
+        ({"type": "simple", **PRICE}, {"amount": Decimal("9.99"), "currency": "USD"}),
+        ({"type": "virtual_currency", **PRICE}, {"amount": Decimal("9.99"), "currency": "USD"}),
+        ({"type": "virtual_currency", "products": ["gems-500"], **PRICE}, {}),
+        ({"type": "product", "products": ["sword"], "amount": Decimal(500), "currency": "JPY"}, {}),
+        ({"type": "key", "products": ["quest"], **PRICE}, {}),
+    ],
+)
+def test_a_price_is_sent_where_the_shop_sets_it(
+    checkout_sandbox: Sandbox, sell: Any, terms: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    """Products and packages have their prices at the service; the shop's is stored, and compared with the payment."""
+    sell(**terms)
+    (exchange,) = checkout_sandbox.log.entries()
+    request = json.loads(exchange.request, parse_float=Decimal)
+    values = request.get("settings", request)
+    assert {name: values[name] for name in ("amount", "currency") if name in values} == sent
+    assert Checkout.objects.get().expected_amount == terms["amount"]

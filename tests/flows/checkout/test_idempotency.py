@@ -16,7 +16,8 @@ from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import creating
 from checkout_integration.flows.checkout.idempotency import await_form
 from checkout_integration.models import Checkout, Order
-from checkout_integration.protocol.creation import CreationError, Customer
+from checkout_integration.protocol.creation import Customer
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.customer import PRIVACY_REQUEST
@@ -142,12 +143,26 @@ def test_a_key_of_other_terms_is_refused(checkout_sandbox: Sandbox, ada: User) -
     assert Checkout.objects.count() == 1
 
 
-def test_a_failed_request_can_be_repeated_at_once(checkout_sandbox: Sandbox, ada: User) -> None:
-    """The service refused the first one, so that there is no form to find."""
-    fault(checkout_sandbox, "api", "server_error", "order", times=1)
-    with pytest.raises(flows.CheckoutError):
-        sell(ada)
-    assert sell(ada).status == "open"
+@pytest.mark.parametrize(
+    ("kind", "more", "status"),
+    [
+        ("server_error", {}, "unknown"),
+        ("too_many_requests", {"seconds": 0}, "failed"),
+    ],
+    ids=["unknown", "failed"],
+)
+@pytest.mark.parametrize("terms", [PRICE, KEYED], ids=["without a key", "by key"])
+def test_a_failed_request_can_be_repeated_at_once(
+    checkout_sandbox: Sandbox, ada: User, terms: dict[str, Any], kind: str, more: dict[str, Any], status: str
+) -> None:
+    """The call failed, once and again, so that there is no form to find: the third click sells."""
+    fault(checkout_sandbox, "api", kind, "order", times=2, **more)
+    for _ in range(2):
+        with pytest.raises(flows.CheckoutError) as caught:
+            sell(ada, **terms)
+        assert not isinstance(caught.value, flows.NotCreated)
+    assert [each.status for each in Checkout.objects.order_by("pk")] == [status, status]
+    assert sell(ada, **terms).status == "open"
 
 
 def test_the_second_waits_for_the_first(ada: User, settings: Any) -> None:

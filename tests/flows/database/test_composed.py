@@ -10,8 +10,7 @@ from django.db import connection, models
 from django.test.utils import isolate_apps
 
 from checkout_integration.flows.database import statements
-from checkout_integration.flows.database.composed import Insert
-from checkout_integration.flows.database.dialects import STATEMENTS
+from checkout_integration.flows.database.statements import STATEMENTS, Insert
 from checkout_integration.models import Order
 from checkout_integration.models.columns import TextColumn
 

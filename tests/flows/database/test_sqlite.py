@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from checkout_integration import flows
-from checkout_integration.flows.ledger.locking import lock
+from checkout_integration.flows.ledger.batch import lock
 from checkout_integration.models import Checkout, Order
 from checkout_integration.sandbox import Sandbox
 from tests.support.flows.concurrency import in_background

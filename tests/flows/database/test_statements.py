@@ -202,7 +202,7 @@ def test_text_that_is_too_long_is_refused(name: str) -> None:
 def test_insert_missing_passes_over_its_own_key_only() -> None:
     """Another unique key is an error of the caller."""
     message = OutboxMessage.objects.create(idempotency_key="k", signal="s", project="default")
-    runs = [ReceiverRun(message=message, receiver=receiver, due_at=NOW, exclusive=1) for receiver in "ab"]
+    runs = [ReceiverRun(message=message, receiver=receiver, due_at=NOW, exclusive="one") for receiver in "ab"]
     with pytest.raises(IntegrityError), transaction.atomic():
         statements.insert_missing(runs, "message", "receiver")
 

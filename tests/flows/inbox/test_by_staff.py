@@ -212,7 +212,7 @@ def test_content_that_our_limits_refused_is_applied_once_they_do_not(
 ) -> None:
     """The columns of the envelope are filled in, so that the row is found by its ids."""
 
-    def refuse(body: bytes) -> Any:
+    def refuse(body: bytes, reference_key: str) -> Any:
         raise JsonRefused("too many values")
 
     with monkeypatch.context() as narrow:

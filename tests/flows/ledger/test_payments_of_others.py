@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from threading import Event
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from checkout_integration import flows
+from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.models import Incident, Order
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory
@@ -81,6 +83,35 @@ def test_what_says_nothing_new_opens_nothing(checkout_deliver: Deliver) -> None:
     checkout_deliver(notification("payment.refund", refunded))
     assert Order.objects.get().status == "refunded"
     assert found() == [RESOLVED]
+
+
+@pytest.mark.parametrize(
+    ("refunds", "waits"),
+    [
+        (["3.00"], True),
+        (["3.00", "4.99"], True),
+        (["0"], True),
+        (["3.00", "9.99"], False),
+        (["9.99"], False),
+        ([None], False),
+    ],
+)
+def test_one_that_was_refunded_in_part_still_waits(
+    checkout_deliver: Deliver, refunds: list[str | None], waits: bool
+) -> None:
+    """In staff's queue, and among the payments of its incident, until nothing of it is with the shop."""
+    order = foreign(checkout_deliver, amount=Decimal("9.99"), currency="USD")
+    for amount in refunds:
+        refund = None if amount is None else {"amount": Decimal(amount), "currency": "USD"}
+        document = {**order.whole_document, "status": "refunded", "refunded": True, "refund": refund}
+        checkout_deliver(notification("payment.refund", document))
+    order.refresh_from_db()
+    assert (order.status, order.verdict, order.partly_refunded) == ("refunded", "review", waits)
+    _label, condition = order_queues()["review"]
+    assert Order.objects.filter(condition).exists() is waits
+    assert Incident.objects.get(kind="review:unbound").payments.exists() is waits
+    counted = {each.name: each.count for each in flows.operations.staff_queues()}
+    assert counted["review"] == int(waits)
 
 
 def test_each_kind_has_its_own(checkout_deliver: Deliver, settings: Any) -> None:

@@ -132,6 +132,26 @@ def test_items_are_rewritten(checkout_deliver: Deliver) -> None:
     assert list(OrderItem.objects.values_list("position", "item_id", "sku")) == [(0, "shield", "SH-1")]
 
 
+@pytest.mark.spec("STA-04")
+@pytest.mark.parametrize("way", ["notification", "list"])
+@pytest.mark.parametrize(
+    ("code", "reason"), [("01", "Canceled by the customer"), ("20", "The seller did not approve")]
+)
+def test_a_customer_cancels(checkout_deliver: Deliver, way: str, code: str, reason: str) -> None:
+    """The order is canceled and says so, with the code of the reason and the reason."""
+    order: Any = OrderFactory(checkout=CheckoutFactory(), status="created")
+    assert (order.status, order.canceled, order.cancellation) == ("created", False, None)
+    document = {**order.whole_document, "status": "canceled", "canceled": True}
+    document |= {"cancellation": {"code": code, "reason": reason}}
+    if way == "list":
+        record_listed([document])
+    else:
+        checkout_deliver(notification("payment.cancel", document))
+    order = Order.objects.get()
+    assert (order.status, order.canceled) == ("canceled", True)
+    assert (order.cancellation.code, order.cancellation.reason) == (code, reason)
+
+
 @pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "RFD-05")
 def test_refund_is_a_row(checkout_deliver: Deliver) -> None:
     """One per order, however often it is reported."""

@@ -86,7 +86,7 @@ def test_what_does_not_is_in_review_until_it_is_accepted(
     flows.run_due()
     assert heard == []
     order.refresh_from_db()
-    expected = flows.operations.preview_acceptance(order)
+    (expected,) = flows.operations.preview_decision(order, Transition.Act.ACCEPT)
     assert flows.operations.accept_payment(order, staff=staff, reason="a discount") == expected
     assert (expected.checkout_after, expected.signals) == ("paid", ("checkout_paid",))
     flows.run_due()
@@ -239,7 +239,7 @@ def test_payments_from_before_the_installation_can_be_accepted(
         described = CheckoutDescription(amount=Decimal("5"), currency="USD")
         flows.operations.bind_order(order, to=described, staff=staff, reason="migrated")
         order.refresh_from_db()
-    expected = flows.operations.preview_acceptance(order)
+    (expected,) = flows.operations.preview_decision(order, Transition.Act.ACCEPT)
     assert flows.operations.accept_payment(order, staff=staff, reason="migrated") == expected
     flows.run_due()
     assert [each["checkout"] for each in heard] == [Checkout.objects.first()]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+from datetime import timedelta
 from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.flows.monitoring import order_queues
-from checkout_integration.models import Order, ReceiverRun, Transition
+from checkout_integration.models import Order, OutboxMessage, ReceiverRun, Transition
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -47,7 +49,8 @@ def test_its_runs_are_those_of_the_order_that_pays_now(orders: tuple[Order, Orde
 
 
 def test_the_queue_lists_the_order_that_pays_now(orders: tuple[Order, Order]) -> None:
-    """And counts one."""
+    """And counts one, once its goods have waited for five minutes."""
+    OutboxMessage.objects.update(recorded_at=timezone.now() - timedelta(minutes=6))
     _label, condition = order_queues()["not_granted"]
     assert list(Order.objects.filter(condition)) == [orders[1]]
     (queue,) = [each for each in flows.operations.staff_queues() if each.name == "not_granted"]

@@ -15,7 +15,7 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
-from tests.support.flows.shop import Failing, Listening, look_again, own, owned
+from tests.support.flows.shop import Failing, Listening, own, owned
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,6 @@ def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
             flows.run_due()
             assert broken.tries == tried  # not before its time
             clock.shift(timedelta(seconds=31))
-            look_again()
             # Another customer's notification: due runs are run after its response.
             answers.append(checkout_deliver(order=OrderDocumentFactory()).status_code)
         clock.shift(timedelta(days=30))

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import claiming, fan_out, looking
+from checkout_integration.flows.outbox import claiming
 from checkout_integration.flows.outbox.claiming import claim
 from checkout_integration.flows.outbox.running import attempt, load
 from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
@@ -49,7 +49,6 @@ def states() -> list[str]:
 
 def die_at_work() -> None:
     """Leaves every run as a process leaves it that died in its receiver, long ago."""
-    fan_out()
     past = timezone.now() - timedelta(minutes=1)
     running = {"state": ReceiverRun.State.RUNNING, "attempts": 1, "fence": "of-the-dead", "due_at": past}
     for run in ReceiverRun.objects.all():
@@ -70,7 +69,6 @@ def test_delivery_of_a_living_process_is_left_alone(listen: Listening) -> None:
     """Claimed runs that are not begun stay its own for a while, and so does the turn of their checkout."""
     heard = listen(checkout_paid, name="first"), listen(checkout_paid, name="second")
     paid(CheckoutFactory())
-    fan_out()
     assert len(claim()) == 1
     flows.run_due()
     assert heard == ([], [])
@@ -81,7 +79,6 @@ def test_one_run_of_an_order_is_claimed(listen: Listening) -> None:
     listen(checkout_paid, name="a")
     listen(checkout_paid, name="b")
     paid(CheckoutFactory())
-    fan_out()
     assert [run.receiver for run in claim()] == ["a"]
     assert claim() == []
 
@@ -92,7 +89,6 @@ def test_a_turn_that_was_taken_meanwhile_is_not_claimed(
     """Both looked at the same moment and chose different receivers of one order: the column is unique, so one wins."""
     listen(checkout_paid, name="a")
     paid(CheckoutFactory())
-    fan_out()
     mark = claiming._mark
 
     def be_overtaken_and_mark(runs: Any, *arguments: Any) -> Any:
@@ -113,7 +109,6 @@ def test_claims_are_batches_of_one_receiver(listen: Listening) -> None:
     listen(payment_success, name="b")
     for _ in range(3):
         paid(CheckoutFactory())
-    fan_out()
     first, second = claim(), claim()
     assert {run.receiver for run in first} == {"b"} and len({run.line for run in first}) == 3
     assert second == []
@@ -126,7 +121,6 @@ def test_run_that_belongs_to_no_order_is_claimed_once(
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     listen(user_validated)
     checkout_deliver(event="user.validate")
-    fan_out()
     assert [len(claim()), len(claim())] == [1, 0]
     assert ReceiverRun.objects.get().attempts == 1
 
@@ -138,7 +132,6 @@ def test_run_that_ended_meanwhile_is_not_claimed(
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     heard = listen(user_validated)
     checkout_deliver(event="user.validate")
-    fan_out()
     lock_and_mark = claiming._claim_free
 
     def be_overtaken(*arguments: Any) -> Any:
@@ -201,9 +194,8 @@ def test_slow_process_does_not_attempt_what_another_took_over(
     """It was suspended between its claim and the attempt: its fence is no longer valid."""
     heard = listen(checkout_paid, own)
     paid(CheckoutFactory())
-    fan_out()
     suspended = load(claim())
-    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
     flows.run_due()
     assert [attempt(each) for each in suspended] == [None]
     assert ([each["attempt"] for each in heard], owned(), states()) == ([2], 1, ["done"])

@@ -52,7 +52,6 @@ def test_deadlock_is_no_failure_of_the_receiver(listen: Listening) -> None:
 
     listen(checkout_paid, grant)
     OrderFactory(checkout=CheckoutFactory())
-    flows.outbox.fan_out()
     other = in_background(hold_second_and_want_first)
     assert second_is_locked.wait(60)
     flows.run_due()

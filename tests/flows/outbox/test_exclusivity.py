@@ -14,10 +14,10 @@ from django.db import connection, transaction
 
 from checkout_integration import flows
 from checkout_integration.flows import outbox
-from checkout_integration.flows.outbox import FanOut, fan_out, lines_of, looking, message_key, write_messages
+from checkout_integration.flows.outbox import claiming, message_key, write_messages
 from checkout_integration.models import Checkout, OutboxMessage, ReceiverRun
 from checkout_integration.signals import order_changed
-from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.testing.factories import CheckoutFactory
 from tests.support.flows.concurrency import in_background
 from tests.support.flows.shop import Failing, Listening, make_due, statements
 from tests.support.flows.threads import PATIENCE
@@ -38,7 +38,7 @@ def marked(test: Any) -> Any:
     return test
 
 
-def say(checkout: Checkout, *numbers: int, fanned_out: bool = False) -> None:
+def say(checkout: Checkout, *numbers: int) -> None:
     """Record changes of a checkout, as the ledger does."""
     messages = [
         OutboxMessage(
@@ -51,7 +51,7 @@ def say(checkout: Checkout, *numbers: int, fanned_out: bool = False) -> None:
         for number in numbers
     ]
     with transaction.atomic():
-        write_messages(messages, FanOut() if fanned_out else None)
+        write_messages(messages)
 
 
 def note(number: int, checkout: Checkout, **arguments: Any) -> None:
@@ -70,12 +70,10 @@ def states() -> list[str]:
     return list(ReceiverRun.objects.order_by("message", "receiver").values_list("state", flat=True))
 
 
-@pytest.mark.parametrize("fanned_out", [False, True])
-def test_later_runs_wait(listen: Listening, fanned_out: bool) -> None:
+def test_later_runs_wait(listen: Listening) -> None:
     """Only the head is due; when it ends the next one is."""
     listen(order_changed, Failing(times=1), name="a")
-    say(CheckoutFactory(), 1, 2, 3, fanned_out=fanned_out)
-    fan_out()
+    say(CheckoutFactory(), 1, 2, 3)
     assert states() == ["due", "waiting", "waiting"]
     flows.run_due()
     assert states() == ["due", "waiting", "waiting"]
@@ -90,7 +88,6 @@ def test_a_run_that_was_given_up_holds_up_nothing(listen: Listening) -> None:
     """It has ended: the next event is due."""
     listen(order_changed, Failing(times=1), name="a")
     say(CheckoutFactory(), 1, 2)
-    fan_out()
     ReceiverRun.objects.filter(state="due").update(attempts=9)
     flows.run_due()
     assert states() == ["failed", "done"]
@@ -101,7 +98,6 @@ def test_what_waits_costs_nothing(listen: Listening) -> None:
     listen(order_changed, Failing(), name="a")
     count = 30_000 if FULL else 300
     say(CheckoutFactory(), *range(count))
-    fan_out()
     flows.run_due()
     with statements() as seen:
         assert outbox.run_due().run == 0
@@ -110,43 +106,15 @@ def test_what_waits_costs_nothing(listen: Listening) -> None:
     assert states().count("waiting") == count - 1
 
 
-def test_messages_written_by_a_process_that_runs_receivers_are_fanned_out(listen: Listening) -> None:
-    """At once, unless an older one of the same checkout still waits for it; a key that is known stays as it is."""
-    listen(order_changed, name="a")
+def test_a_new_run_waits_behind_one_in_back_off(listen: Listening) -> None:
+    """Its message comes later; another checkout's is due at once."""
+    listen(order_changed, Failing(times=1), name="a")
     first, second = CheckoutFactory(), CheckoutFactory()
     say(first, 1)
-    say(first, 1, 2, fanned_out=True)
-    say(second, 1, fanned_out=True)
-    rows = OutboxMessage.objects.order_by("pk").values_list("checkout", "state")
-    assert list(rows) == [(first.pk, "new"), (first.pk, "new"), (second.pk, "fanned_out")]
-    assert ReceiverRun.objects.get().line == second.pk
-
-
-def test_writing_concludes_that_nobody_listens(listen: Listening) -> None:
-    """Only where receivers run: elsewhere none need be connected."""
-    checkout = CheckoutFactory()
-    say(checkout, 1, fanned_out=True)
-    say(checkout, 2)
-    assert list(OutboxMessage.objects.order_by("pk").values_list("state", flat=True)) == [
-        "no_receivers",
-        "new",
-    ]
-
-
-@marked
-def test_a_later_message_does_not_overtake_one_that_another_process_fans_out(listen: Listening) -> None:
-    """It is left new while the older one is; another checkout's is not."""
-    listen(order_changed, name="a")
-    checkout, other = CheckoutFactory(), CheckoutFactory()
-    say(checkout, 1, 2)
-    say(other, 1)
-    oldest = OutboxMessage.objects.order_by("pk")[:1]
-    with transaction.atomic():
-        OutboxMessage.objects.select_for_update().get(pk=oldest[0].pk)
-        in_background(fan_out).join(PATIENCE)
-        assert list(ReceiverRun.objects.values_list("line", flat=True)) == [other.pk]
-    fan_out()
-    assert sorted(states()) == ["due", "due", "waiting"]
+    flows.run_due()
+    say(first, 2)
+    say(second, 1)
+    assert states() == ["due", "waiting", "due"]
 
 
 @marked
@@ -155,28 +123,15 @@ def test_a_run_whose_head_is_being_attempted_waits_later(listen: Listening) -> N
     listen(order_changed, Failing(times=1), name="a")
     checkout = CheckoutFactory()
     say(checkout, 1)
-    fan_out()
     with transaction.atomic():
         assert list(ReceiverRun.objects.select_for_update())
-        in_background(lambda: say(checkout, 2, fanned_out=True)).join(PATIENCE)
+        in_background(lambda: say(checkout, 2)).join(PATIENCE)
     assert states() == ["due", "due"]
     flows.run_due()
     assert states() == ["due", "waiting"]
     make_due()
     flows.run_due()
     assert states() == ["done", "done"]
-
-
-def test_only_the_lines_of_one_order(listen: Listening) -> None:
-    """A web process runs the receivers of what it has applied itself; recent runs of other processes are left to them."""
-    listen(order_changed, name="a")
-    mine, other = OrderFactory(checkout=CheckoutFactory()), OrderFactory(checkout=CheckoutFactory())
-    fan_out()
-    flows.operations.run_own(flows.inbox.ApplySummary(lines=lines_of(mine)), None, 50, 10.0)
-    assert dict(ReceiverRun.objects.values_list("line", "state")) == {
-        mine.checkout_id: "done",
-        other.checkout_id: "due",
-    }
 
 
 class Killed(BaseException):
@@ -202,7 +157,7 @@ def test_a_process_that_stops_at_any_statement_spoils_no_order(
     listen: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is suspended there while another one works, and goes on afterwards."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
     listen.connect(order_changed, note, "a")
     for number in range(1, 60):
         checkout, reached, stopped, go_on = CheckoutFactory(), Event(), Event(), Event()
@@ -240,7 +195,7 @@ def test_a_process_that_dies_at_any_statement_loses_nothing(
     listen: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its work is taken over; each event is received once."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
     listen.connect(order_changed, note, "a")
     deaths = 0
     for number in range(1, 60):

@@ -1,19 +1,17 @@
-"""Work of another process is left to it: its runs, its messages in fan-out, and rows removed by a rollback."""
+"""Work of another process is left to it: its runs, and rows removed by a rollback."""
 
 from __future__ import annotations
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import fan_out
 from checkout_integration.flows.outbox.claiming import claim, give_back
 from checkout_integration.flows.outbox.retrying import fail
 from checkout_integration.flows.outbox.running import attempt, load
-from checkout_integration.models import Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
-from tests.support.flows.concurrency import in_background
 from tests.support.flows.shop import Listening, own, owned
 
 
@@ -22,28 +20,12 @@ def test_a_turn_of_another_process_is_not_given_back(listen: Listening) -> None:
     """A process that was overtaken and ends late must not release the turn of the second one."""
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    fan_out()
     (slow,) = load(claim())
     ReceiverRun.objects.update(fence="of-the-second")
     fail(slow.run, ValueError())
     give_back([slow.run])
     assert attempt(slow) is None
     assert ReceiverRun.objects.values_list("state", "exclusive").get() == ("running", slow.run.line)
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_what_another_process_fans_out_is_left_to_it(listen: Listening) -> None:
-    """It locks the rows until it commits: others neither read them as new nor wait for them."""
-    listen(checkout_paid)
-    OrderFactory(checkout=CheckoutFactory())
-    read: list[int] = []
-    with transaction.atomic():
-        assert list(OutboxMessage.objects.select_for_update().filter(state="new"))
-        other = in_background(lambda: read.append(fan_out()))
-        other.join(10)  # a bound: one that waits would wait for us
-        assert read == [0]
-    assert not ReceiverRun.objects.exists()
 
 
 @pytest.mark.mariadb

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import fan_out, looking, running
+from checkout_integration.flows.outbox import claiming, running
 from checkout_integration.flows.outbox.claiming import claim, give_back
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, user_validated
@@ -36,7 +36,7 @@ def marked(test: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let claimed runs without an attempt be taken over at once."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
 
 
 def sell(count: int) -> None:
@@ -111,7 +111,6 @@ def test_what_a_dead_process_left_is_attempted_one_at_a_time(listen: Listening) 
     """One of them may have killed it: alone, it takes no others along."""
     heard = listen(checkout_paid)
     sell(3)
-    fan_out()
     assert len(claim()) == 3
     assert [len(claim()), len(claim())] == [1, 1]
     flows.run_due()
@@ -120,10 +119,9 @@ def test_what_a_dead_process_left_is_attempted_one_at_a_time(listen: Listening) 
 
 def test_grace_is_given(listen: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has just claimed runs is about to lock the first of them."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(seconds=5))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(seconds=5))
     listen(checkout_paid)
     sell(1)
-    fan_out()
     claim()
     assert claim() == []
 
@@ -132,7 +130,6 @@ def test_claimed_runs_are_given_back_uncounted(listen: Listening) -> None:
     """As if they had not been claimed, at their place in the queue; not those that another process took over."""
     listen(checkout_paid)
     sell(3)
-    fan_out()
     place = ReceiverRun.objects.earliest("due_at").due_at
     first, second, third = claim()
     ReceiverRun.objects.filter(pk=third.pk).update(fence="of-another")
@@ -176,7 +173,6 @@ def test_looking_for_work_waits_for_nobody(listen: Listening) -> None:
     """Rows locked by another process are skipped; a process that hangs may lock its own for ever."""
     listen(checkout_paid)
     sell(2)
-    fan_out()
     with transaction.atomic():
         assert list(ReceiverRun.objects.select_for_update())
         taken: list[int] = []
@@ -192,7 +188,6 @@ def test_statements_of_a_run_in_a_batch(listen: Listening) -> None:
     """
     listen(checkout_paid)
     sell(20)
-    fan_out()
     with statements() as seen:
         assert flows.run_due().run == 20
     counted = [one for one in seen if not one.startswith(("BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"))]

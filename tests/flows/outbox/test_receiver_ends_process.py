@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import fan_out
 from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
@@ -37,7 +36,6 @@ def test_what_kills_its_process_each_time_is_parked(listen: Listening) -> None:
     """A killed process books nothing; the counter was written before, so the attempt after the tenth is not run."""
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    fan_out()
     ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
     flows.run_due()
     failed = ReceiverRun.objects.get()

@@ -129,3 +129,26 @@ def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bo
     finally:
         checkout_paid.disconnect(dispatch_uid="shop.grant")
     assert seen == [(None, None), (None, checkout)]
+
+
+def test_a_renamed_receiver_is_the_same_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ran under the old name does not run again under the new one."""
+    made, package = Shop(), ModuleType("shop")
+    package.wallets = made.module("add")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shop", package)
+    old, page = ModuleType("shop.receivers"), ModuleType("shop.deliveries")
+    exec("def deliver(**kwargs): pass", vars(old))
+    checkout_paid.connect(old.deliver)
+    order = OrderFactory(checkout=CheckoutFactory())
+    flows.run_due()
+    assert checkout_paid.disconnect(old.deliver)
+    exec(block("docs/receivers.md", "# shop/deliveries.py, renamed from shop.receivers.deliver"), vars(page))
+    try:
+        OrderFactory(checkout=order.checkout, id=order.order_id)
+        flows.run_due()
+        assert made.done == []
+        OrderFactory(checkout=CheckoutFactory())
+        flows.run_due()
+        assert made.done == ["add"]
+    finally:
+        assert checkout_paid.disconnect(page.deliver_items)

@@ -11,7 +11,6 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import fan_out
 from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.hooks import FailedRun, Hooks
 from checkout_integration.models import FailedAttempt, Order, ReceiverRun
@@ -159,7 +158,6 @@ def test_the_hook_is_called_for_a_receiver_that_kills_its_process(
     """No exception was ever seen; it is given up all the same, and the page says why."""
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    fan_out()
     ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
     flows.run_due()
     ((run, _),) = tracker.reported

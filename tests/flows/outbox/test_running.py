@@ -15,8 +15,8 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import fan_out
-from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
+from checkout_integration.flows.outbox import running
+from checkout_integration.models import Checkout, FailedAttempt, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import (
     checkout_paid,
     checkout_reversed,
@@ -247,15 +247,14 @@ def test_other_orders_do_not_wait(listen: Listening) -> None:
     assert [each["order"] for each in heard] == [second, first]
 
 
-def test_receiver_that_vanished_is_a_failure(listen: Listening) -> None:
-    """It may be connected in another process; it is retried, and failed in the end."""
+def test_receiver_that_vanished_is_left_to_others(listen: Listening) -> None:
+    """It may be connected in another process: no attempt is counted here."""
     listen(checkout_paid)
     paid(CheckoutFactory())
-    fan_out()
     listen.end()
-    flows.run_due()
+    assert flows.run_due().run == 0
     run = ReceiverRun.objects.get()
-    assert (run.state, run.error) == ("due", "ReceiverNotConnected")
+    assert (run.state, run.attempts, run.error) == ("due", 0, "")
 
 
 def test_announcement_without_receivers_says_so() -> None:
@@ -343,3 +342,21 @@ def test_nothing_is_granted_for_a_refund_that_came_first(
     checkout_deliver(notification(order=order_document_for(checkout), at=timezone.now() - timedelta(hours=1)))
     assert_not_granted(checkout)
     assert heard == []
+
+
+def test_a_busy_database_is_no_failure_of_the_receiver(
+    listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite refuses an attempt before its receiver is called: it is due at once, and no attempt was made."""
+    heard, refusals, lock = listen(order_changed, name="a"), [OperationalError], running.lock
+
+    def busy(*given: Any) -> Any:
+        if refusals:
+            raise refusals.pop()("database is locked")
+        return lock(*given)
+
+    monkeypatch.setattr(running, "lock", busy)
+    OrderFactory()
+    flows.run_due()
+    assert [arguments["attempt"] for arguments in heard] == [1]
+    assert FailedAttempt.objects.count() == 0

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import Worker, fan_out, looking
+from checkout_integration.flows.outbox import Worker, claiming
 from checkout_integration.flows.outbox.claiming import claim
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success, user_validated
@@ -59,7 +59,7 @@ def test_share_is_half(slots: int, share: int) -> None:
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs that wait behind a slow one be free for others soon."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(seconds=0.2))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(seconds=0.2))
 
 
 @marked
@@ -114,7 +114,6 @@ def test_claims_at_the_same_moment_keep_to_the_share(listen: Listening) -> None:
     listen(checkout_paid, name="slow")
     listen(payment_success, name="other")
     sell(8)
-    fan_out()
     worker = Worker(slots=8)
     with at_work(8, lambda: claim(1, worker)):
         pass
@@ -127,7 +126,6 @@ def test_half_while_others_wait(listen: Listening) -> None:
     listen(payment_success, name="full")
     listen(checkout_paid, name="other")
     sell(5)
-    fan_out()
     worker = Worker(slots=4)
     claimed = [claim(1, worker)[0].receiver for _ in range(3)]
     assert claimed == ["full", "full", "other"]
@@ -140,7 +138,6 @@ def test_all_but_one_while_no_other_waits(listen: Listening) -> None:
     listen(payment_success, name="slow")
     listen(user_validated, name="idle")
     sell(5)
-    fan_out()
     worker = Worker(slots=4)
     assert [len(claim(1, worker)) for _ in range(4)] == [1, 1, 1, 0]
 
@@ -150,7 +147,6 @@ def test_a_long_queue_of_a_full_receiver_is_read_once(listen: Listening) -> None
     listen(payment_success, name="full")
     listen(user_validated, name="idle")
     sell(20)
-    fan_out()
     worker = Worker(slots=2)
     assert len(claim(1, worker)) == 1
     with statements() as seen:
@@ -163,7 +159,6 @@ def test_another_worker_has_slots_of_its_own(listen: Listening) -> None:
     listen(checkout_paid, name="slow")
     listen(user_validated, name="idle")
     sell(2)
-    fan_out()
     assert [len(claim(1, Worker(slots=2))) for _ in range(2)] == [1, 1]
 
 
@@ -172,7 +167,6 @@ def test_slot_is_given_back(listen: Listening, times: int) -> None:
     """Whether the receiver did its work, failed or is given up."""
     listen(checkout_paid, Failing(times=times))
     sell(1)
-    fan_out()
     ReceiverRun.objects.update(attempts=max(times - 1, 0))
     worker = Worker(slots=2)
     flows.run_due(worker=worker)
@@ -184,11 +178,10 @@ def test_slot_of_a_dead_process_is_taken_over_with_its_run(
     listen: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A child of a Celery worker died in the receiver's last free slot."""
-    monkeypatch.setattr(looking, "GRACE", timedelta(0))
+    monkeypatch.setattr(claiming, "GRACE", timedelta(0))
     heard = listen(checkout_paid, name="slow")
     listen(user_validated, name="idle")
     sell(2)
-    fan_out()
     worker = Worker(slots=2)
     assert len(claim(1, worker)) == 1
     run_all(worker)
@@ -200,5 +193,4 @@ def test_without_a_worker_there_is_no_share(listen: Listening) -> None:
     listen(checkout_paid, name="slow")
     listen(user_validated, name="idle")
     sell(3)
-    fan_out()
     assert [len(claim(1)) for _ in range(3)] == [1, 1, 1]

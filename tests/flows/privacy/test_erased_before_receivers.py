@@ -8,7 +8,6 @@ import pytest
 
 from checkout_integration import flows
 from checkout_integration.flows.inbox import apply_due
-from checkout_integration.flows.outbox import fan_out
 from checkout_integration.flows.outbox.claiming import claim
 from checkout_integration.flows.outbox.running import attempt, load
 from checkout_integration.signals import payment_success
@@ -28,7 +27,6 @@ def test_a_receiver_that_was_claimed_before_gets_no_personal_data(
     listen(payment_success, lambda **received: documents.append(received["order"].personal_data.document))
     checkout_deliver(order=order_of_customer("1"))
     apply_due()
-    fan_out()
     (loaded,) = load(claim())
     (customer,) = flows.privacy.find_persons(external_id=EXTERNAL_ID)
     flows.privacy.erase_customer(customer, PRIVACY_REQUEST)

@@ -60,7 +60,7 @@ def test_bodies_that_somebody_needs_stay(checkout_deliver: Deliver, settings: An
 
 
 def test_a_pruned_body_cannot_be_applied_again(checkout_deliver: Deliver, settings: Any) -> None:
-    """Staff are told why; nothing fails later."""
+    """Staff read why; nothing fails later."""
     prune_after(settings)
     checkout_deliver(story()[0])
     age()
@@ -72,7 +72,7 @@ def test_a_pruned_body_cannot_be_applied_again(checkout_deliver: Deliver, settin
 def test_decisions_lose_their_texts_and_give_the_same_response(
     checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening, settings: Any
 ) -> None:
-    """The customer's id, the reason and the customer go; outcome and hash stay, so yesterday's question is not asked anew."""
+    """The customer's id, the reason and the customer go; outcome and hash stay, so yesterday's question has its answer."""
     prune_after(settings)
     heard = listen(user_validated)
     question = notification("user.validate", UserDocumentFactory(external_id="player-7", id="service-7"))

@@ -165,6 +165,6 @@ def test_what_is_never_pruned_stays(checkout_deliver: Deliver, listen: Listening
 def test_the_setting_names_the_kinds() -> None:
     """The settings know the names, the flow the rows."""
     from checkout_integration.conf.rules import PRUNABLE
-    from checkout_integration.flows.retention.kinds import KINDS
+    from checkout_integration.flows.retention.pruning import KINDS
 
     assert tuple(KINDS) == PRUNABLE == tuple(RETENTION)

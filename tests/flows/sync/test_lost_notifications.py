@@ -15,7 +15,7 @@ from django.db import connection, transaction
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Order, Refund
-from checkout_integration.sandbox.payments import Payments
+from checkout_integration.sandbox.payments.payments import Payments
 from checkout_integration.signals import SIGNALS
 from checkout_integration.testing.service import CheckoutSandbox, running_sandbox
 from tests.support.flows.shop import Listening, fault

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.sync.refreshing import MOST_BY_ID
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.sync.lanes import MOST_BY_ID, open_pages
+from checkout_integration.flows.sync.service import client_for
 from checkout_integration.models import Checkout, Order, SyncRun
+from checkout_integration.protocol.listing import TransactionFilter
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.flows.list_service import ListService, listed
@@ -113,3 +119,36 @@ def test_a_dry_run_says_what_is_paid_there(checkout_sandbox: Sandbox) -> None:
     (difference,) = flows.sync.drift_report(run).differences
     assert (difference.order_id, difference.there) == (checkout.order_id, "processed 9.99 USD")
     assert not is_paid(checkout)
+
+
+@pytest.mark.spec("EP3-09", "EP3-03")
+@pytest.mark.parametrize("used", ["reference", ""])
+def test_an_order_is_found_whatever_invoice_id_means(
+    service: ListService, caplog: pytest.LogCaptureFixture, settings: Any, used: str
+) -> None:
+    """If it finds no references, the order's own id does; the log names the setting that saves the first request."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_INVOICE_ID": used}
+    checkout = CheckoutFactory(order_id="order-7", expected_amount=Decimal("9.99"))
+    service.rows = [listed("order-7", metadata={"another_key": checkout.reference}, status="processed")]
+    assert flows.refresh_checkout(checkout)
+    assert Order.objects.get().checkout == checkout
+    assert ("LIST_INVOICE_ID" in caplog.text) is bool(used)
+    assert service.pages == (2 if used else 1)
+
+
+@pytest.mark.spec("EP3-09")
+def test_open_checkouts_are_read_without_invoice_id(service: ListService, settings: Any) -> None:
+    """Those with an order by its id; if one has none, the period is read."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_INVOICE_ID": ""}
+    first = CheckoutFactory(order_id="order-1", status="open")
+    requests: list[Mapping[str, list[str]]] = []
+    service.before_page = requests.append
+    with client_for(app_settings().project()) as client:
+        pages = partial(open_pages, app_settings().project(), client, TransactionFilter(), [(None, None)])
+        assert len(list(pages())) == 1
+        assert [query.get("id") for query in requests] == [[first.order_id]]
+        CheckoutFactory(order_id="", status="open")
+        requests.clear()
+        list(pages())
+    assert [query.get("id") for query in requests] == [None]
+    assert not any("invoice_id" in query for query in requests)

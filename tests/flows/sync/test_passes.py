@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from checkout_integration import flows
 from checkout_integration.client import Client
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.sync.watermark import OVERLAP, LaneLease, LaneTaken
+from checkout_integration.flows.sync.watermark import OVERLAP, LaneTaken, Lease
 from checkout_integration.models import Checkout, Incident, Order, SyncCursor, SyncRun, Transition
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
@@ -168,7 +168,7 @@ def test_a_fault_of_our_own_is_named_in_its_pass(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("canary-of-a-fault")
 
-    monkeypatch.setattr("checkout_integration.flows.sync.windows._record_page", fail)
+    monkeypatch.setattr("checkout_integration.flows.sync.passes._record_page", fail)
     sell()
     with pytest.raises(ZeroDivisionError):
         flows.sync.sync_transactions()
@@ -184,9 +184,9 @@ def test_a_pass_counts_the_rows_of_all_its_pages(checkout_sandbox: Sandbox, sett
     assert (run.state, run.pages > 2, run.rows >= 5) == ("complete", True, True)
 
 
-def stand_still() -> LaneLease:
+def stand_still() -> Lease:
     """Take the lane as a pass does that then stands still for longer than its lease."""
-    lease = LaneLease.take(app_settings().project(), "recent")
+    lease = Lease.take(app_settings().project(), "recent")
     SyncCursor.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
     return lease
 
@@ -202,7 +202,7 @@ def test_paused_pass_cannot_move_the_watermark(checkout_sandbox: Sandbox) -> Non
 
 def test_two_passes_do_not_read_one_lane(checkout_sandbox: Sandbox) -> None:
     """The second one is refused while the first one reads, and other lanes are free."""
-    lease = LaneLease.take(app_settings().project(), "recent")
+    lease = Lease.take(app_settings().project(), "recent")
     with pytest.raises(LaneTaken, match="Another pass reads recent of default"):
         flows.sync.sync_transactions()
     assert flows.sync.sync_transactions(lane="all").state == "complete"

@@ -141,7 +141,7 @@ def test_a_row_that_cannot_be_read_costs_an_incident(settings: Any) -> None:
         flows.sync.sync_transactions(lane="all")
     assert [order.order_id for order in Order.objects.all()] == ["good"]
     assert [incident.detail for incident in Incident.objects.filter(kind="not_applied")] == [
-        "MalformedResponse at order bad"
+        "a row of the answer was not read: an object has two equal keys at order bad"
     ]
 
 

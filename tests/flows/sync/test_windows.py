@@ -12,8 +12,8 @@ from django.utils import timezone
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.sync import read_windows
-from checkout_integration.flows.sync.watermark import LaneLease, LaneTaken, WindowLease
-from checkout_integration.flows.sync.windows import LAST
+from checkout_integration.flows.sync.passes import LAST
+from checkout_integration.flows.sync.watermark import LaneTaken, Lease
 from checkout_integration.models import Order, SyncCursor, SyncRun, SyncWindow
 from checkout_integration.sandbox import Sandbox
 from tests.flows.sync.conftest import DAY, DAYS, EACH
@@ -205,16 +205,16 @@ def test_a_pass_that_is_cut_off_leaves_its_lane_at_once(sold: int) -> None:
 def test_a_window_has_one_worker(sold: int) -> None:
     """Another one gets it only after the lease, and the first one must not write any more then."""
     run = pass_of()
-    lane, window_pk = LaneLease.of(app_settings().project(), run), flows.sync.windows_left(run)[0]
-    suspended = WindowLease.take(lane, window_pk)
+    lane, window_pk = Lease.of(app_settings().project(), run), flows.sync.windows_left(run)[0]
+    suspended = lane.take_window(window_pk)
     assert suspended is not None
-    assert WindowLease.take(lane, window_pk) is None
+    assert lane.take_window(window_pk) is None
     assert not flows.sync.read_window(run, window_pk)
     lease_is_over()
     assert flows.sync.read_window(run, window_pk)
     with pytest.raises(LaneTaken, match="Another worker took over the window"):
         suspended.renew()
-    suspended.end(SyncWindow.State.FAILED)
+    suspended.end_window(SyncWindow.State.FAILED)
     assert SyncWindow.objects.get(pk=window_pk).state == "complete"
 
 
@@ -222,12 +222,12 @@ def test_a_pass_does_not_end_while_a_worker_reads(sold: int) -> None:
     """It stays running and has its lane, until the last window is read."""
     run = pass_of()
     first, *rest = flows.sync.windows_left(run)
-    reading = WindowLease.take(LaneLease.of(app_settings().project(), run), first)
+    reading = Lease.of(app_settings().project(), run).take_window(first)
     assert reading is not None
     for window_pk in rest:
         assert flows.sync.read_window(run, window_pk)
     assert flows.sync.end_pass(run).state == "running"
-    reading.end(SyncWindow.State.COMPLETE)
+    reading.end_window(SyncWindow.State.COMPLETE)
     assert flows.sync.end_pass(run).state == "complete"
     assert SyncCursor.objects.get().busy_until is None
 

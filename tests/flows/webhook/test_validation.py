@@ -17,7 +17,7 @@ from checkout_integration.protocol.user import User
 from checkout_integration.signals import user_validated
 from checkout_integration.testing.assertions import assert_acknowledged
 from checkout_integration.testing.delivery import Deliver
-from checkout_integration.testing.factories import CheckoutFactory
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
 from tests.support.flows.shop import Listening, ShopHooks, notification
 
@@ -47,6 +47,26 @@ def test_approved_customer_may_pay(checkout_deliver: Deliver, hooks: type[ShopHo
     hooks.user = staticmethod(approve)
     assert_acknowledged(checkout_deliver(**QUESTION))
     assert [user.external_id for user in users] == ["player-1"]
+
+
+@pytest.mark.spec("EVT-08", "EVT-07", "EVT-03")
+@pytest.mark.parametrize("says", ["user", "order", None])
+def test_the_event_decides_what_the_object_is(
+    checkout_deliver: Deliver, hooks: type[ShopHooks], says: str | None
+) -> None:
+    """Whatever the object says of itself: the hook decides about a customer, a payment is stored."""
+    questions: list[str | None] = []
+
+    def approve(user: User) -> bool:
+        questions.append(user.external_id)
+        return True
+
+    hooks.user = staticmethod(approve)
+    checkout_deliver(event="user.validate", user=UserDocumentFactory(external_id="player-1", object=says))
+    assert (questions, Order.objects.count()) == (["player-1"], 0)
+    document = {**order_document_for(CheckoutFactory()), "object": says}
+    assert_acknowledged(checkout_deliver(event="payment.success", order=document))
+    assert (questions, [order.order_id for order in Order.objects.all()]) == (["player-1"], [document["id"]])
 
 
 def test_refused_customer_may_not(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:

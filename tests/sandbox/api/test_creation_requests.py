@@ -85,6 +85,48 @@ def test_a_description_is_made_up_when_none_is_sent(service: Service) -> None:
     assert listed(service, service.order_id())["description"]
 
 
+@pytest.mark.spec("ORD-05", "EP2-07")
+@pytest.mark.parametrize(
+    "sold",
+    [
+        {"type": "simple", "amount": 5, "currency": "USD"},
+        {"type": "key", "products": ["quest"]},
+        {"type": "product", "products": ["owl", "raven"]},
+        {"type": "virtual_currency", "products": ["gems-100"]},
+    ],
+    ids=lambda sold: sold["type"],
+)
+def test_each_sales_option_has_the_description_that_was_sent(service: Service, sold: dict[str, Any]) -> None:
+    """To the letter, of any order type; one is generated for each order where none was sent."""
+    for sent in ("Two maps & a café", "7"):
+        answer = service.post("/api/v1/order", {"project": PROJECT, **sold, "description": sent})
+        assert listed(service, answer.json()["id"])["description"] == sent
+    made = [service.post("/api/v1/order", {"project": PROJECT, **sold}).json()["id"] for _ in range(2)]
+    assert [listed(service, each)["description"] for each in made] == [
+        f"Payment by order # {each}" for each in made
+    ]
+
+
+@pytest.mark.spec("EP2-06", "USR-03")
+@pytest.mark.parametrize(
+    ("given", "external_id"),
+    [
+        ({"account": "player-1"}, "player-1"),
+        ({"account": "player-2", "user": {"name": "Ada"}}, "player-2"),
+        ({"account": "player-3", "user": {"external_id": "", "email": "ada@example.com"}}, "player-3"),
+        ({"account": "player-4", "user": {"external_id": "ada"}}, "ada"),
+        ({"user": {"name": "Ada"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_account_is_the_customer_in_the_merchants_project(
+    service: Service, given: dict[str, Any], external_id: str
+) -> None:
+    """Beside other data of the customer too, unless they name the customer themselves; it may be left out."""
+    answer = service.post("/api/v1/order", {**SIMPLE, **given}, headers={"X-API-SIGNATURE": SECRET})
+    assert listed(service, answer.json()["id"])["user"]["external_id"] == external_id
+
+
 @pytest.mark.spec("AUT-02", "AUT-06", "EP2-02", "EP2-13")
 @pytest.mark.parametrize(("profile", "status"), [("spec", 401), ("field", 400)])
 def test_customer_data_needs_the_secret(profile: str, status: int) -> None:
@@ -97,6 +139,39 @@ def test_customer_data_needs_the_secret(profile: str, status: int) -> None:
         assert service.create().status_code == 200
 
 
+@pytest.mark.spec("EP2-18", "EP2-11")
+@pytest.mark.parametrize(
+    ("kind", "products", "accepted"),
+    [
+        ("key", ["quest"], True),
+        ("key", ["quest", "quest"], False),
+        ("key", ["quest", "saga"], False),
+        ("product", ["owl"], True),
+        ("product", ["owl", "owl"], True),
+        ("product", ["owl", "raven"], True),
+    ],
+)
+def test_a_key_is_one_product(service: Service, kind: str, products: list[str], accepted: bool) -> None:
+    """The same key twice is not one; virtual items may be as many as there are, and some of them equal."""
+    answer = service.post("/api/v1/order", {"project": PROJECT, "type": kind, "products": products})
+    assert answer.status_code == (200 if accepted else 400)
+    assert accepted or "products" in answer.json()["details"]
+
+
+@pytest.mark.spec("AUT-02", "EP2-13")
+@pytest.mark.parametrize(("profile", "status"), [("spec", 401), ("field", 400)])
+def test_customer_data_beside_a_token_needs_the_secret_too(profile: str, status: int) -> None:
+    """The token was made with it, but this customer was not in it; the wrong secret is none."""
+    with running(profile=profile) as service:
+        token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}).json()["token"]
+        document = {"token": token, "user": {"external_id": "u"}}
+        answers = [
+            service.post("/api/v1/order", document, headers=headers).status_code
+            for headers in ({}, {"X-API-SIGNATURE": "sandbox_other"}, {"X-API-SIGNATURE": SECRET})
+        ]
+    assert answers == [status, status, 200]
+
+
 @pytest.mark.spec("EP2-09", "EP2-10")
 def test_dynamic_urls_must_be_enabled() -> None:
     """A project without dynamic URLs refuses return URLs in a request."""
@@ -104,6 +179,24 @@ def test_dynamic_urls_must_be_enabled() -> None:
         answer = service.create(url_success="https://shop.example/ok")
     assert answer.status_code == 400
     assert "dynamic URLs" in answer.json()["details"]
+
+
+@pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")
+@pytest.mark.parametrize("name", ["success", "fail"])
+def test_a_token_may_have_return_addresses_by_the_specification(name: str) -> None:
+    """Only order creation has the condition; deployed services have it for both."""
+    settings = {"type": "simple", "amount": 5, "currency": "USD"}
+    address = {name: f"https://shop.example/{name}"}
+    with running(profile="spec", dynamic_urls=False) as service:
+        token = service.token({**settings, "return_url": address}).json()["token"]
+        made = service.post("/api/v1/order", {"token": token}).json()["id"]
+        order = service.sandbox.ledger.find(made)
+        assert order is not None and getattr(order, f"url_{name}") == f"https://shop.example/{name}"
+        own = {f"url_{name}": "https://shop.example/own"}
+        assert service.post("/api/v1/order", {"token": token, **own}).json()["code"] == "fm000014"
+        assert service.create(**own).json()["code"] == "fm000014"
+    with running(dynamic_urls=False) as service:
+        assert service.token({**settings, "return_url": address}).json()["code"] == "fm000014"
 
 
 @pytest.mark.spec("EP1-24", "EP2-12", "EP6-05", "EP1-03")
@@ -148,9 +241,15 @@ def test_an_unknown_token_is_refused(service: Service) -> None:
 @pytest.mark.spec("SVC-08", "HTT-10")
 @pytest.mark.parametrize(("profile", "status"), [("spec", 406), ("field", 400)])
 @pytest.mark.parametrize(
-    ("body", "kind"), [(b"project=1", "application/x-www-form-urlencoded"), (b"{", "application/json")]
+    ("body", "kind"),
+    [
+        (b"project=1", "application/x-www-form-urlencoded"),
+        (b"{", "application/json"),
+        (json.dumps(SIMPLE).encode(), "text/plain"),
+        (json.dumps(SIMPLE).encode(), None),
+    ],
 )
-def test_other_formats_are_refused(profile: str, status: int, body: bytes, kind: str) -> None:
+def test_other_formats_are_refused(profile: str, status: int, body: bytes, kind: str | None) -> None:
     """Another format than JSON is a 406 by the specification, a 400 in the field."""
     with running(profile=profile) as service:
         answer = requests.post(
@@ -249,7 +348,7 @@ def test_virtual_currency_is_priced_in_money(
     document = {"project": PROJECT, "type": "virtual_currency", **body}
     item = listed(service, service.post("/api/v1/order", document).json()["id"])
     assert (item["virtual_currency_amount"], item["amount"]) == (units, price)
-    assert (item["currency"], item["type"]) == (body.get("currency", "USD"), "virtual_currency")
+    assert item["currency"] == body.get("currency", "USD")
 
 
 @pytest.mark.spec("ORD-37", "EP2-11")
@@ -264,7 +363,20 @@ def test_a_package_of_virtual_currency_knows_its_units(service: Service) -> None
     assert [each["id"] for each in sold[1]["items"]] == ["gems-500", "gems-20"]
 
 
-@pytest.mark.spec("EP2-14")
+@pytest.mark.spec("ORD-37", "EP2-04")
+@pytest.mark.parametrize("amount", [1, 9.99])
+def test_packages_have_their_own_price(service: Service, amount: float) -> None:
+    """An amount beside them changes neither the price nor the units."""
+    document = {"project": PROJECT, "type": "virtual_currency", "products": ["gems-500"], "currency": "USD"}
+    plain, priced = (
+        listed(service, service.post("/api/v1/order", {**document, **more}).json()["id"])
+        for more in ({}, {"amount": amount})
+    )
+    assert priced["virtual_currency_amount"] == 500
+    assert priced["amount"] == plain["amount"] != amount
+
+
+@pytest.mark.spec("EP2-14", "ORD-01")
 def test_a_prepared_order_comes_back_in_the_field(field: Service) -> None:
     """Its identifier and the project are enough; an order of another project is not found."""
     order_id = field.order_id(amount=3)
@@ -275,12 +387,13 @@ def test_a_prepared_order_comes_back_in_the_field(field: Service) -> None:
     assert field.post("/api/v1/order", {"project": PROJECT, "order": "unknown"}).status_code == 400
 
 
-@pytest.mark.spec("EP2-14", "EP2-15")
+@pytest.mark.spec("EP2-14", "EP2-15", "ORD-01")
 def test_an_orders_identifier_has_no_effect_by_the_letter(spec: Service) -> None:
-    """The specification requires the type all the same, and says of no conflict."""
+    """The specification requires the type all the same, and says of no conflict; the new order has an id of its own."""
     order_id = spec.order_id()
     assert spec.post("/api/v1/order", {"project": PROJECT, "order": order_id}).status_code == 400
-    assert spec.order_id(order=order_id) != order_id
+    other_id = spec.order_id(order=order_id)
+    assert spec.listed_ids() == [order_id, other_id] and other_id != order_id
 
 
 @pytest.mark.spec("EP2-12")

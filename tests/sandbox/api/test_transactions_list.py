@@ -170,6 +170,24 @@ def test_a_refund_changes_the_order_itself_by_the_specification(spec: Service) -
     assert (item["id"], item["status"], item["refunded"]) == (order_id, "refunded", True)
 
 
+@pytest.mark.spec("STA-07", "ORD-10", "ORD-11", "ORD-31")
+def test_a_chargeback_is_no_refund_by_the_specification(spec: Service) -> None:
+    """Only the status changes, in the notification as in the list; of a refund the other fields speak too."""
+    charged_back, refunded = spec.paid(), spec.paid()
+    spec.act(charged_back, "chargeback")
+    spec.act(refunded, "refund")
+    notified = {each.document["object"]["id"]: each.document["object"] for each in spec.receiver.received[2:]}
+    for orders in (notified, {item["id"]: item for item in spec.listed().json()["items"]}):
+        shown = {
+            order_id: (order["status"], order["refunded"], order["refunded_at"], order["refund"] is None)
+            for order_id, order in orders.items()
+        }
+        assert shown == {
+            charged_back: ("chargeback", False, "", True),
+            refunded: ("refunded", True, "2026-03-04T12:00:00Z", False),
+        }
+
+
 def test_a_listed_chargeback_is_not_refunded_in_the_field(field: Service) -> None:
     """The message says `refunded`, the list does not."""
     order_id = field.paid()

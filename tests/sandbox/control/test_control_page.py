@@ -13,7 +13,7 @@ import requests
 
 from checkout_integration.sandbox.control.control_request import PAYMENT_FIELDS
 from checkout_integration.sandbox.control.control_views import ControlViews
-from checkout_integration.sandbox.control.testing_views import ControlTestingViews
+from checkout_integration.sandbox.server.app import ROUTES
 from tests.support.sandbox.service import PROJECT, Service
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sandbox.md").read_text("utf-8")
@@ -46,13 +46,10 @@ def test_an_example_works(service: Service, method: str, path: str, body: str) -
 def test_every_action_has_an_example(service: Service) -> None:
     """Each route of the control API, with each action of an order."""
     shown = {(method, re.sub(r"\{\w+\}", "<>", path)) for method, path, _ in EXAMPLES}
-    actions = [
-        ("POST", f"/_sandbox/orders/<>/{action}")
-        for action in (*ControlViews(service.sandbox)._actions, "renew")
-    ]
+    actions = [("POST", f"/_sandbox/orders/<>/{action}") for action in ControlViews(service.sandbox)._actions]
     assert set(actions) <= shown
-    rules = [*ControlViews(service.sandbox).rules(), *ControlTestingViews(service.sandbox).rules()]
-    paths = {re.sub(r"<\w+>", "<>", rule.rule) for rule in rules if "/operator/" not in rule.rule}
+    rules = [rule.rule for rule in ROUTES.iter_rules() if rule.endpoint.startswith("control.")]
+    paths = {re.sub(r"<\w+>", "<>", rule) for rule in rules}
     known = {path.rpartition("/")[0] + "/<>" if "/testing/" in path else path for _, path in shown}
     assert paths - {"/_sandbox/orders/<>/<>", "/_sandbox/project/<>"} <= known
 

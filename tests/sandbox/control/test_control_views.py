@@ -1,4 +1,4 @@
-"""The JSON control API and the operator's page."""
+"""The JSON control API."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import requests
 
+from checkout_integration.protocol.vocabulary import TestingCase
+from checkout_integration.sandbox.faults.catalogue import KINDS, SUBJECTS
 from tests.support.sandbox.service import PROJECT, Service
 
 
@@ -61,7 +63,7 @@ def test_a_card_can_be_named(service: Service) -> None:
     assert service.act(service.order_id(), "pay", card="4000000000000002").json()["outcome"] == "declined"
 
 
-@pytest.mark.spec("STA-08")
+@pytest.mark.spec("STA-08", "EVT-06")
 def test_a_paid_order_can_be_cancelled_on_purpose(service: Service) -> None:
     """payment.cancel after payment.success happens in the field, so it can be made to happen."""
     order_id = service.paid()
@@ -70,11 +72,13 @@ def test_a_paid_order_can_be_cancelled_on_purpose(service: Service) -> None:
     assert service.receiver.events == ["payment.success", "payment.cancel"]
 
 
+@pytest.mark.spec("RFD-01", "RFD-03", "STA-06")
 def test_a_refund_can_be_partial(service: Service) -> None:
-    """The refund object has the smaller amount."""
+    """Amount and reason reach the refund object."""
     order_id = service.paid()
-    service.act(order_id, "refund", amount="1.50")
-    assert str(service.receiver.received[-1].document["object"]["refund"]["amount"]) == "1.5"
+    service.act(order_id, "refund", amount="2.50", reason="Half a hat")
+    refund = service.receiver.received[-1].document["object"]["refund"]
+    assert (str(refund["amount"]), refund["reason"]) == ("2.5", "Half a hat")
 
 
 @pytest.mark.parametrize(
@@ -158,13 +162,11 @@ def test_the_step_of_the_bank_can_be_chosen(service: Service) -> None:
 
 
 def test_the_clock_ends_before_dates_do(service: Service) -> None:
-    """Too far is refused, by the control API and on the operator's page, and time stays as it was."""
+    """Too far is refused, and time stays as it was."""
     for _ in range(220):
         service.sandbox.clock.advance(10**9)
     now = get(service, "/_sandbox/clock")
     assert service.post("/_sandbox/clock", {"advance": 10**9}).status_code == 400
-    page = service.press("clock", {"advance": "999999999"})
-    assert (page.status_code, "Not possible" in page.text) == (400, True)
     assert get(service, "/_sandbox/clock") == now
     assert service.create().status_code == 200
 
@@ -230,7 +232,7 @@ def test_the_clock_is_turned_back(service: Service) -> None:
 
 
 @pytest.mark.spec("ORD-08", "ORD-11")
-@pytest.mark.parametrize("action", ["refund", "chargeback", "cancel"])
+@pytest.mark.parametrize("action", ["refund", "cancel"])
 def test_nothing_ends_before_it_began(service: Service, action: str) -> None:
     """An order made before the clock was turned back ends at the time of its creation at the earliest."""
     order_id = service.paid()
@@ -276,27 +278,95 @@ def test_the_run_log_tells_both_directions(service: Service) -> None:
     assert "payment.success" in entries[1]["request"]
 
 
-def test_the_operators_buttons_work(service: Service) -> None:
-    """The page shows the order, and its buttons change it."""
-    order_id = service.order_id(description="A hat")
-    for action in ("pay", "refund"):
-        page = service.press(f"orders/{order_id}/{action}")
-        assert page.status_code == 200
-    assert "A hat" in page.text
-    assert service.receiver.events == ["payment.success", "payment.refund"]
-    assert "payment.refund: delivered" in page.text
+@pytest.mark.parametrize(
+    ("actions", "offered"),
+    [
+        ([], ["pay", "decline", "cancel", "expire"]),
+        (["pay"], ["refund", "chargeback", "cancel", "resend"]),
+        (["decline"], ["resend"]),
+        (["pay", "refund"], ["resend"]),
+    ],
+)
+def test_an_order_says_what_can_be_done(service: Service, actions: list[str], offered: list[str]) -> None:
+    """In its present state; nothing with an item of a reversal."""
+    order_id = service.order_id()
+    for action in actions:
+        service.act(order_id, action)
+    orders = get(service, "/_sandbox/orders")["orders"]
+    assert {order["id"]: order["actions"] for order in orders if not order["reversal"]} == {order_id: offered}
+    assert [order["actions"] for order in orders if order["reversal"]] in ([], [[]])
 
 
-def test_the_operator_switches_mode_and_clock(service: Service) -> None:
-    """Both forms of the page take effect."""
-    service.press(f"project/{PROJECT}", {"mode": "pre_approval"})
-    service.press("clock", {"advance": "600"})
-    assert get(service, "/_sandbox/project")["mode"] == "pre_approval"
-    assert get(service, "/_sandbox/clock")["now"] == "2026-03-04T12:10:00Z"
+def test_an_order_says_what_is_left_to_refund(service: Service) -> None:
+    """In the currency of the charge; while something is left, a refund is possible."""
+    order_id = service.paid()
+    answer = service.act(order_id, "refund", amount="4.00").json()
+    assert (answer["refundable"], answer["charge_currency"], "refund" in answer["actions"]) == (
+        5.99,
+        "USD",
+        True,
+    )
+    assert service.act(order_id, "refund").json()["refundable"] == 0
 
 
-def test_an_impossible_button_says_so(service: Service) -> None:
-    """A refund of an order that is not paid is refused on a page."""
-    page = service.press(f"orders/{service.order_id()}/refund")
-    assert page.status_code == 409
-    assert "Not possible" in page.text
+@pytest.mark.spec("WHK-01")
+def test_a_message_is_sent_again(service: Service) -> None:
+    """With the identifier of the first."""
+    service.act(service.paid(), "resend")
+    first, again = (each.document["id"] for each in service.receiver.received)
+    assert first == again
+
+
+@pytest.mark.parametrize("amount", ["much", "-1", "NaN"])
+def test_a_wrong_amount_refunds_nothing(service: Service, amount: str) -> None:
+    """The error says so."""
+    assert service.act(service.paid(), "refund", amount=amount).status_code == 400
+    assert service.receiver.events == ["payment.success"]
+
+
+def test_the_testing_cases_are_listed(service: Service) -> None:
+    """With the results of those that were run."""
+    service.post("/_sandbox/testing/correct_payment", {})
+    document = get(service, "/_sandbox/testing")
+    assert set(document["cases"]) == set(TestingCase)
+    assert [trial["case"] for trial in document["trials"]] == ["correct_payment"]
+
+
+def add(service: Service, **rule: Any) -> requests.Response:
+    """Add a rule to the fault switchboard."""
+    return service.post("/_sandbox/faults", rule)
+
+
+def test_a_fault_more_leaves_the_others_as_they_are(service: Service) -> None:
+    """Counts of other faults do not begin anew."""
+    add(service, point="notification", kind="drop", times=1)
+    service.paid()
+    rules = add(service, point="list", kind="lying_count", number=-7).json()["rules"]
+    assert [(rule["kind"], rule["struck"]) for rule in rules] == [("drop", 1), ("lying_count", 0)]
+    assert service.listed().json()["count"] == -7
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"point": "moon", "kind": "drop"}, "point must be one of"),
+        ({"point": "api", "kind": "slow", "seconds": "soon"}, "seconds must be a number, not below zero"),
+        ({"point": "api", "kind": "slow", "seconds": -1}, "seconds must be a number, not below zero"),
+        ({"point": "api", "kind": "slow", "times": -1}, "skip and times must not be below zero"),
+        ({"point": "list", "kind": "lying_count", "number": -1.5}, "must be whole numbers"),
+        ({"point": "api", "kind": "slow", "subject": "payment.success"}, "subject must be one of tokens"),
+        ({"point": "api"}, "a rule has point, kind"),
+    ],
+)
+def test_a_fault_that_cannot_strike_is_refused(service: Service, rule: dict[str, Any], words: str) -> None:
+    """With the possible values; no fault is switched on."""
+    answer = add(service, **rule)
+    assert (answer.status_code, words in answer.json()["details"]) == (400, True)
+    assert get(service, "/_sandbox/faults")["rules"] == []
+
+
+def test_every_kind_of_fault_is_explained(service: Service) -> None:
+    """By the point where it strikes, with the subjects that a rule can be limited to."""
+    document = get(service, "/_sandbox/faults/kinds")
+    assert document["kinds"] == {point: dict(kinds) for point, kinds in KINDS.items()}
+    assert document["subjects"] == {point: list(names) for point, names in SUBJECTS.items()}

@@ -53,6 +53,37 @@ def test_a_server_error_strikes_its_operation_alone(field: Service) -> None:
     assert [field.create().status_code for _ in range(2)] == [503, 200]
 
 
+FAILURES = {
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+
+
+@pytest.mark.spec("HTT-14", "HTT-01", "ERR-01", "ERR-02", "ERR-03", "EP1-23", "EP2-17", "EP3-12")
+@pytest.mark.parametrize(("status", "message"), FAILURES.items())
+def test_a_server_error_is_an_error_object(spec: Service, status: int, message: str) -> None:
+    """Code, message and details, all texts and none empty; each status with its own words, at each operation."""
+    switch(spec, {"point": "api", "kind": "server_error", "status": status})
+    simple = {"type": "simple", "amount": 1, "currency": "USD"}
+    for answer in (spec.token(simple), spec.create(), spec.listed()):
+        document = answer.json()
+        assert (answer.status_code, document["message"]) == (status, message)
+        assert document["code"] == f"fm000{status}"
+        assert set(document) == {"code", "message", "details"}
+        assert isinstance(document["details"], str) and document["details"]
+
+
+@pytest.mark.parametrize(("status", "message"), FAILURES.items())
+def test_the_framework_of_deployed_services_has_a_message_only(
+    field: Service, status: int, message: str
+) -> None:
+    """It says which status it is, and nothing else."""
+    switch(field, {"point": "api", "kind": "server_error", "status": status})
+    assert field.create().json() == {"message": message}
+
+
 def test_an_answer_is_lost_after_the_order_was_made(field: Service) -> None:
     """The connection ends without a response, and the order exists."""
     switch(field, {"point": "api", "kind": "lost_after_commit", "times": 1})

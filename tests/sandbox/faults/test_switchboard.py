@@ -49,7 +49,8 @@ def test_a_rule_that_cannot_strike_is_refused(field: Service, rule: dict[str, An
     [
         ({"rulez": []}, "rules, an array"),
         ({"seed": "x"}, "a whole number"),
-        ({"rules": 5}, "a rule has point, kind"),
+        ({"rules": 5}, "rules, an array"),
+        ({"rules": [5]}, "a rule has point, kind"),
         (
             {"rules": [{"point": "api", "kind": "slwo"}]},
             "kind must be one of too_many_requests, server_error",

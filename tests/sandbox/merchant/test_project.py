@@ -1,4 +1,4 @@
-"""Settings of a project: by the control API, by the operator's page and by a file; and their effects."""
+"""Settings of a project: by the control API and by a file; and their effects."""
 
 from __future__ import annotations
 
@@ -22,21 +22,12 @@ def change_by_api(service: Service, **settings: Any) -> requests.Response:
     return requests.patch(f"{service.url}/_sandbox/project/{PROJECT}", json=settings, timeout=10)
 
 
-def change_by_page(service: Service, **settings: str) -> requests.Response:
-    """Change settings by the operator's page."""
-    return service.press(f"project/{PROJECT}", settings)
-
-
 @pytest.mark.spec("AUT-04", "WHK-04", "ORD-42")
-@pytest.mark.parametrize("way", ["api", "page"])
-def test_an_order_keeps_what_it_was_created_with(service: Service, way: str) -> None:
+def test_an_order_keeps_what_it_was_created_with(service: Service) -> None:
     """After a rotation of the secret and a move, an old order is notified with the old secret at the old address."""
     old = service.paid()
     with Receiver() as other:
-        if way == "api":
-            answer = change_by_api(service, secret_key="sandbox_new", webhook_url=other.url, live=True)
-        else:
-            answer = change_by_page(service, new_secret_key="sandbox_new", webhook_url=other.url, live="yes")
+        answer = change_by_api(service, secret_key="sandbox_new", webhook_url=other.url, live=True)
         assert (answer.status_code, "sandbox_new" in answer.text) == (200, False)
         service.act(old, "chargeback")
         service.paid()
@@ -49,60 +40,45 @@ def test_an_order_keeps_what_it_was_created_with(service: Service, way: str) -> 
         assert service.listed(secret="sandbox_new").status_code == 200
 
 
-def test_the_page_changes_only_what_it_names(service: Service) -> None:
-    """An empty secret leaves the old one, and settings that are not in the form stay."""
-    change_by_page(service, mode="pre_approval", dynamic_urls="no", new_secret_key="", retry_interval="5.5")
+def test_only_what_is_named_changes(service: Service) -> None:
+    """The other settings stay, the secret among them."""
+    change_by_api(service, mode="pre_approval", dynamic_urls=False, retry_interval=5.5)
     project = service.sandbox.projects.get(PROJECT)
     assert (project.mode, project.dynamic_urls, project.retry_interval) == ("pre_approval", False, 5.5)
     assert (project.secret_key, project.webhook_url) == (SECRET, service.receiver.url)
     assert service.create(url_success="https://shop.example/").status_code == 400
 
 
-def test_the_page_offers_what_the_control_api_has(service: Service) -> None:
-    """Every setting but the merchant's; sent as it is shown, the form changes nothing."""
-    before = service.sandbox.projects.get(PROJECT)
-    page = requests.get(f"{service.url}/_sandbox/operator/project/{PROJECT}", timeout=10).text
-    settings = requests.get(f"{service.url}/_sandbox/project", timeout=10).json()
-    assert {name for name in settings if f'name="{name}"' not in page} == {"project_id", "merchant"}
-    answer = change_by_page(service, retry_schedule="60, 2.5", invalid_status="422", charge_rate="1.5")
-    assert answer.status_code == 200
-    project = service.sandbox.projects.get(PROJECT)
-    assert (project.retry_schedule, project.invalid_status, str(project.charge_rate)) == (
-        (60, 2.5),
-        422,
-        "1.5",
-    )
-    change_by_page(service, retry_schedule="", invalid_status="400", charge_rate="1")
-    assert service.sandbox.projects.get(PROJECT) == before
+def test_every_project_is_returned(service: Service) -> None:
+    """With its settings and without its secret, beside the name of the profile."""
+    document = requests.get(f"{service.url}/_sandbox/projects", timeout=10).json()
+    settings = requests.get(f"{service.url}/_sandbox/project/{PROJECT}", timeout=10).json()
+    assert document == {"profile": service.sandbox.profile.name, "projects": [settings]}
+    assert "secret_key" not in settings
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         {"retry_schedule": "soon"},
-        {"invalid_status": "500"},
+        {"invalid_status": 500},
         {"charge_currency": "gold"},
         {"webhook_url": "http://shop.example/"},
-        {"new_secret_key": "real-secret"},
+        {"secret_key": "real-secret"},
         {"mode": "often"},
         {"retry_limit": "many"},
-        {"retry_limit": "-1"},
-        {"retry_limit": "1.5"},
-        {"invalid_status": "400.5"},
+        {"retry_limit": -1},
+        {"retry_limit": 1.5},
+        {"invalid_status": 400.5},
     ],
 )
-def test_the_page_refuses_what_is_dangerous(service: Service, settings: dict[str, str]) -> None:
-    """It says why, never shows a secret, and changes nothing."""
+def test_a_refused_setting_changes_nothing(service: Service, settings: dict[str, Any]) -> None:
+    """The error says why, and never repeats a secret."""
     before = service.sandbox.projects.get(PROJECT)
-    page = change_by_page(service, **settings)
-    assert (page.status_code, "refuses this" in page.text, "real-secret" in page.text) == (400, True, False)
+    answer = change_by_api(service, **settings)
+    assert (answer.status_code, answer.json()["message"]) == (400, "the project refuses this")
+    assert "real-secret" not in answer.text
     assert service.sandbox.projects.get(PROJECT) == before
-
-
-def test_an_unknown_project_has_no_page(service: Service) -> None:
-    """Neither to look at nor to change."""
-    page = requests.get(f"{service.url}/_sandbox/operator/project/nobody", timeout=10)
-    assert [page.status_code, service.press("project/nobody").status_code] == [404, 404]
 
 
 @pytest.mark.spec("EVT-12", "EVT-10", "WHK-07")
@@ -182,13 +158,11 @@ def test_invalid_data_is_answered_as_set(service: Service, status: int) -> None:
 @pytest.mark.spec("VER-02", "VER-03")
 @pytest.mark.parametrize(("headers", "version"), [({}, ""), ({"x-service-api-version": "1.0"}, "1.0")])
 def test_the_version_is_in_the_run_log(service: Service, headers: dict[str, str], version: str) -> None:
-    """As it was sent, in the control API and on the page of the exchange; no other header is stored."""
+    """As it was sent; no other header is stored."""
     service.post("/api/v1/order", SIMPLE, headers={**headers, "X-API-SIGNATURE": SECRET})
-    (entry,) = requests.get(f"{service.url}/_sandbox/log", timeout=10).json()["entries"]
-    assert entry["version"] == version
-    page = requests.get(f"{service.url}/_sandbox/operator/log/{entry['number']}", timeout=10)
-    assert (f"version {version}" if version else "no version header") in page.text
-    assert SECRET not in page.text
+    log = requests.get(f"{service.url}/_sandbox/log", timeout=10)
+    (entry,) = log.json()["entries"]
+    assert (entry["version"], SECRET in log.text) == (version, False)
 
 
 @pytest.mark.spec("SVC-07")
@@ -247,7 +221,7 @@ def test_a_wrong_file_of_projects_is_a_usage_error(tmp_path: Path, text: str) ->
 
 @pytest.mark.spec("STA-02")
 def test_projects_of_another_merchant_stay_apart() -> None:
-    """A page of one project changes no other."""
+    """A change of one project changes no other."""
     with running() as service:
-        change_by_page(service, title="Hats")
+        change_by_api(service, title="Hats")
         assert "Hats" in service.form(service.order_id()).text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 import requests
 
 from tests.support.sandbox.receiver import Receiver
-from tests.support.sandbox.service import SECRET, Service, running
+from tests.support.sandbox.service import NOON, SECRET, Service, running
 
 
 @pytest.mark.spec("EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-08")
@@ -118,16 +120,19 @@ def test_which_statuses_acknowledge(profile: str, acknowledging: set[int], statu
         assert len(service.receiver.received) == (1 if status in acknowledging else 2)
 
 
-def test_retries_end(field: Service) -> None:
+@pytest.mark.parametrize(
+    ("profile", "numbers", "status"), [("field", [0, 1, 2], "rejected"), ("spec", [1, 2, 3], "processed")]
+)
+def test_retries_end(profile: str, numbers: list[int], status: str) -> None:
     """After the last attempt nothing more comes, and in the field the paid order turns rejected in silence."""
-    field.sandbox.projects.update("project-1", retry_limit=2)
-    field.receiver.answers = [500] * 9
-    order_id = field.paid()
-    for _ in range(5):
-        field.advance(600)
-    assert [each.document["delivery_try"] for each in field.receiver.received] == [0, 1, 2]
-    (item,) = field.listed(("id", order_id)).json()["items"]
-    assert (item["status"], item["cancellation"]) == ("rejected", None)
+    with running(profile=profile, retry_limit=2) as service:
+        service.receiver.answers = [500] * 9
+        order_id = service.paid()
+        for _ in range(5):
+            service.advance(600)
+        assert [each.document["delivery_try"] for each in service.receiver.received] == numbers
+        (item,) = service.listed(("id", order_id)).json()["items"]
+        assert (item["status"], item["cancellation"]) == (status, None)
 
 
 def test_a_redirect_turns_into_a_get(field: Service) -> None:
@@ -222,3 +227,58 @@ def test_the_status_counts_when_the_answer_breaks_off(field: Service) -> None:
     field.receiver.promised = 100
     (delivery,) = field.sandbox.outbox.of_order(field.paid())
     assert (delivery.state, delivery.answer) == ("delivered", 200)
+
+
+@pytest.mark.spec("WHK-02", "WHK-03", "WHK-08", "EVT-03", "EVT-04", "EVT-05", "EVT-06")
+@pytest.mark.parametrize(
+    ("actions", "event"),
+    [
+        (["pay"], "payment.success"),
+        (["pay", "refund"], "payment.refund"),
+        (["pay", "chargeback"], "payment.chargeback"),
+        (["cancel"], "payment.cancel"),
+        (["decline"], "payment.cancel"),
+    ],
+)
+def test_a_notification_names_its_event_at_each_attempt(
+    service: Service, actions: list[str], event: str
+) -> None:
+    """The first time, when it is tried again, and when it is sent once more; its object is the order."""
+    service.receiver.answers = [*[200] * (len(actions) - 1), 500]
+    order_id = service.order_id()
+    for action in actions:
+        service.act(order_id, action)
+    service.advance(600)
+    service.act(order_id, "resend", event=event)
+    attempts = [each.document for each in service.receiver.received[len(actions) - 1 :]]
+    assert [each["event"] for each in attempts] == [event] * 3
+    assert {each["type"] for each in attempts} == {"notification"}
+    assert {each["object"]["id"] for each in attempts} == {order_id}
+
+
+@pytest.mark.spec("WHK-07", "EVT-10")
+@pytest.mark.parametrize(("profile", "numbers"), [("spec", [1, 2, 3]), ("field", [0, 1, 2])])
+def test_attempts_are_counted_from_the_first(profile: str, numbers: list[int]) -> None:
+    """By the specification the first is number one; deployed services begin payment notifications at zero."""
+    with running(profile=profile, mode="pre_approval") as service:
+        service.receiver.answers = [200, 500, 500, 200]
+        service.paid()
+        service.advance(600)
+        service.advance(600)
+        validation, *payments = service.receiver.received
+        assert [each.document["delivery_try"] for each in payments] == numbers
+        assert validation.document["delivery_try"] == 1
+
+
+@pytest.mark.spec("WHK-05")
+@pytest.mark.parametrize("moment", [NOON, NOON.replace(microsecond=250_000)])
+def test_times_of_the_specification_have_no_fractions(moment: datetime) -> None:
+    """Neither in user.validate, nor in a payment notification, nor in a testing case, nor in the list."""
+    with running(profile="spec", mode="pre_approval", moment=moment) as service:
+        service.act(service.paid(), "refund")
+        service.post("/_sandbox/testing/correct_payment", {})
+        orders = [each.document["object"] for each in service.receiver.received[1:]]
+        listed = service.listed().json()["items"]
+        times = [each.document["created_at"] for each in service.receiver.received]
+        times += [order[name] for order in [*orders, *listed] for name in ("created_at", "refunded_at")]
+        assert {each for each in times if each} == {"2026-03-04T12:00:00Z"}

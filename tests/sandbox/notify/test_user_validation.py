@@ -46,6 +46,30 @@ def test_the_customer_alone_is_sent_for_validation(strict: Service) -> None:
     }
 
 
+@pytest.mark.spec("WHK-02", "WHK-08", "EVT-08")
+@pytest.mark.parametrize("profile", ["spec", "field"])
+def test_each_notification_is_one_and_has_the_object_of_its_event(profile: str) -> None:
+    """Of all five events: an Order for payment.*, the User for user.validate; the type is always the same."""
+    with running(profile=profile, mode="pre_approval") as service:
+        service.act(service.paid(), "refund")
+        service.act(service.paid(account="player-7"), "chargeback")
+        service.act(service.order_id(), "cancel")
+        found = {(each.document["event"], each.document["type"]) for each in service.receiver.received}
+        events = (
+            "user.validate",
+            "payment.success",
+            "payment.refund",
+            "payment.chargeback",
+            "payment.cancel",
+        )
+        assert found == {(event, "notification") for event in events}
+        for each in service.receiver.received:
+            is_user = each.document["event"] == "user.validate"
+            assert each.document["object"]["object"] == ("user" if is_user else "order")
+            assert ("external_id" in each.document["object"]) is is_user
+            assert ("amount" in each.document["object"]) is not is_user
+
+
 @pytest.mark.spec("EVT-02", "EVT-11")
 @pytest.mark.parametrize("status", [201, 204, 403, 500])
 def test_only_200_approves(strict: Service, status: int) -> None:

@@ -155,7 +155,7 @@ def test_the_tax_is_in_the_currency_of_the_order(profile: str) -> None:
 @pytest.mark.spec("ORD-36")
 @pytest.mark.parametrize(
     ("kind", "requested", "platform"),
-    [("key", "gog", "gog"), ("key", None, "steam"), ("product", None, ""), ("product", "gog", "")],
+    [("key", "gog", "gog"), ("key", None, ""), ("product", None, ""), ("product", "gog", "")],
 )
 def test_only_a_key_has_a_platform(kind: str, requested: str | None, platform: str) -> None:
     """The requested platform, else the first; an order of another type has none."""
@@ -197,6 +197,52 @@ def test_the_customer_wants_news_of_regions(service: Service) -> None:
     assert in_order is (True if service.sandbox.profile.name == "spec" else None)
 
 
+@pytest.mark.spec("USR-13", "USR-14", "ORD-19", "ORD-20")
+@pytest.mark.parametrize("offers", ["", "1"])
+@pytest.mark.parametrize("regions", ["", "1"])
+def test_each_consent_is_its_own(service: Service, offers: str, regions: str) -> None:
+    """Offers and new regions are two boxes of the form: either may be ticked without the other."""
+    service.sandbox.projects.update(PROJECT, mode="pre_approval")
+    service.pay_form(
+        service.order_id(), email="ada@example.com", notify_sale=offers, notify_new_region=regions
+    )
+    requested, paid = (each.document["object"] for each in service.receiver.received)
+    assert requested["notify_new_region"] is bool(regions)
+    assert requested["notify_new_region_email"] == ("ada@example.com" if regions else "")
+    assert paid["notify_sale"] is bool(offers)
+    assert paid["notify_sale_email"] == ("ada@example.com" if offers else "")
+
+
+@pytest.mark.spec("ORD-13")
+@pytest.mark.parametrize("profile", ["spec", "field"])
+@pytest.mark.parametrize("phone", ["+49 30 123456", "0650-1234", ""])
+def test_the_phone_of_the_receipt_is_the_one_that_the_customer_typed(profile: str, phone: str) -> None:
+    """Not the one that the shop knows, in the notification and in the list; "" without one."""
+    with running(profile=profile) as service:
+        customer = {"external_id": "ada", "phone": "+441234567"}
+        signed = {"X-API-SIGNATURE": SECRET}
+        order_id = service.post("/api/v1/order", {**SIMPLE, "user": customer}, headers=signed).json()["id"]
+        service.pay_form(order_id, phone=phone)
+        (listed,) = service.listed(("id", order_id)).json()["items"]
+        assert [each["receipt_phone"] for each in (last_order(service), listed)] == [phone] * 2
+
+
+@pytest.mark.spec("ORD-12", "ORD-20")
+@pytest.mark.parametrize("profile", ["spec", "field"])
+@pytest.mark.parametrize("typed", ["gifts@example.com", "ada@example.org"])
+def test_offers_go_to_the_address_that_the_customer_typed(profile: str, typed: str) -> None:
+    """Not to the one that the shop knows, in the notification and in the list."""
+    with running(profile=profile) as service:
+        customer = {"external_id": "ada", "email": "ada@shop.example"}
+        signed = {"X-API-SIGNATURE": SECRET}
+        order_id = service.post("/api/v1/order", {**SIMPLE, "user": customer}, headers=signed).json()["id"]
+        service.pay_form(order_id, email=typed, notify_sale="1")
+        (listed,) = service.listed(("id", order_id)).json()["items"]
+        for document in (last_order(service), listed):
+            assert document["user"]["email"] == "ada@shop.example"
+            assert (document["receipt_email"], document["notify_sale_email"]) == (typed, typed)
+
+
 @pytest.mark.spec("USR-13", "USR-14")
 def test_without_consent_there_is_no_address(service: Service) -> None:
     """An address alone is no consent."""
@@ -204,6 +250,21 @@ def test_without_consent_there_is_no_address(service: Service) -> None:
     service.act(service.order_id(), "pay", notify_new_region_email="ada@example.com")
     requested = service.receiver.received[0].document["object"]
     assert (requested["notify_new_region"], requested["notify_new_region_email"]) == (False, "")
+
+
+@pytest.mark.spec("ITM-03", "ITM-04")
+@pytest.mark.parametrize("kind", [OrderType.KEY, OrderType.PRODUCT, OrderType.VIRTUAL_CURRENCY])
+@pytest.mark.parametrize("text", ["A grey owl", "von HAND gemacht – für dich"])
+def test_an_item_of_each_kind_has_the_texts_of_its_product(kind: OrderType, text: str) -> None:
+    """Name and description, to the letter; a description may be empty, and is then not another text."""
+    described = Product(id="a", name=f"the {text}", description=text, price=Decimal(5), kind=kind)
+    plain = Product(id="b", name="plain", price=Decimal(5), kind=kind)
+    with running(catalogue=(described, plain)) as service:
+        for product in (described, plain):
+            requested = {"project": PROJECT, "type": kind, "products": [product.id]}
+            service.act(service.post("/api/v1/order", requested).json()["id"], "pay")
+            (item,) = last_order(service)["items"]
+            assert (item["name"], item["description"]) == (product.name, product.description)
 
 
 @pytest.mark.spec("ITM-06", "ITM-05")
@@ -242,3 +303,80 @@ def test_an_empty_member_of_an_address_is_left_out_in_the_field(field: Service) 
         field.post("/api/v1/order", document, headers={"X-API-SIGNATURE": SECRET})
     known, unknown = (item["user"]["address"] for item in json.loads(field.listed().content)["items"])
     assert (known, unknown) == ({"country": "FR"}, None)
+
+
+@pytest.mark.spec("ORD-27", "ORD-28", "ORD-29")
+@pytest.mark.parametrize("currency", ["USD", "JPY"])
+def test_an_unpaid_order_has_objects_where_the_specification_says_object(
+    spec: Service, currency: str
+) -> None:
+    """Nothing is earned yet, in the currency of the order, and nothing is known of the method."""
+    spec.act(spec.order_id(amount=500, currency=currency), "cancel")
+    (listed,) = spec.listed().json()["items"]
+    for order in (last_order(spec), listed):
+        assert order["net_revenue"] == order["fee"] == {"amount": 0, "currency": currency}
+        method = dict(order["method"])
+        assert {method.pop(name) for name in ("card", "wallet", "crypto_currency")} == {None}
+        assert {method.pop(name) for name in ("saved", "refund_allowed", "recurring_allowed")} == {False}
+        assert set(method.values()) == {""}
+        assert ("handler" in method) is (order is listed)
+
+
+@pytest.mark.spec("ORD-29")
+def test_deployed_services_write_null_before_the_payment(field: Service) -> None:
+    """For method, net revenue and fee."""
+    field.act(field.order_id(), "cancel")
+    order = last_order(field)
+    assert [order[name] for name in ("method", "net_revenue", "fee")] == [None] * 3
+
+
+@pytest.mark.spec("ORD-26")
+@pytest.mark.parametrize(
+    ("country", "kind", "rate"),
+    [
+        ("", "", "0"),
+        ("BR", "", "0"),
+        ("DE", "vat", "0.19"),
+        ("RU", "vat", "0.2"),
+        ("US", "sales_tax", "0.08"),
+    ],
+)
+def test_the_tax_has_the_type_of_its_country(service: Service, country: str, kind: str, rate: str) -> None:
+    """Sales tax for the USA, VAT for the EU and Russia; where there is no tax, it has no type."""
+    service.sandbox.projects.update(PROJECT, vat_payer="buyer")
+    address = {"billing_country": country, "billing_state": "CA", "billing_zip": "94105"} if country else {}
+    service.act(service.order_id(), "pay", **address)
+    assert (last_order(service)["tax"]["type"], str(last_order(service)["tax"]["rate"])) == (kind, rate)
+
+
+@pytest.mark.spec("ORD-36", "ITM-08")
+@pytest.mark.parametrize("platform", ["", "gog", "egs"])
+def test_a_key_has_the_platform_that_was_chosen(service: Service, platform: str) -> None:
+    """None is made up."""
+    chosen = {"platform_id": platform} if platform else {}
+    answer = service.post("/api/v1/order", {"project": PROJECT, "type": "key", "products": ["q"], **chosen})
+    service.act(answer.json()["id"], "pay")
+    order = last_order(service)
+    (item,) = order["items"]
+    assert (order["platform_id"], item[service.sandbox.profile.platform_key]) == (platform, platform)
+
+
+@pytest.mark.spec("ORD-35")
+@pytest.mark.parametrize(
+    ("sold", "spec_word", "field_word"),
+    [
+        ({"type": "simple", "amount": 5, "currency": "USD"}, "simple", "simple"),
+        ({"type": "key", "products": ["quest"]}, "key", "key"),
+        ({"type": "product", "products": ["hat"]}, "products", "product"),
+        ({"type": "virtual_currency", "products": ["gems-5"]}, "products", "virtual_currency"),
+        ({"type": "virtual_currency", "amount": 5, "currency": "USD"}, "simple", "virtual_currency"),
+    ],
+)
+def test_an_order_has_a_type_of_the_list(
+    service: Service, sold: dict[str, Any], spec_word: str, field_word: str
+) -> None:
+    """Three words by the specification; virtual currency is sold as products, or for an amount."""
+    service.act(service.post("/api/v1/order", {"project": PROJECT, **sold}).json()["id"], "pay")
+    (item,) = service.listed().json()["items"]
+    word = spec_word if service.sandbox.profile.name == "spec" else field_word
+    assert {item["type"], last_order(service)["type"]} == {word}

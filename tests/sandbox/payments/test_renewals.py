@@ -81,6 +81,7 @@ def test_the_reversal_of_a_renewal_is_its_own(service: Service, action: str, sta
     assert service.receiver.events[-1] == f"payment.{action}"
 
 
+@pytest.mark.spec("STA-08", "STA-05")
 def test_a_renewal_may_be_declined(service: Service) -> None:
     """The order is rejected, and payment.cancel says so."""
     renewed(service, subscribed(service), declined=True)
@@ -140,15 +141,14 @@ def test_the_buyer_agrees_on_the_form(service: Service) -> None:
     assert documents(service)[0]["recurring"] is True
 
 
-def test_the_operator_has_a_button(service: Service) -> None:
-    """On orders with an agreement only."""
+def test_a_renewal_is_offered(service: Service) -> None:
+    """The control API lists it among the actions of orders with an agreement only."""
     subscription, checkout = subscribed(service), service.paid()
-    page = f"{service.url}/_sandbox/operator/orders/{subscription}"
-    assert f'action="/_sandbox/operator/orders/{subscription}/renew"' in requests.get(page, timeout=10).text
-    service.press(f"orders/{subscription}/renew")
-    service.settle()
+    orders = requests.get(f"{service.url}/_sandbox/orders", timeout=10).json()["orders"]
+    actions = {order["id"]: order["actions"] for order in orders}
+    assert ("renew" in actions[subscription], "renew" in actions[checkout]) == (True, False)
+    service.act(subscription, "renew")
     assert service.receiver.events == ["payment.success"] * 3
-    assert f"{checkout}/renew" not in requests.get(f"{service.url}/_sandbox/", timeout=10).text
 
 
 def test_deployed_services_name_subscription_and_plan(field: Service) -> None:

@@ -43,7 +43,7 @@ PREVIOUS = "sandbox_secret_from_before"
 # Whatever is started in the background by a script is deaf to interrupts.
 AS_IN_A_TERMINAL = (
     "import signal, sys\n"
-    "from checkout_integration.sandbox.scenarios import main\n"
+    "from checkout_integration.sandbox.scenarios.command import main\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "sys.exit(main(sys.argv[1:]))\n"
 )

@@ -1,4 +1,4 @@
-"""The application: one map of routes for all sandboxes of a process."""
+"""The application: each sandbox of a process answers for itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from checkout_integration.sandbox.server.app import SandboxApp
 
 
 def test_two_sandboxes_of_a_process_answer_for_themselves() -> None:
-    """They share the map of routes, and nothing else."""
+    """They share nothing."""
     names = ["first-shop", "second-shop"]
     apps = [
         SandboxApp(Sandbox([SandboxProject(project_id=name, secret_key="sandbox_secret")])) for name in names

@@ -41,6 +41,20 @@ def test_it_serves_until_it_is_stopped() -> None:
     assert f"operator:      {url}/_sandbox/\n" in printed
     assert (process.returncode, errors) == (0, "")
     assert "sandbox_other" not in "".join(printed)
+    assert url.startswith("http://127.0.0.1:")  # on this machine only: without a certificate (AUT-01)
+
+
+@pytest.mark.spec("WHK-05")
+@pytest.mark.parametrize(("profile", "says"), [("spec", True), ("field", False)])
+def test_it_says_what_the_shop_has_to_set(profile: str, says: bool) -> None:
+    """All attempts of a notification have the time of the event; only the shop knows how it reads them."""
+    with run("--profile", profile) as process:
+        assert process.stdout
+        url = process.stdout.readline().split()[1]
+        requests.get(f"{url}/_sandbox/clock", timeout=10)
+        process.terminate()
+        printed = process.stdout.read()
+    assert ("shop:          set RETRY_INTERVAL to 0" in printed) == says
 
 
 def test_it_answers_to_the_hosts_that_it_was_started_for() -> None:
@@ -173,7 +187,7 @@ def test_it_needs_neither_django_nor_celery() -> None:
     code = (
         "import sys\n"
         "for name in ('django', 'celery', 'rest_framework'): sys.modules[name] = None\n"
-        "import checkout_integration.sandbox.server\n"
+        "import checkout_integration.sandbox.scenarios.command, checkout_integration.sandbox.server.command_line\n"
         "ours = {n for n in sys.modules if n.startswith('checkout_integration.') and '.sandbox' not in n}\n"
         "assert ours == {'checkout_integration.protocol', 'checkout_integration.protocol.vocabulary'}, ours\n"
     )

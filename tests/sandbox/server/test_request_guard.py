@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -63,19 +61,6 @@ def test_a_page_of_another_site_changes_nothing(service: Service, headers: dict[
     assert service.sandbox.clock.now() == before
 
 
-@pytest.mark.parametrize("headers", FOREIGN)
-def test_a_page_of_another_site_presses_no_button(service: Service, headers: dict[str, str]) -> None:
-    """On the operator's page, even if it knew the token."""
-    token = re.findall(
-        r'name="form_token" value="([^"]+)"', requests.get(f"{service.url}/_sandbox/", timeout=10).text
-    )[0]
-    url = f"{service.url}/_sandbox/operator/clock"
-    before = service.sandbox.clock.now()
-    answer = requests.post(url, {"advance": "60", "form_token": token}, headers=headers, timeout=10)
-    assert (answer.status_code, service.sandbox.clock.now()) == (403, before)
-    assert "sent by a page of another site" in answer.text
-
-
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None]
 )
@@ -89,28 +74,16 @@ def test_a_change_that_is_not_json_is_refused(service: Service, method: str, kin
     assert "Content-Type: application/json" in answer.json()["details"]
 
 
-@pytest.mark.parametrize("fields", [{}, {"form_token": ""}, {"form_token": "of another start"}])
-def test_a_form_without_its_token_is_refused(service: Service, fields: dict[str, str]) -> None:
-    """A page of another site cannot read the token; after a restart the page must be opened again."""
-    order_id = service.order_id()
-    answer = requests.post(f"{service.url}/_sandbox/operator/orders/{order_id}/pay", fields, timeout=10)
-    assert answer.status_code == 403
-    assert "open the operator&#39;s page again" in answer.text
-    assert service.receiver.events == []
-
-
 @pytest.mark.parametrize("frame", ["iframe", "frame", "embed", "object"])
-@pytest.mark.parametrize("path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/operator/log/1"])
+@pytest.mark.parametrize("path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/log"])
 def test_a_frame_is_refused(service: Service, frame: str, path: str) -> None:
-    """By the operator's pages and by the control API."""
+    """By the operator's page and by the control API."""
     answer = requests.get(service.url + path, headers={"Sec-Fetch-Dest": frame}, timeout=10)
     assert answer.status_code == 403
     assert "open it in a window of its own" in answer.text
 
 
-@pytest.mark.parametrize(
-    "path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/operator/log/9", "/receipt/a/b", CLOCK]
-)
+@pytest.mark.parametrize("path", ["/_sandbox/", "/_sandbox/orders", "/_sandbox/log", "/receipt/a/b", CLOCK])
 def test_everything_but_the_form_forbids_frames(service: Service, path: str) -> None:
     """For browsers that say nothing of frames."""
     headers = requests.get(service.url + path, timeout=10).headers
@@ -163,6 +136,14 @@ def test_this_machine_may_be_named_in_many_ways(service: Service, host: str) -> 
     assert requests.get(f"{service.url}/_sandbox/", headers=link, timeout=10).status_code == 200
 
 
+def test_it_listens_on_this_machine_only() -> None:
+    """Unless it is given another host: it has no certificate, and no other machine may send it anything (AUT-01)."""
+    project = SandboxProject(project_id=PROJECT, secret_key=SECRET)
+    with Sandbox([project]) as sandbox, SandboxServer(sandbox) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert sandbox.public_url == server.url
+
+
 def test_json_with_a_charset_is_json(service: Service) -> None:
     """As some clients write it."""
     headers = {"Content-Type": "application/json; charset=utf-8"}
@@ -212,20 +193,6 @@ def test_in_memory_it_answers_to_this_machine() -> None:
         assert client.get(CLOCK).status_code == 200
         assert client.post(CLOCK, json={}, headers={"Origin": "null"}).status_code == 403
         assert client.get(CLOCK, headers={"Host": "evil.example"}).status_code == 421
-
-
-def test_every_form_of_the_operator_brings_back_the_token() -> None:
-    """Each template that posts to the operator, however many forms it has."""
-    folder = files("checkout_integration.sandbox.pages").joinpath("templates")
-    for template in folder.iterdir():
-        text = template.read_text("utf-8")
-        forms = len(re.findall(r'<form [^>]*method="post" action="/_sandbox/', text))
-        assert text.count('name="form_token" value="{{ form_token }}"') == forms, template.name
-    assert '"/_sandbox/operator' not in "".join(
-        part.read_text("utf-8")
-        for part in files("checkout_integration.sandbox.operator").iterdir()
-        if part.name.endswith(".py") and "<form" in part.read_text("utf-8")
-    )
 
 
 def test_the_address_of_the_shop_is_of_the_web_and_of_this_machine() -> None:

@@ -1,4 +1,4 @@
-"""The guard in Chromium: real requests from the operator's page, and from a page of another site."""
+"""The guard in Chromium: real requests from a page of another site."""
 
 from __future__ import annotations
 
@@ -28,30 +28,12 @@ FETCH = """([url, kind]) => fetch(url, {
 FRAME = """url => { document.body.append(Object.assign(document.createElement("iframe"), { src: url })); }"""
 
 
-def test_the_operators_buttons_work(service: Service, page: Page) -> None:
-    """An order is paid and refunded in part, the clock moves, a case is run, and a setting is saved."""
-    service.order_id()
-    page.goto(f"{service.url}/_sandbox/")
-    page.click("button:text-is('Pay')")
-    page.wait_for_selector("text=payment.success: delivered")
-    page.click("button:text-is('Run case')")
-    page.wait_for_selector("text=as expected")
-    page.click("button:text-is('Advance')")
-    page.wait_for_load_state()
-    page.click("text=Settings of")
-    page.fill("#title", "Hats")
-    page.click("text=Save settings")
-    page.wait_for_selector("text=Saved.")
-    assert service.sandbox.projects.get("").title == "Hats"
-    assert service.sandbox.clock.now().minute == 10
-
-
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-@pytest.mark.parametrize(("path", "script"), [("/_sandbox/clock", FETCH), ("/_sandbox/operator/clock", FORM)])
+@pytest.mark.parametrize(("path", "script"), [("/_sandbox/clock", FETCH), ("/_sandbox/clock", FORM)])
 def test_a_page_of_another_site_changes_nothing(
     service: Service, page: Page, path: str, script: str, kind: str
 ) -> None:
-    """Neither by the control API nor by a button, in any way in which browsers let it ask without leave."""
+    """Neither by a script nor by a form, in any way in which browsers let it ask without leave."""
     before = service.sandbox.clock.now()
     with shop_page(f"{service.url}/client.js") as shop:
         page.goto(shop)

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from tests.stress.chaos.names import BULK, BULK_SECRET
 from tests.stress.chaos.parts import await_true
-from tests.stress.chaos.places import ROOT, Places
+from tests.stress.chaos.places import Places
 from tests.stress.chaos.shop_parts import Running, running
 from tests.stress.chaos.stories import Author
 from tests.stress.chaos.traffic import Traffic
@@ -75,8 +74,10 @@ def _outage(shop: Running, traffic: TimedTraffic, seconds: float) -> tuple[Figur
         refused = _latency(traffic, seconds / 2)
         with black_hole(shop.places.redis):
             unanswered = _latency(traffic, seconds / 2)
-    left, behind = reading.left_undone(), _status(max_age=seconds / 2)
-    problems = [] if behind == 1 else ["checkout_work --status did not tell of the oldest that was left"]
+    left = reading.left_undone()
+    problems = (
+        [] if _is_behind(seconds / 2) else ["the queue's state did not tell of the oldest that was left"]
+    )
     shop.redis.start()
     returned_at = time.monotonic()
     try:
@@ -84,8 +85,8 @@ def _outage(shop: Running, traffic: TimedTraffic, seconds: float) -> tuple[Figur
     except TimeoutError as error:
         problems.append(str(error))
     drained_after = time.monotonic() - returned_at
-    if _status(max_age=seconds / 2):
-        problems.append("checkout_work --status still tells of something left")
+    if _is_behind(seconds / 2):
+        problems.append("the queue's state still tells of something left")
     figures: Figures = {
         "acknowledged": len(traffic.ledger.acknowledged),
         "answers": ", ".join(f"{count} of {status}" for status, count in traffic.ledger.answers.items()),
@@ -127,9 +128,11 @@ def _latency(traffic: TimedTraffic, seconds: float) -> float:
     return round(taken[int(len(taken) * 0.99)], 3)
 
 
-def _status(max_age: float) -> int:
-    command = [sys.executable, "-m", "django", "checkout_work", "--status", "--max-age", str(max_age)]
-    return subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL).returncode
+def _is_behind(seconds: float) -> bool:
+    from checkout_integration.flows.operations import queue_state
+
+    queue = queue_state()
+    return queue.oldest_seconds > seconds or queue.overdue > 0
 
 
 @contextmanager

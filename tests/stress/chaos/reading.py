@@ -35,7 +35,7 @@ def read() -> Found:
                 "message__idempotency_key", "message__signal", "message__order__order_id", "state"
             )
         ],
-        unheard=OutboxMessage.objects.filter(state=OutboxMessage.State.NEW).count(),
+        unheard=OutboxMessage.objects.filter(state="sent", runs=None).count(),
         effects=_effects(),
     )
 
@@ -47,7 +47,7 @@ def _states_of_notifications() -> dict[str, str]:
 
 
 def left_undone() -> int:
-    """Return how many notifications, messages and runs wait to be worked on."""
+    """Return how many notifications and runs wait to be worked on."""
     return sum(each.count() for each in _undone())
 
 
@@ -56,11 +56,10 @@ def all_done() -> bool:
     return not any(each.exists() for each in _undone())
 
 
-def _undone() -> tuple[QuerySet[Notification], QuerySet[OutboxMessage], QuerySet[ReceiverRun]]:
+def _undone() -> tuple[QuerySet[Notification], QuerySet[ReceiverRun]]:
     waiting = Q(state=ReceiverRun.State.DUE) | Q(state=ReceiverRun.State.RUNNING)
     return (
         Notification.objects.filter(due_at__isnull=False),
-        OutboxMessage.objects.filter(state=OutboxMessage.State.NEW),
         ReceiverRun.objects.filter(waiting),
     )
 

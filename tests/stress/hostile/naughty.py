@@ -43,6 +43,11 @@ def all_strings() -> list[str]:
     return [*naughty_strings(), *OURS]
 
 
+def is_storable(string: str) -> bool:
+    """Whether every database stores it as it is; a name that is not is quarantined."""
+    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in string)
+
+
 def some_strings(every_run: int) -> list[str]:
     """So many of the list, spread over it, and all of ours; in the full run all of the list."""
     listed = naughty_strings()

@@ -1,4 +1,4 @@
-"""Bombs stay small in memory: webhook and client refuse them, and grow by 16 MB at most."""
+"""Bombs stay small in memory: webhook and client refuse them, and grow by 16 MB at most, for a page of the list by 48 MB."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tests.stress.hostile.bombs import JSON_BOMBS, MIB
 
 ROOT = Path(__file__).parents[3]
 LARGEST = 16 * MIB
+LARGEST_OF_A_PAGE = 48 * MIB
+"""A page of 7 MB that cannot be read is split into its rows, so that the others can be: as bytes, as text and in parts."""
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +35,10 @@ def measured() -> dict[str, tuple[str, int]]:
     return outcomes
 
 
-def test_memory_grows_by_sixteen_megabytes_at_most(measured: dict[str, tuple[str, int]]) -> None:
+def test_memory_grows_within_bounds(measured: dict[str, tuple[str, int]]) -> None:
     """Whatever arrives."""
-    assert {name: growth for name, (_, growth) in measured.items() if growth > LARGEST} == {}
+    bounds = {name: LARGEST_OF_A_PAGE if name.startswith("client, list") else LARGEST for name in measured}
+    assert {name: growth for name, (_, growth) in measured.items() if growth > bounds[name]} == {}
 
 
 def test_the_receiver_refuses_what_would_grow(measured: dict[str, tuple[str, int]]) -> None:

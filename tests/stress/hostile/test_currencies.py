@@ -11,7 +11,8 @@ import pytest
 from checkout_integration.models.columns import as_column_money
 from checkout_integration.policy.binding import CheckoutValue
 from checkout_integration.policy.verdict import Reason
-from checkout_integration.protocol.creation import CreationError, OrderRequest, build_order_document
+from checkout_integration.protocol.creation import OrderRequest, build_order_document
+from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.strict_json import dumps, loads
 from tests.support.corpora import corpus

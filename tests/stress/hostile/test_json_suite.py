@@ -24,14 +24,16 @@ EXCEPTIONS = {
     QUARANTINED: """
         y_object_duplicated_key y_object_duplicated_key_and_value
         n_structure_100000_opening_arrays n_structure_open_array_object
-        n_structure_object_followed_by_closing_object
+        n_structure_object_followed_by_closing_object y_object_escaped_null_in_key
     """,
+    # NUL as it is: a text that is not all characters, as broken UTF-8 is one.
+    APPLIED: "n_string_unescaped_ctrl_char",
 }
 """Of the n_ files two are too deep before they are wrong, and one closes our object early and so gives it equal keys."""
 
 FREE = {
     APPLIED: """
-        i_number_too_big_neg_int i_number_too_big_pos_int i_object_key_lone_2nd_surrogate
+        i_number_too_big_neg_int i_number_too_big_pos_int
         i_string_1st_surrogate_but_2nd_missing i_string_1st_valid_surrogate_2nd_invalid
         i_string_incomplete_surrogate_and_escape_valid i_string_incomplete_surrogate_pair
         i_string_incomplete_surrogates_escape_valid i_string_invalid_lonely_surrogate
@@ -44,18 +46,19 @@ FREE = {
         i_number_double_huge_neg_exp i_number_huge_exp i_number_neg_int_huge_exp
         i_number_pos_double_huge_exp i_number_real_neg_overflow i_number_real_pos_overflow
         i_number_real_underflow i_number_very_big_negative_int number_1e-999
+        i_string_UTF-8_invalid_sequence i_string_UTF8_surrogate_U+D800
+        i_string_invalid_utf-8 i_string_iso_latin_1 i_string_lone_utf8_continuation_byte
+        i_string_not_in_unicode_range i_string_overlong_sequence_2_bytes i_string_overlong_sequence_6_bytes
+        i_string_overlong_sequence_6_bytes_null i_string_truncated-utf-8
+        string_1_invalid_codepoint string_2_invalid_codepoints string_3_invalid_codepoints
     """,
     QUARANTINED: """
         i_structure_500_nested_arrays object_same_key_different_values object_same_key_same_value
-        object_same_key_unclear_values
+        object_same_key_unclear_values i_object_key_lone_2nd_surrogate
     """,
     NOT_JSON: """
-        i_string_UTF-16LE_with_BOM i_string_UTF-8_invalid_sequence i_string_UTF8_surrogate_U+D800
-        i_string_invalid_utf-8 i_string_iso_latin_1 i_string_lone_utf8_continuation_byte
-        i_string_not_in_unicode_range i_string_overlong_sequence_2_bytes i_string_overlong_sequence_6_bytes
-        i_string_overlong_sequence_6_bytes_null i_string_truncated-utf-8 i_string_utf16BE_no_BOM
-        i_string_utf16LE_no_BOM i_structure_UTF-8_BOM_empty_object
-        string_1_invalid_codepoint string_2_invalid_codepoints string_3_invalid_codepoints
+        i_string_UTF-16LE_with_BOM i_string_utf16BE_no_BOM i_string_utf16LE_no_BOM
+        i_structure_UTF-8_BOM_empty_object
     """,
 }
 """The files on which parsers may differ, and those of the transformations: one by one."""

@@ -48,18 +48,20 @@ OURS: Final = frozenset(
     Transition.from_status Transition.to_status Transition.source Transition.act
     Incident.key Incident.kind Incident.project Incident.detail
     Notification.key Notification.body_hash Notification.reference Notification.project Notification.event
-    Notification.state Notification.failure
+    Notification.state Notification.failure RefusedRequests.key RefusedRequests.project RefusedRequests.code
     ValidationDecision.project ValidationDecision.code ValidationDecision.request_hash
     ValidationDecision.decided_by ValidationDecision.failure
     OutboxMessage.idempotency_key OutboxMessage.signal OutboxMessage.project OutboxMessage.arguments OutboxMessage.state
     Grant.key Grant.project Grant.state Grant.begun Grant.completed
-    ReceiverRun.receiver ReceiverRun.state ReceiverRun.fence
+    Receiver.signal Receiver.name Receiver.names Receiver.undoes
+    ReceiverRun.receiver ReceiverRun.state ReceiverRun.fence ReceiverRun.line ReceiverRun.exclusive
     ReceiverRun.error
     FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure SyncRun.totals
     SyncWindow.state SyncWindow.failure SyncWindow.totals
     SyncDifference.project SyncDifference.kind SyncDifference.state SyncDifference.waiting_key
     ListedRow.key ListedRow.row_hash SyncCursor.project SyncCursor.lane
+    HostClock.host
     Installation.project
     PrivacyAct.project PrivacyAct.act PrivacyAct.origin PrivacyAct.counts
     """.split()

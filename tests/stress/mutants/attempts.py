@@ -17,6 +17,7 @@ from tests.stress.mutants import reached
 from tests.stress.mutants.draw import ROOT, Mutant
 from tests.stress.mutants.reached import Reach
 from tests.stress.mutants.score import EQUIVALENT
+from tests.support.scale import EVERYDAY, RUN
 
 CAUGHT, EQUAL, SURVIVED, UNREACHED, ENDLESS = (
     "caught",
@@ -26,19 +27,8 @@ CAUGHT, EQUAL, SURVIVED, UNREACHED, ENDLESS = (
     "endless",
 )
 GOOD: Final = frozenset({CAUGHT, EQUAL, ENDLESS})
-SHOWING: Final = (
-    "admin",
-    "agreement",
-    "api",
-    "client",
-    "flows",
-    "models",
-    "protocol",
-    "sandbox",
-    "templatetags",
-    "views",
-)
-"""Folders of the tests that are tried; the others look at the tree itself, take minutes, or do the same once more."""
+QUICK: Final = ("-m", "not browser and not slow", "--ignore=tests/stress", "tests")
+"""The everyday run: what it does not notice is noticed late."""
 PLAIN: Final = (
     "-q -p no:cacheprovider -p no:randomly -p no:playwright -p no:schemathesis --hypothesis-seed=0".split()
 )
@@ -83,9 +73,7 @@ def _reach(tree: Path, mutants: Sequence[Mutant], clean: Mapping[str, bytes], pa
         for file, code in clean.items():
             lines = [mutant.line for mutant in mutants if mutant.file == file]
             (tree / file).write_text(reached.noting(file, code.decode(), lines), encoding="utf-8")
-        folders = [f"tests/{folder}" for folder in SHOWING]
-        chosen = ["-m", "not browser", "--ignore=tests/sandbox/openapi", *folders]
-        _pytest(tree, ["-p", reached.__name__, *chosen], {reached.REPORT: str(path.resolve())}, seconds=None)
+        _pytest(tree, ["-p", reached.__name__, *QUICK], {reached.REPORT: str(path.resolve())}, seconds=None)
         for file, code in clean.items():
             (tree / file).write_bytes(code)
     return reached.read(path)
@@ -133,7 +121,7 @@ def _pytest(tree: Path, arguments: Sequence[str], more: dict[str, str], *, secon
     # Compiled beside the tree, once for all.
     compiled = {"PYTHONPYCACHEPREFIX": str(tree.parent / "compiled"), "PYTHONPATH": str(tree)}
     command = [sys.executable, "-m", "pytest", *PLAIN, *arguments]
-    environment = {**os.environ, **compiled, **more}
+    environment = {**os.environ, **compiled, RUN: EVERYDAY, **more}
     return subprocess.run(
         command, check=False, cwd=tree, env=environment, timeout=seconds, capture_output=True
     ).returncode

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 PACKAGE: Final = "checkout_integration"
-AREAS: Final = ("client", "protocol", "flows", "api", "admin", "sandbox")
-LEAST_OF_EACH: Final = 5
+AREAS: Final = ("client", "protocol", "policy", "flows", "api", "admin", "sandbox", "testing")
+LEAST_OF_EACH: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Draw mutants of the whole product and see the tests notice.
 
-`python3 -m tests.stress.mutants.drawn --seed 20261122 --count 60`
+`python3 -m tests.stress.mutants.drawn --seed 20261126 --count 80`
 
 `python3 -m tests.stress.mutants` tries every mutant of a few modules. This draws some of all that mutmut can make of the
-client, the protocol, the flows, REST, the admin and the sandbox, at least five of each. The tests run once in a copy of the
-tree in which the drawn functions note which tests reach them. Then each mutant is put into the copy, and those tests run
-until one fails. Prints the seed, and place, change and outcome of each mutant. A survivor wants a test, or an entry among
-the "drawn" ones of `equivalent.toml` with the reason. Exit code 0 when all were caught or are listed there.
+client, the protocol, the policy, the flows, REST, the admin, the sandbox and the test kit, at least eight of each. The
+everyday tests run once in a copy of the tree in which the drawn functions note which tests reach them. Then each mutant is
+put into the copy, and those tests run until one fails. Prints the seed, and place, change and outcome of each mutant. A
+survivor wants a test, or an entry among the "drawn" ones of `equivalent.toml` with the reason. Exit code 0 when all were
+caught or are listed there.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def main() -> int:
         prog="python3 -m tests.stress.mutants.drawn", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument(
-        "--seed", type=int, default=20261122, help="the same seed draws the same of the same code"
+        "--seed", type=int, default=20261126, help="the same seed draws the same of the same code"
     )
-    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--count", type=int, default=80)
     parser.add_argument(
         "--only", type=int, nargs="*", help="numbers of the drawn mutants to try; all unless named"
     )

@@ -38,7 +38,7 @@ class Desk:
 
     def follow(self, link: str) -> None:
         """Take a step: a link, by its text."""
-        self._step(self.page.get_by_role("link", name=link, exact=True).first)
+        self._step(self._link(link))
 
     def find(self, text: str) -> None:
         """Take two steps: to the page of the app, and by its search box to the order."""
@@ -66,12 +66,14 @@ class Desk:
 
     def unfold(self, summary: str) -> None:
         """Take a step: what is folded away."""
-        self._step(self.page.locator("summary").filter(has_text=summary).first)
+        self.steps += 1
+        self.page.locator("summary").filter(has_text=summary).first.click()
 
     def download(self, link: str) -> Download:
         """Take a step: a link to a file."""
+        self.steps += 1
         with self.page.expect_download() as download:
-            self.follow(link)
+            self._link(link).click()
         return download.value
 
     def row(self, *texts: str) -> Locator:
@@ -83,7 +85,7 @@ class Desk:
 
     def reads_at_once(self, *texts: str) -> None:
         """Expect these texts on the first screen of the page: without scrolling, after few enough steps."""
-        # First: a page that is still being left would forget the scrolling.
+        # First: a page that a key is still leaving would forget the scrolling.
         expect(self._text(texts[0])).to_be_visible()
         self.page.evaluate("scrollTo(0, 0)")
         for text in texts:
@@ -104,10 +106,14 @@ class Desk:
         shown = self.page.locator("#container")
         return shown.get_by_text(text).or_(shown.get_by_title(text, exact=True)).first
 
+    def _link(self, text: str) -> Locator:
+        return self.page.get_by_role("link", name=text, exact=True).first
+
     def _step(self, target: Locator) -> None:
+        """Click, and return when the next page is there: a click alone returns while the old one is still being left."""
         self.steps += 1
-        target.click()
-        self.page.wait_for_load_state()
+        with self.page.expect_navigation():
+            target.click()
 
     def _count(self) -> None:
         assert self.steps <= MOST_STEPS, f"{self.steps} steps"

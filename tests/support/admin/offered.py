@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db.models import Model
+from django.utils import timezone
 
-from checkout_integration.admin.site import ButtonAdmin
-from checkout_integration.models import CheckoutUser, Order, ReceiverRun
+from checkout_integration.admin.site.buttons import ButtonAdmin
+from checkout_integration.models import CheckoutUser, Order, Receiver, ReceiverRun
 from tests.support.admin import rows
 
 Offer: TypeAlias = tuple[Model, Mapping[str, Any]]
@@ -32,6 +34,16 @@ def _in_review() -> Offer:
 
 def _to_bind() -> Offer:
     return _in_review()[0], {**REASON, "reference": rows.make_checkout().reference}
+
+
+def _unknown() -> ReceiverRun:
+    """Make a run of a receiver that no process has had for an hour."""
+    seen = timezone.now() - timedelta(hours=1)
+    times = {"first_seen": seen, "last_seen": seen}
+    Receiver.objects.update_or_create(
+        signal="checkout_paid", name="gone", defaults={**times, "retired_at": None}
+    )
+    return rows.make_run(_order(), receiver="gone", state="unknown", finished_at=None)
 
 
 def _failed(make: Callable[..., ReceiverRun], field: str) -> Offer:
@@ -61,6 +73,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "mark-granted"): lambda: _failed(rows.make_granting_run, "run"),
     ("order", "apply"): _notified,
     ("order", "link-account"): lambda: (_order(), _account()),
+    ("order", "revoke"): lambda: (_order(), REASON),
     ("order", "restore"): lambda: (_order(status="refunded"), REASON),
     ("order", "export"): lambda: (_order(), REASON),
     ("order", "erase"): lambda: (_order(), REASON),
@@ -73,6 +86,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
         rows.make_run(_order(), state="failed", finished_at=None),
         {},
     ),
+    ("receiverrun", "retire"): lambda: (_unknown(), {}),
 }
 
 

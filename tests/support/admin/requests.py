@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.client import MULTIPART_CONTENT
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from checkout_integration.admin.site import ButtonAdmin
+from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.flows.checkout import signed_reference
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Checkout
@@ -73,8 +73,8 @@ def all_requests() -> Iterator[str]:
             yield from (f"{method} {name}" for method in _methods(pattern))
     for model, screen in admin.site._registry.items():
         if isinstance(screen, ButtonAdmin):
-            for action in screen.actions or ():
-                yield f"POST {model._meta.model_name}_changelist {action.__name__}"
+            for button in screen.list_buttons:
+                yield f"POST {model._meta.model_name}_changelist {button.name}"
 
 
 def _patterns(patterns: Any) -> Iterator[URLPattern]:

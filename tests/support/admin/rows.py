@@ -87,6 +87,7 @@ def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **
     order_id = order_id or f"order-{number:04}"
     public, private = personal.split({**DOCUMENT, "id": order_id, **(document or {})})
     given = {
+        "project": "default",
         "status": "processed",
         "verdict": "verified",
         "live": False,
@@ -105,7 +106,7 @@ def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **
     }
     values = {**given, **columns}
     values.setdefault("facts", _facts(str(values["status"])))
-    order = Order.objects.create(order_id=order_id, project="default", document=public, **values)
+    order = Order.objects.create(order_id=order_id, document=public, **values)
     PersonalData.objects.create(order=order, document=private, email="ada@buyers.example", last4="4242")
     return order
 
@@ -177,7 +178,7 @@ def make_run(order: Order, signal: str = "checkout_paid", **columns: Any) -> Rec
         project=order.project,
         order=order,
         checkout=order.checkout,
-        state="fanned_out",
+        state="sent",
         arguments={"source": "notification"},
     )
     given = {

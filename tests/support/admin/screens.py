@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from django.contrib import admin
 from django.db.models import Model
 
-from checkout_integration.admin.site import Button, ButtonAdmin
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin
 from checkout_integration.models import CheckoutUser, Order, PrivacyAct
 from tests.support.admin import rows
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from checkout_integration.models import Order, OutboxMessage, PersonalData, ReceiverRun, SyncRun
-from checkout_integration.models.columns import CompressedDocumentField, DocumentField
+from checkout_integration.models.columns import DocumentField
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
 Field: TypeAlias = "models.Field[Any, Any]"
@@ -93,7 +93,7 @@ def _known_value(field: Field, related: dict[Model, list[Any]], number: int) -> 
     if isinstance(field, models.DecimalField):
         limit = 10 ** (field.max_digits - field.decimal_places) - 1
         return st.decimals(-limit, limit, places=field.decimal_places)
-    if isinstance(field, DocumentField | CompressedDocumentField):
+    if isinstance(field, DocumentField):
         return DOCUMENTS
     if isinstance(field, models.JSONField):
         return JSON

@@ -33,6 +33,7 @@ class ListService:
         cap: the largest page it gives.
         pages: how many pages were read.
         before_page: called with the query of each page before it is sent.
+        sent: the bytes that are sent instead of a page's JSON.
 
     """
 
@@ -42,6 +43,7 @@ class ListService:
     cap: int = 1000
     pages: int = 0
     before_page: Callable[[Mapping[str, list[str]]], None] = lambda query: None
+    sent: Callable[[bytes], bytes] = lambda body: body
 
     def answer(self, connection: socket.socket, request: Received) -> None:
         """Send the requested page."""
@@ -52,7 +54,7 @@ class ListService:
             int(query.get(name, [default])[0]) for name, default in (("offset", "0"), ("limit", "100"))
         )
         items = self.shown(found[offset : offset + min(limit, self.cap)])
-        body = strict_json.dumps({"count": len(found) + self.uncounted, "items": items}).encode()
+        body = self.sent(strict_json.dumps({"count": len(found) + self.uncounted, "items": items}).encode())
         self.pages += 1
         date = format_datetime(datetime.now(UTC) + self.ahead, usegmt=True)
         connection.sendall(http(200, body, Date=date, Connection="close"))

@@ -131,7 +131,11 @@ def sums_of(items: Sequence[Mapping[str, Any]]) -> Counter[Key]:
                 if part:
                     _add(sums, item, name, part["amount"], part["currency"], item["created_at"])
             _add(sums, item, "payments", 1, item["currency"], item["created_at"])
-        if item["status"] != "processed" and item["refund"] and not (is_payment and _is_field(item)):
+        if (
+            item["status"] == "chargeback" and not item["refund"]
+        ):  # by the specification: the whole charge, at no stated time
+            _add(sums, item, "charged_back", item["charge_amount"], item["charge_currency"], "")
+        elif item["status"] != "processed" and item["refund"] and not (is_payment and _is_field(item)):
             name = "refunded" if item["status"] == "refunded" else "charged_back"
             at = item["created_at"] if _is_field(item) else item["refunded_at"]
             of = payments[item["transaction"]]
@@ -147,6 +151,6 @@ def _is_field(item: Mapping[str, Any]) -> bool:
 def _add(
     sums: Counter[Key], of: Mapping[str, Any], name: str, amount: Any, currency: str, moment: str
 ) -> None:
-    day = datetime.fromisoformat(moment).astimezone(ZONE).date().isoformat()
+    day = datetime.fromisoformat(moment).astimezone(ZONE).date().isoformat() if moment else ""
     rate = format(Decimal(str(of["tax"]["rate"])).normalize(), "f")
     sums[name, currency, day, str(of["country"]), rate, str(of["vat_payer"])] += amount

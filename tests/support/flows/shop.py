@@ -14,15 +14,13 @@ from django.utils import timezone
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause
-from checkout_integration.flows.ledger.steps import OrderChange
-from checkout_integration.flows.operations import draining
+from checkout_integration.flows.ledger.batch import OrderChange
 from checkout_integration.hooks import Hooks, Refusal
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
     Notification,
     Order,
-    OutboxMessage,
     ReceiverRun,
 )
 from checkout_integration.policy.observation import Observation, Source
@@ -43,11 +41,9 @@ class Listening:
     """Connects receivers for the length of a test. Each has a name, as receivers of a shop do."""
 
     def __init__(self) -> None:
-        self._connected: list[tuple[DurableSignal[Any, Any], str]] = []
+        self._connected: list[tuple[DurableSignal[Any], str]] = []
 
-    def __call__(
-        self, signal: DurableSignal[Any, Any], effect: Effect | None = None, *, name: str = ""
-    ) -> Heard:
+    def __call__(self, signal: DurableSignal[Any], effect: Effect | None = None, *, name: str = "") -> Heard:
         """Connects a receiver that has an effect and then remembers its arguments; what it heard is returned."""
         heard: Heard = []
 
@@ -59,7 +55,7 @@ class Listening:
         self.connect(signal, receive, name or f"test.{signal.name}")
         return heard
 
-    def connect(self, signal: DurableSignal[Any, Any], receiver: Effect, name: str) -> None:
+    def connect(self, signal: DurableSignal[Any], receiver: Effect, name: str) -> None:
         """Connects a receiver as it is."""
         signal.connect(receiver, weak=False, dispatch_uid=name)
         self._connected.append((signal, name))
@@ -123,17 +119,10 @@ def make_due() -> None:
     )
 
 
-def look_again() -> None:
-    """Let this process look at once for what others have left behind, as it would after a second."""
-    draining.ThisProcess.looks_again_at = 0.0
-
-
 def leave_behind() -> None:
-    """Make due and running rows a minute old, as after the death of their process, and reset this process's state."""
+    """Make due and running rows a minute old, as after the death of their process."""
     then = timezone.now() - timedelta(minutes=1)
-    look_again()
     Notification.objects.filter(due_at__isnull=False).update(due_at=then)
-    OutboxMessage.objects.filter(state=OutboxMessage.State.NEW).update(recorded_at=then)
     ReceiverRun.objects.filter(state__in=["due", "running"]).update(due_at=then)
 
 

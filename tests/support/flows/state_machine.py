@@ -31,7 +31,7 @@ from checkout_integration.flows.database import installation
 from checkout_integration.models import Checkout, Incident, Order, ReceiverRun
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX, OrderStatus
 from checkout_integration.sandbox import RefusedError, VirtualClock, Wallet
-from checkout_integration.sandbox.orders import Order as TrueOrder
+from checkout_integration.sandbox.orders.order import Order as TrueOrder
 from checkout_integration.testing.service import running_sandbox
 from tests.support.customer import PRIVACY_REQUEST
 from tests.support.flows.machine_customers import Buyer

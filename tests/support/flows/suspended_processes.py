@@ -13,9 +13,10 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import connection, connections
 
+from checkout_integration.flows.operations import draining
 from checkout_integration.models import Order
 from checkout_integration.signals import (
-    DurableSignal,
+    NamedSignal,
     checkout_paid,
     checkout_reversed,
     payment_refund,
@@ -86,6 +87,7 @@ def _run(
     go_on: Event,
 ) -> None:
     begin_process(database, checkout_integration)
+    draining.OWN_SECONDS = 1.0  # for so long it waits for one that is suspended
     times = count()
 
     def stop(_: int = 0) -> None:
@@ -93,7 +95,7 @@ def _run(
             parent.send(True)
             assert go_on.wait(PATIENCE)
 
-    def note(order: Order, signal: DurableSignal[Any, Any], **arguments: Any) -> None:
+    def note(order: Order, signal: NamedSignal, **arguments: Any) -> None:
         Group.objects.create(name=f"{order.order_id} {signal.name}")
         if place == RECEIVER_WROTE:
             stop()

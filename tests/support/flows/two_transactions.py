@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkout_integration.flows.ledger import locking, recording
+from checkout_integration.flows.ledger import batch as locking
+from checkout_integration.flows.ledger import recording
 from checkout_integration.models import Checkout
 from tests.support.flows.concurrency import await_waiting_locks, in_background
 from tests.support.flows.shop import ShopHooks

@@ -16,7 +16,7 @@ from pathlib import Path
 import requests
 
 from example_project.environment import make
-from tests.support.documents import ROOT, block
+from tests.support.documents import ROOT, block, template
 
 NOTES = """
 
@@ -41,7 +41,12 @@ OTHER_SETTINGS = {
     "atomic": 'DATABASES["default"]["ATOMIC_REQUESTS"] = True\n',
     "hooked": block("README.md", "# mysite/settings.py, with hooks"),
     "celery": block("README.md", "# mysite/settings.py, with Celery"),
-    "worker": block("README.md", "# mysite/settings.py, with a worker"),
+    "worker": 'CHECKOUT_INTEGRATION["RUNNER"] = "worker"\n',
+    "two": (
+        'eu = {"PROJECT_ID": "my-shop-eu", "SECRET_KEY": "sandbox_secret_of_eu"}\n'
+        'CHECKOUT_INTEGRATION["PROJECTS"]["eu"] = eu\n'
+    ),
+    "periodic": 'CELERY_BEAT_SCHEDULE = {"invoices": {"task": "shop.invoices", "schedule": 86400}}\n',
 }
 """What some tests change in the settings, by the name of the module ``mysite.with_<name>``."""
 
@@ -49,7 +54,9 @@ OTHER_SETTINGS = {
 def exported() -> dict[str, str]:
     """Return the variables that the README sets for the sandbox."""
     text = block(
-        "README.md", "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop"
+        "README.md",
+        "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop "
+        "CHECKOUT_URL=http://127.0.0.1:8090",
     )
     words = [word for line in text.splitlines() for word in shlex.split(line.removeprefix("$ export "))]
     return dict(word.split("=", 1) for word in words)
@@ -68,16 +75,39 @@ def build_wheel(folder: Path) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Install the wheel as the README says, with Celery beside it, in an environment of its own; returns its Python."""
+    """Install the wheel as the README says, with Celery and the test kit, in an environment of its own: its Python."""
     (requirement,) = shlex.split(block("README.md", '$ pip install "checkout-integration[sandbox]"'))[3:]
-    with_celery = requirement.replace("]", ",celery]")
-    return make(folder / "environment", [f"{with_celery} @ {build_wheel(folder).as_uri()}"])
+    with_more = requirement.replace("]", ",celery,testing]")
+    return make(
+        folder / "environment",
+        [f"{with_more} @ {build_wheel(folder).as_uri()}", "responses", "requests-mock"],
+    )
 
 
-def write_files(project: BlankProject) -> None:
-    """Write the README's blocks to the files that they name; Django's templates of an app are replaced."""
+PLAYERS = """
+from uuid import uuid4
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+
+class Player(AbstractUser):
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+"""
+OF_PLAYERS = """
+INSTALLED_APPS += ["players"]
+AUTH_USER_MODEL = "players.Player"
+"""
+
+
+def write_files(project: BlankProject, before: str = "") -> None:
+    """Write the README's blocks to the files that they name; Django's templates of an app are replaced.
+
+    ``before``: what the shop's settings have already.
+    """
     settings = project.folder / "mysite" / "settings.py"
-    settings.write_text(f"{settings.read_text()}\n{block('README.md', '# mysite/settings.py')}")
+    settings.write_text(f"{settings.read_text()}\n{before}\n{block('README.md', '# mysite/settings.py')}")
+    (project.folder / "shop" / "templates").mkdir()
     for name, text in {
         "mysite/__init__.py": block("README.md", "# mysite/__init__.py"),
         "mysite/urls.py": block("README.md", "# mysite/urls.py"),
@@ -87,6 +117,7 @@ def write_files(project: BlankProject) -> None:
         "shop/receivers.py": block("README.md", "# shop/receivers.py"),
         "shop/apps.py": block("README.md", "# shop/apps.py"),
         "shop/hooks.py": block("README.md", "# shop/hooks.py"),
+        "shop/templates/shop.html": template("README.md", "shop/templates/shop.html"),
     }.items():
         (project.folder / name).write_text(text)
 
@@ -100,21 +131,28 @@ class BlankProject:
     service: str
 
     @classmethod
-    def start(cls, folder: Path, python: Path, service: str) -> BlankProject:
-        """Make the project, and take the README's steps up to the tables."""
-        project = cls.write(folder, python, service)
-        for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
-            project.follow(command)
+    def start(cls, folder: Path, python: Path, service: str, *, uuids: bool = False) -> BlankProject:
+        """Make the project, and take the README's steps up to the tables. ``uuids``: accounts have UUIDs as keys."""
+        project = cls.write(folder, python, service, uuids=uuids)
+        if uuids:
+            project.manage("makemigrations", "players")
+        # Each says what is wrong, if anything is: `steps` has it.
+        with (folder / "steps.log").open("w") as file:
+            for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
+                file.write(project.follow(command))
         return project
 
     @classmethod
-    def write(cls, folder: Path, python: Path, service: str) -> BlankProject:
+    def write(cls, folder: Path, python: Path, service: str, *, uuids: bool = False) -> BlankProject:
         """Write the project's files, and run nothing of the product."""
         project = cls(folder=folder, python=python, service=service)
         folder.mkdir()
         project.run("-m", "django", "startproject", "mysite", ".")
         project.run("-m", "django", "startapp", "shop")
-        write_files(project)
+        if uuids:
+            project.run("-m", "django", "startapp", "players")
+            (folder / "players" / "models.py").write_text(PLAYERS)
+        write_files(project, OF_PLAYERS if uuids else "")
         for name, text in OTHER_SETTINGS.items():
             module = folder / "mysite" / f"with_{name}.py"
             module.write_text(f"from mysite.settings import *\n\n{text}")
@@ -125,13 +163,20 @@ class BlankProject:
         with (self.folder / "shop" / "receivers.py").open("a", encoding="utf-8") as file:
             file.write(NOTES)
 
+    @property
+    def steps(self) -> str:
+        """What the README's commands up to the tables printed."""
+        return (self.folder / "steps.log").read_text()
+
     def follow(self, command: str, *more: str, settings: str = "", **variables: str) -> str:
-        """Run a command of the README to its end; returns what it printed."""
-        return self._finish(self._words(command, *more), self.environment(settings, variables))
+        """Run a command of the README to its end; returns what it printed, complaints too."""
+        words, environment = self._words(command, *more), self.environment(settings, variables)
+        done = self._finish(words, environment)
+        return done.stdout + done.stderr
 
     def run(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run the project's Python; returns what it printed."""
-        return self._finish([str(self.python), *arguments], self.environment(settings, variables))
+        return self._finish([str(self.python), *arguments], self.environment(settings, variables)).stdout
 
     def manage(self, *arguments: str, settings: str = "", **variables: str) -> str:
         """Run ``manage.py``."""
@@ -189,12 +234,12 @@ class BlankProject:
         unbuffered = {"PYTHONUNBUFFERED": "1"}
         return {**given, **readme, **unbuffered, "CELERY_BROKER_URL": "memory://", **variables}
 
-    def _finish(self, words: list[str], environment: dict[str, str]) -> str:
+    def _finish(self, words: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return done
 
 
 def free_port() -> int:

@@ -11,6 +11,8 @@ LOOKS: Final = """
 from decimal import Decimal
 from typing import Unpack
 
+from asgiref.sync import sync_to_async
+
 from checkout_integration import __version__, display, errors, flows
 from checkout_integration.flows import sync
 from checkout_integration.hooks import Hooks
@@ -152,13 +154,9 @@ def calls(order: Order, checkout: Checkout, hooks: Hooks, document: Document, us
         reveal_type(client.list_page("/api/v1/orders").has_more)
 
 
-async def sell_from_a_coroutine(checkout: Checkout, order: Order) -> None:
-    reveal_type(await flows.acreate_checkout(amount=Decimal(1), currency="EUR", type="simple"))
-    issued = await flows.acreate_token(type="product", products=["hat"])
-    reveal_type(await flows.acreate_order_from_token(issued))
-    reveal_type(await flows.arefresh_order(order))
-    reveal_type(await flows.arefresh_checkout(checkout))
-    reveal_type((await flows.arun_due()).failed)
+async def sell_from_a_coroutine(checkout: Checkout) -> None:
+    reveal_type(await sync_to_async(flows.create_checkout)(amount=Decimal(1), currency="EUR", type="simple"))
+    reveal_type(await sync_to_async(flows.refresh_checkout)(checkout))
 
 
 def failures(error: errors.CheckoutError, answered: errors.ErrorResponse, broken: errors.CreationError) -> None:

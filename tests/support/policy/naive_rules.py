@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from checkout_integration.policy.observation import Observation, Source, stamp
+from checkout_integration.policy.moments import stamp
+from checkout_integration.policy.observation import Observation, Source
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
 Rule: TypeAlias = Callable[[Sequence[Observation]], OrderStatus]

@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 
 from checkout_integration.protocol.creation import (
-    CreationError,
     Customer,
     CustomerAddress,
     OrderRequest,
@@ -15,6 +14,7 @@ from checkout_integration.protocol.creation import (
     build_order_document,
     build_token_document,
 )
+from checkout_integration.protocol.creation_values import CreationError
 
 ADA = Customer(
     external_id="player-42",

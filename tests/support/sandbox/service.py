@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import requests
 
@@ -19,8 +18,6 @@ PROJECT = "project-1"
 SECRET = "sandbox_secret"
 NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
 SIMPLE: dict[str, Any] = {"project": PROJECT, "type": "simple", "amount": 9.99, "currency": "USD"}
-
-_FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 class Service:
@@ -34,12 +31,6 @@ class Service:
     def post(self, path: str, document: Any = None, **more: Any) -> requests.Response:
         """POST a JSON document."""
         return requests.post(self.url + path, json=document, timeout=10, **more)
-
-    def press(self, path: str, fields: dict[str, str] | None = None) -> requests.Response:
-        """Press a button of the operator's pages: the form brings back the token that stands in it."""
-        (token, *_) = _FORM_TOKEN.findall(requests.get(f"{self.url}/_sandbox/", timeout=10).text)
-        form = {"form_token": token, **(fields or {})}
-        return requests.post(f"{self.url}/_sandbox/operator/{path}", form, timeout=10)
 
     def create(self, **parameters: Any) -> requests.Response:
         """Create an order, a simple one by default."""

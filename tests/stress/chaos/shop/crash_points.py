@@ -90,11 +90,11 @@ WORKER: Final = (
 ALL: Final = (*WEB, *APPLY, *WORKER)
 _SYNC: Final = f"{_FLOWS}.sync"
 SYNC: Final = (
-    CrashPoint(name="sync: after lane taken", module=f"{_SYNC}.passes", function="LaneLease.take"),
+    CrashPoint(name="sync: after lane taken", module=f"{_SYNC}.passes", function="Lease.take"),
     CrashPoint(name="sync: before plan", module=f"{_SYNC}.passes", function="_plan", before=True),
     CrashPoint(name="sync: after plan", module=f"{_SYNC}.passes", function="_plan"),
-    CrashPoint(name="sync: after window taken", module=f"{_SYNC}.passes", function="WindowLease.take"),
-    CrashPoint(name="sync: before page", module=f"{_SYNC}.windows", function="record_page", before=True),
+    CrashPoint(name="sync: after window taken", module=f"{_SYNC}.watermark", function="Lease.take_window"),
+    CrashPoint(name="sync: before page", module=f"{_SYNC}.passes", function="record_page", before=True),
     CrashPoint(name="sync: after merge", module=f"{_SYNC}.list_rows", function="upsert", before=True),
     CrashPoint(name="sync: after row hashes", module=f"{_SYNC}.list_rows", function="upsert"),
     CrashPoint(
@@ -104,16 +104,16 @@ SYNC: Final = (
         before=True,
         within="_recorded",
     ),
-    CrashPoint(name="sync: after commit", module=f"{_SYNC}.windows", function="record_page"),
-    CrashPoint(name="sync: after page counted", module=f"{_SYNC}.windows", function="PageCounter.add"),
+    CrashPoint(name="sync: after commit", module=f"{_SYNC}.passes", function="record_page"),
+    CrashPoint(name="sync: after page counted", module=f"{_SYNC}.passes", function="PageCounter.add"),
     CrashPoint(
-        name="sync: before window end", module=f"{_SYNC}.watermark", function="WindowLease.end", before=True
+        name="sync: before window end", module=f"{_SYNC}.watermark", function="Lease.end_window", before=True
     ),
-    CrashPoint(name="sync: after window end", module=f"{_SYNC}.watermark", function="WindowLease.end"),
+    CrashPoint(name="sync: after window end", module=f"{_SYNC}.watermark", function="Lease.end_window"),
     CrashPoint(name="sync: before pass end", module=f"{_SYNC}.passes", function="end_pass", before=True),
-    CrashPoint(name="sync: after watermark", module=f"{_SYNC}.watermark", function="LaneLease.advance"),
+    CrashPoint(name="sync: after watermark", module=f"{_SYNC}.watermark", function="Lease.advance"),
     CrashPoint(
-        name="sync: before release", module=f"{_SYNC}.watermark", function="LaneLease.release", before=True
+        name="sync: before release", module=f"{_SYNC}.watermark", function="Lease.release", before=True
     ),
     CrashPoint(name="sync: after pass end", module=f"{_SYNC}.passes", function="end_pass"),
 )

@@ -23,7 +23,7 @@ HEARD = (
 
 
 def leave_trace(
-    signal: DurableSignal[Any, Any], order: Order, idempotency_key: str, attempt: int, **kwargs: Any
+    signal: DurableSignal[Any], order: Order, idempotency_key: str, attempt: int, **kwargs: Any
 ) -> None:
     """Write the effect; only the product prevents a second one."""
     with connection.cursor() as cursor:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.stress.chaos.names import GRACE_SECONDS, RETRY_SECONDS
 
-GRACE: Final = ("checkout_integration.flows.outbox.looking", "GRACE")
+GRACE: Final = ("checkout_integration.flows.outbox.claiming", "GRACE")
 BACK_OFF: Final = ("checkout_integration.flows.outbox.retrying", "BACK_OFF")
 
 

@@ -1,0 +1,238 @@
+"""The paid amount, the shop's revenue, refunds, and whether the payment is for a checkout of this shop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.order.layout import SummaryBox
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import ORDER_STATUSES, VERDICTS, Text, label_of
+from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
+from checkout_integration.admin.site.values import (
+    NOTHING,
+    Table,
+    Value,
+    badge,
+    hidden,
+    moment,
+    money,
+    short,
+    visible,
+)
+from checkout_integration.display import shown_amount
+from checkout_integration.models import Checkout, Order, Refund, Transition
+from checkout_integration.policy.contradictions import LISTED_REJECTED_WITH_TRANSACTION, PAID_AND_CANCELED
+from checkout_integration.policy.facts import REVERSALS
+from checkout_integration.policy.refunds import paid_in
+from checkout_integration.policy.state import SETTLED_KINDS, OrderState
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+MOST_REVERSALS: Final = 200
+"""Refunds and chargebacks that the page shows."""
+DOUBTS: Final = (PAID_AND_CANCELED, LISTED_REJECTED_WITH_TRANSACTION)
+"""Contradictions of an order that is not paid, although the customer may have paid."""
+BEFORE: Final = {
+    OrderStatus.REFUNDED: gettext_lazy("%(net)s before the refund of %(sum)s"),
+    OrderStatus.CHARGEBACK: gettext_lazy("%(net)s before the chargeback of %(sum)s"),
+}
+LOST: Final = {
+    OrderStatus.REFUNDED: gettext_lazy("refunded: %(sum)s"),
+    OrderStatus.CHARGEBACK: gettext_lazy("charged back: %(sum)s"),
+}
+DECISIONS: Final = (
+    Transition.Act.ACCEPT,
+    Transition.Act.BIND,
+    Transition.Act.REVOKE,
+    Transition.Act.RESTORE,
+)
+JUDGED: Final = (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED, VerdictStatus.REVIEW)
+"""Verdicts whose meaning is about goods."""
+
+
+def reversals_of(order: Order) -> list[Refund]:
+    """Return the newest refunds and chargebacks of an order, the newest first."""
+    return list(order.refunds.order_by("-pk")[:MOST_REVERSALS])
+
+
+def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Sequence[Refund]) -> SummaryBox:
+    """Return the paid amount; the price alone where no payment is known."""
+    question, price = _("What did the customer pay?"), money(order.amount, order.currency)
+    if state.status not in SETTLED_KINDS:
+        shown_price = _("the price is %(price)s") % {"price": price} if price != NOTHING else ""
+        return SummaryBox(question, _not_settled(state), [shown_price, *_doubts(state)])
+    charged = money(order.charge_amount, order.charge_currency)
+    details: list[Value] = [_method(order, viewer)]
+    if charged not in (NOTHING, price):
+        details.append(_("for a price of %(price)s") % {"price": price})
+    if order.tax_amount is not None:
+        details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
+    details += lost_lines(order, state, reversals)
+    return SummaryBox(question, price if charged == NOTHING else charged, details)
+
+
+def lost_lines(order: Order, state: OrderState, reversals: Sequence[Refund]) -> list[Text]:
+    """Return what was refunded and what was charged back, a line for each; none where nothing was."""
+    lost = {kind: _lost(order, state, reversals, kind) for kind in LOST}
+    return [LOST[kind] % {"sum": sums} for kind, sums in lost.items() if sums]
+
+
+def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund]) -> SummaryBox:
+    """Return the shop's revenue as the service states it. The rest after a refund is not stated, so it is not shown."""
+    question = _("What does the shop receive?")
+    if state.status not in SETTLED_KINDS:
+        return SummaryBox(question, _not_settled(state))
+    net = money(order.net_revenue_amount, order.net_revenue_currency)
+    if net == NOTHING:
+        return SummaryBox(question, NOTHING, [_("The service did not send this amount.")])
+    fee = money(order.fee_amount, order.fee_currency)
+    return SummaryBox(
+        question, _before_loss(order, state, reversals, net), [_("after a fee of %(fee)s") % {"fee": fee}]
+    )
+
+
+def verdict_summary(
+    order: Order, state: OrderState, viewer: Viewer, history: Sequence[Transition]
+) -> SummaryBox:
+    """Return the verdict, with its reason, who decided it, and its meaning for the goods."""
+    details: list[Value] = [
+        reason_sentence(order.verdict_reason),
+        _decided(history),
+        _meaning(order, state),
+    ]
+    if order.checkout:
+        details.append(
+            format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
+        )
+    verdict = badge(label_of(VERDICTS, order.verdict))
+    return SummaryBox(
+        _("Is it for a checkout of this shop?"), verdict, [detail for detail in details if detail]
+    )
+
+
+def _method(order: Order, viewer: Viewer) -> Value:
+    """Return the method of payment; of a card the brand, and its last digits for those who may see them."""
+    method = order.snapshot.method
+    if method is None:
+        return visible(order.method_type)
+    title = visible(method.title or method.type or "")
+    if method.card is None or not method.card.last4:
+        return title
+    digits: Value = f"•••• {visible(method.card.last4)}" if viewer.sees_personal_data else hidden()
+    return format_html("{}, {} {}", title, visible(method.card.brand or ""), digits)
+
+
+def _decided(history: Sequence[Transition]) -> Value:
+    """Return the newest decision of staff: what, who, when and why; "" where there is none."""
+    decision = next((each for each in history if each.act in DECISIONS), None)
+    if decision is None:
+        return ""
+    act, staff, at = (
+        decision.get_act_display(),
+        short(decision.staff or NOTHING),
+        moment(decision.recorded_at),
+    )
+    return format_html(_("{} by {}, {}: {}"), act, staff, at, visible(decision.reason))
+
+
+def _not_settled(state: OrderState) -> str:
+    if _doubts(state):
+        return _("not certain")
+    waits = state.status in (OrderStatus.CREATED, OrderStatus.PENDING)
+    return _("nothing yet") if waits else _("nothing")
+
+
+def _doubts(state: OrderState) -> list[Text]:
+    return [incident_sentence(doubt) for doubt in DOUBTS if doubt in state.contradictions]
+
+
+def _before_loss(order: Order, state: OrderState, reversals: Sequence[Refund], net: str) -> str:
+    """Return the sum before the reversal, which is not subtracted: it may be in another currency."""
+    if state.status not in BEFORE:
+        return net
+    return BEFORE[state.status] % {"net": net, "sum": _lost(order, state, reversals, state.status)}
+
+
+def _lost(order: Order, state: OrderState, reversals: Sequence[Refund], kind: OrderStatus) -> str:
+    """Return what refunds or chargebacks have taken, each currency by itself; "" for none that stands.
+
+    A bank reads this: what it took by a chargeback is never called a refund.
+    """
+    if state.status not in REVERSALS:
+        return ""
+    sums: dict[str, Decimal | None] = {}
+    if kind == OrderStatus.REFUNDED:
+        sums |= state.returned.sums
+    else:
+        taken = [each for each in reversals if each.status == kind]
+        for currency in dict.fromkeys(each.currency for each in taken):
+            amounts = [each.amount for each in taken if each.currency == currency]
+            sums[currency] = None if None in amounts else sum(filter(None, amounts), Decimal(0))
+    if not sums and kind == state.status:
+        sums[order.refund_currency] = order.refund_amount
+    paid = paid_in(state.order)
+    texts = [_of_whole(amount, currency, paid.get(currency)) for currency, amount in sums.items()]
+    return ", ".join(_("an unknown amount") if text == NOTHING else text for text in texts)
+
+
+def _of_whole(part: Decimal | None, currency: str, whole: Decimal | None) -> str:
+    """Return a sum; less than the payment in its currency with the whole: "5.00 of 14.99 USD"."""
+    if whole is None or part is None or not 0 < part < whole:
+        return money(part, currency)
+    return _("%(part)s of %(whole)s") % {
+        "part": shown_amount(part, currency),
+        "whole": money(whole, currency),
+    }
+
+
+def payment_tables(
+    orders: Sequence[Order], heading: Text = "", details: Mapping[int, Value] | None = None
+) -> list[Table]:
+    """Return what the customers paid, for a confirmation page: the customers and amounts that an act is about.
+
+    ``details``: the cells of one more column, by the keys of the orders.
+    """
+    columns = [_("order"), _("type"), _("amount"), _("status"), _("verdict"), _("customer")]
+    rows: list[list[Value]] = [
+        [
+            visible(order.order_id),
+            visible(order.type),
+            money(order.amount, order.currency),
+            badge(label_of(ORDER_STATUSES, order.status)),
+            badge(label_of(VERDICTS, order.verdict)),
+            visible(str(order.user or "")),
+            *([details[order.pk]] if details else []),
+        ]
+        for order in orders
+    ]
+    return [
+        Table(_("Orders"), [*columns, heading], rows) if details else Table(_("What was paid"), columns, rows)
+    ]
+
+
+def _meaning(order: Order, state: OrderState) -> Text:
+    """Return the meaning of the verdict; it is about the payment, which may have been reversed since."""
+    if state.stands or order.verdict not in JUDGED:
+        return label_of(VERDICTS, order.verdict).meaning
+    status = label_of(ORDER_STATUSES, order.status)
+    return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
+
+
+def reversals_table(reversals: Sequence[Refund], viewer: Viewer) -> Table:
+    """Return the refunds and chargebacks of an order."""
+    rows = [
+        [
+            viewer.link(Refund, reversal.pk, money(reversal.amount, reversal.currency)),
+            badge(label_of(ORDER_STATUSES, reversal.status)),
+            moment(reversal.refunded_at),
+            visible(reversal.reason) or NOTHING,
+        ]
+        for reversal in reversals
+    ]
+    return Table(_("Refunds and chargebacks"), [_("amount"), _("kind"), _("when"), _("reason")], rows)

@@ -1,0 +1,67 @@
+"""What the HTTP status of a response means (HTT-01 to HTT-16): success, or one of the exceptions of `errors`."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from checkout_integration.client.errors import (
+    BadCredentials,
+    BadGateway,
+    BadRequest,
+    Conflict,
+    ErrorResponse,
+    Forbidden,
+    FormatNotSupported,
+    GatewayTimeout,
+    InternalError,
+    ListFailed,
+    LiveModeInactive,
+    NotFound,
+    RedirectRefused,
+    ServiceFailed,
+    ServiceUnavailable,
+    TooManyRequests,
+    UnknownProject,
+    Unprocessable,
+)
+from checkout_integration.protocol.endpoints import Endpoint
+from checkout_integration.protocol.errors import PROJECT_CODES, ErrorObject
+
+
+def is_success(status: int) -> bool:
+    """Return whether a response is a success: 200, 201 and 202 alike (SVC-06, HTT-02 to HTT-04)."""
+    return status // 100 == 2
+
+
+# Any operation may respond with any of these; a status means the same where it is not documented (HTT-15).
+_BY_STATUS: dict[int, type[ErrorResponse]] = {
+    400: BadRequest,
+    401: BadCredentials,
+    402: LiveModeInactive,
+    403: Forbidden,
+    404: NotFound,
+    406: FormatNotSupported,
+    409: Conflict,
+    422: Unprocessable,
+    429: TooManyRequests,
+    500: InternalError,
+    502: BadGateway,
+    503: ServiceUnavailable,
+    504: GatewayTimeout,
+}
+_BY_CENTURY: dict[int, type[ErrorResponse]] = {3: RedirectRefused, 5: ServiceFailed}
+
+
+def error_of(endpoint: Endpoint, status: int, error: ErrorObject, codes: Container[str]) -> ErrorResponse:
+    """Return the exception for a response that is not a success; ``codes`` are those of bad credentials."""
+    kind = _BY_STATUS.get(status) or _BY_CENTURY.get(status // 100, ErrorResponse)
+    if status // 100 == 4 and error.code in PROJECT_CODES:
+        kind = UnknownProject
+    elif status == 400 and error.code in codes:
+        kind = BadCredentials
+    elif status == 500 and endpoint.auth == "basic":
+        kind = ListFailed
+    # A 4xx says that nothing was done. After anything else an order may exist.
+    unknown = not endpoint.repeatable and status // 100 != 4
+    again = status == 429 or (status // 100 == 5 and endpoint.repeatable)
+    return kind(endpoint, status, error, retry_is_safe=again, outcome_unknown=unknown)

@@ -1,0 +1,37 @@
+"""Incidents are opened once, resolved by staff, and end by themselves when their cause is over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Q
+
+from checkout_integration.flows.database.statements import insert_missing
+from checkout_integration.models import Incident
+
+
+def open_incidents(incidents: Sequence[Incident]) -> None:
+    """Open incidents, each once. One that staff have resolved stays so; one that ended by itself is opened again."""
+    if incidents:
+        insert_missing(incidents, "key")
+        ended = Incident.primary.filter(ended_itself=True)
+        ended.filter(key__in=sorted({incident.key for incident in incidents})).update(
+            resolved_at=None, ended_itself=False
+        )
+
+
+def end_incidents(keys: Collection[str]) -> None:
+    """End the open ones of these incidents: their cause is over, so nobody has to look."""
+    if keys:
+        _open(Q(key__in=sorted(keys))).update(resolved_at=datetime.now(UTC), ended_itself=True)
+
+
+def resolve_incidents(which: Q, staff_id: Any) -> bool:
+    """Resolve open incidents by a decision of staff; return whether there were any."""
+    return bool(_open(which).update(resolved_at=datetime.now(UTC), resolved_by=staff_id))
+
+
+def _open(which: Q) -> Any:
+    return Incident.primary.filter(which, resolved_at=None)

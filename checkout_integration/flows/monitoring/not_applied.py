@@ -1,0 +1,176 @@
+"""Findings about stored notifications: what could not be applied, aliases that the settings lack, and times of attempts.
+
+Times: by the specification ``created_at`` is the time of the event (WHK-05). Deployed services write the time of the
+attempt, so by default RETRY_INTERVAL is subtracted for each earlier one (EVT-12). With a service that keeps the time, a
+repeated notification would count as earlier than it is. Nothing is changed by itself: the state of an order must not depend
+on what else came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.database import Command, count_by_index
+from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
+from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
+from checkout_integration.models import Incident, Installation, Notification
+from checkout_integration.policy.severity import Severity
+
+MOST_WAITING: Final = 5_000
+LONG: Final = timedelta(seconds=LONGEST_LEFT)
+NOT_APPLIED: Final = Kind(
+    name="not_applied", title=gettext_lazy("Notifications not applied"), rows=Rows(model="notification")
+)
+REMOVED: Final = Kind(
+    name="removed_projects", title=gettext_lazy("Removed projects"), rows=Rows(model="notification")
+)
+
+WAITING: Final = (Notification.State.FAILED, Notification.State.QUARANTINED)
+
+
+class NotApplied(NamedTuple):
+    """How many notifications failed and are quarantined, to a limit; since when the oldest has failed, and why."""
+
+    failed: int
+    quarantined: int
+    since: datetime | None
+    why: str
+
+
+def not_applied(project: str) -> NotApplied:
+    """Return what could not be applied of a project's notifications."""
+    failed, quarantined = (_waiting(project, state) for state in WAITING)
+    since, why = failed.values_list("received_at", "failure").first() or (None, "")
+    return NotApplied(_count(failed), _count(quarantined), since, why or "–")
+
+
+def _count(rows: QuerySet[Notification]) -> int:
+    return count_by_index(rows, "state", "received_at", most=MOST_WAITING)
+
+
+def _waiting(project: str, state: Notification.State) -> QuerySet[Notification]:
+    """Return the notifications of a state, the oldest first.
+
+    A range of one state, and not "=": so only the index of those that are not applied has this sequence. With "=", PostgreSQL
+    would read all notifications by their time where it expects that many have failed.
+    """
+    rows = Notification.primary.filter(state__in=WAITING, project=project)
+    return rows.filter(state__gte=state, state__lte=state).order_by("state", "received_at")
+
+
+def not_applied_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield what could not be applied of the notifications of each project."""
+    yield from (_not_applied(project, now) for project in projects)
+
+
+def _not_applied(project: str, now: datetime) -> Finding:
+    failed, quarantined, oldest, why = not_applied(project)
+    age = now - (oldest or now)
+    severity, texts, actions = Severity.WARNING, list[str](), list[str]()
+    if failed:
+        severity = Severity.FAILING if failed > 1 or age > LONG else Severity.WARNING
+        text = _("Notifications that could not be applied: %(n)s, the oldest for %(span)s (%(why)s).")
+        count = shown_count(failed, MOST_WAITING)
+        texts.append(text % {"n": count, "span": span(age.total_seconds()), "why": why})
+        actions.append(_("They are retried by themselves; correct what fails."))
+    if quarantined:
+        text = _("Notifications in quarantine: %(n)s.")
+        texts.append(text % {"n": shown_count(quarantined, MOST_WAITING)})
+        actions.append(_("They wait until staff decide."))
+    return NOT_APPLIED.found(
+        " ".join(texts) or _("Every notification could be applied."),
+        severity if texts else Severity.OK,
+        " ".join(actions),
+        project=project,
+        filters={"state": "failed" if failed else "quarantined"},
+        figures={"failed": failed, "quarantined": quarantined, "failed_seconds": seconds_of(age)},
+    )
+
+
+def known_projects() -> list[str]:
+    """Return the aliases of the settings, and those of which anything was ever stored."""
+    stored = Installation.primary.values_list("project", flat=True)
+    return list(dict.fromkeys([*app_settings().projects, *stored.order_by("pk")]))
+
+
+def open_incidents(*projects: str) -> int:
+    """Return how many incidents of these projects are open, counted to a limit."""
+    found = Incident.objects.filter(resolved_at=None, project__in=projects)
+    return count_by_index(found, "resolved_at", "project", most=MOST_COUNTED)
+
+
+def waiting_of_removed() -> dict[str, int]:
+    """Return the aliases that the settings lack, each with how many notifications and incidents of it wait for somebody."""
+    removed = [project for project in known_projects() if project not in app_settings().projects]
+    return {project: sum(not_applied(project)[:2]) + open_incidents(project) for project in removed}
+
+
+def removed_finding(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield what waits of projects that the settings do not have any more: nobody else looks at it."""
+    waiting = {project: count for project, count in waiting_of_removed().items() if count}
+    if not waiting:
+        yield REMOVED.found(_("Nothing waits of a project that is not in PROJECTS."), figures={"projects": 0})
+        return
+    failed = sum(not_applied(project).failed for project in waiting)
+    names = ", ".join(f"{project} ({shown_count(count)})" for project, count in waiting.items())
+    action = _(
+        "Notifications of a project that is not in PROJECTS are not applied. Put the alias back until none waits; where "
+        "it was renamed, the old name stays beside the new one."
+    )
+    yield REMOVED.found(
+        _("Not in PROJECTS, but notifications or incidents of it wait: %(projects)s.") % {"projects": names},
+        Severity.FAILING if failed else Severity.WARNING,
+        action,
+        filters={"state": "failed"} if failed else {},
+        figures={"projects": len(waiting)},
+    )
+
+
+MOST_LOOKED_AT: Final = 2_000
+"""How many of the newest notifications of a project are looked at."""
+
+TIMES: Final = Kind(name="attempt_times", title=gettext_lazy("times of delivery attempts"))
+CONTRADICTED: Final = replace(TIMES, rows=Rows(model="notification"))
+_UNCHANGED: Final = Command(
+    """SELECT newest.notification_id FROM (
+        SELECT own.[key], own.notification_id, own.delivery_try, own.created_at FROM {notifications} own
+        WHERE own.project = {project} ORDER BY own.received_at DESC LIMIT {most}
+    ) newest JOIN {notifications} other ON other.[key] = newest.[key]
+    WHERE newest.delivery_try > 0 AND other.delivery_try <> newest.delivery_try
+        AND other.created_at = newest.created_at
+    LIMIT 1""",
+    in_order=True,
+    notifications=Notification,
+)
+
+
+def unchanged_time(project: Project) -> str:
+    """Return the id of a notification whose attempts have one time though RETRY_INTERVAL says otherwise; "" for none."""
+    if project.retry_delta == timedelta(0):
+        return ""
+    found = _UNCHANGED.fetch(project=project.alias, most=MOST_LOOKED_AT)
+    return str(found[0][0]) if found else ""
+
+
+def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield whether the times of attempts are read as the service writes them."""
+    for alias in projects:
+        notification = unchanged_time(app_settings().project(alias))
+        if not notification:
+            text = _("No delivery attempts of one notification contradict RETRY_INTERVAL.")
+            yield TIMES.found(text, project=alias)
+            continue
+        text = _(
+            "Delivery attempts of one notification have the same created_at, so this service does not rewrite it. A "
+            "notification that came at a later attempt counts as older than it is, and its order may show a wrong status."
+        )
+        action = _("Set RETRY_INTERVAL of the project to 0.")
+        yield CONTRADICTED.found(text, Severity.WARNING, action, project=alias, filters={"q": notification})

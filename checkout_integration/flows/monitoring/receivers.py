@@ -1,0 +1,391 @@
+"""Findings about receivers and goods: which fail, were given up, or are known to no process; what is paid and not granted."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import Command, instant_of
+from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
+from checkout_integration.flows.monitoring.finding import (
+    Figure,
+    Finding,
+    Kind,
+    Rows,
+    listed,
+    seconds_of,
+    span,
+)
+from checkout_integration.flows.outbox import ABSENT_AFTER, UNFINISHED, is_absent, read_receivers
+from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.policy.severity import Severity
+from checkout_integration.signals import checkout_paid, payment_success
+
+SEVERAL: Final = 3
+"""A receiver that failed for as many of the last customers, and for nobody else since, fails for everybody."""
+LONG: Final = timedelta(seconds=LONGEST_LEFT)
+FRESH: Final = timedelta(days=7)
+"""For how long a run that was given up is failing. After that it is a warning, so that a monitor does not stay red."""
+MOST_READ: Final = 500
+"""How many failing runs of each state are read."""
+MOST_LOOKED_AT: Final = 2_000
+"""How many unfinished runs of each state are read for the orders that are paid and not granted."""
+NEWEST: Final = 1_000
+"""How many of the last finished runs are searched for one that a failing receiver has completed."""
+State = ReceiverRun.State
+FAILING: Final = Kind(
+    name="receivers_failing",
+    title=gettext_lazy("Receivers that fail"),
+    rows=Rows(model="receiverrun", filters={"retried": "yes"}),
+)
+GIVEN_UP: Final = Kind(
+    name="receivers_given_up",
+    title=gettext_lazy("Receivers given up"),
+    rows=Rows(model="receiverrun", filters={"state": "failed"}),
+)
+NOT_GRANTED: Final = Kind(
+    name="not_granted",
+    title=gettext_lazy("Paid, not granted"),
+    rows=Rows(model="order", filters={"queue": "not_granted"}),
+)
+
+
+def receiver_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield which receivers fail and were given up, and what is paid and not granted, for all projects together."""
+    yield _failing(now)
+    yield _given_up(now)
+    yield _not_granted(now)
+
+
+class Run(NamedTuple):
+    """What is read of a failing run. ``customer`` is the key of one, or of the line of a guest."""
+
+    pk: int
+    receiver: str
+    customer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A receiver that fails: for how many customers, since when, with which error, and whether it fails for everybody."""
+
+    receiver: str
+    customers: int
+    since: datetime
+    error: str
+    for_all: bool
+
+    @property
+    def text(self) -> str:
+        """What is the case."""
+        text = _("%(receiver)s has failed for %(n)s customers in %(span)s (%(error)s)")
+        if self.for_all:
+            text = _("%(receiver)s has failed for each of the last %(n)s customers in %(span)s (%(error)s)")
+        elif self.customers == 1:
+            text = _("%(receiver)s has failed for one customer in %(span)s (%(error)s)")
+        age = (datetime.now(UTC) - self.since).total_seconds()
+        n = shown_count(self.customers, MOST_READ)
+        return text % {"receiver": self.receiver, "n": n, "span": span(age), "error": self.error}
+
+
+def _failing(now: datetime) -> Finding:
+    keys = _failing_runs(now)
+    if not keys:
+        return FAILING.found(_("No receiver fails."), figures={"failing": 0})
+    failures = sorted(_failures(keys), key=lambda each: (not each.for_all, -each.customers))
+    action = _(
+        "Nobody has to run them again: they are retried once the code is corrected. The rows show the whole error."
+    )
+    return FAILING.found(
+        f"{listed([each.text for each in failures])}.",
+        Severity.FAILING if failures[0].for_all else Severity.WARNING,
+        action,
+        figures={
+            "failing": len(keys),
+            "receivers": len(failures),
+            "customers": max(each.customers for each in failures),
+            "since": min(each.since for each in failures).isoformat(),
+        },
+    )
+
+
+def _failing_runs(now: datetime) -> list[int]:
+    """Return the runs that have failed and are retried later, now, or at this moment: so no retry hides them."""
+    runs = ReceiverRun.primary.order_by("due_at", "pk")
+    parts = (
+        (runs.filter(state=State.DUE, due_at__gt=now), 0),
+        (runs.filter(state=State.DUE, due_at__lte=now), 0),
+        (runs.filter(state=State.RUNNING), 1),
+    )
+    return [
+        key
+        for part, tried in parts
+        for key, attempts in part.values_list("pk", "attempts")[:MOST_READ]
+        if attempts > tried
+    ]
+
+
+def _last_completed() -> dict[str, int]:
+    """Return the newest run that each receiver has completed lately."""
+    done = ReceiverRun.primary.filter(state=State.DONE).order_by("-due_at", "-pk")
+    completed: dict[str, int] = {}
+    for receiver, key in done.values_list("receiver", "pk")[:NEWEST]:
+        completed[receiver] = max(key, completed.get(receiver, 0))
+    return completed
+
+
+def _failures(keys: Sequence[int]) -> Iterator[Failure]:
+    completed = _last_completed()
+    for receiver, runs in _runs_of(keys).items():
+        newest = {run.customer: run for run in runs}
+        # The last customers of this receiver, the newest first; by when they bought, since the others are retried again.
+        last = sorted((run.pk for run in newest.values()), reverse=True)
+        attempts = FailedAttempt.primary.filter(run__in=[runs[0].pk, runs[-1].pk])
+        failed = list(attempts.order_by("run_id", "pk").values_list("failed_at", "traceback"))
+        since = failed[0][0] if failed else datetime.now(UTC)
+        enough = SEVERAL if datetime.now(UTC) - since <= LONG else SEVERAL - 1
+        yield Failure(
+            receiver=receiver,
+            customers=len(last),
+            since=since,
+            error=failed[-1][1].partition("\n")[0] if failed else "",
+            for_all=len(last) >= enough and completed.get(receiver, 0) < last[enough - 1],
+        )
+
+
+def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[Run]]:
+    """Return failing runs by receiver, the oldest first."""
+    rows = ReceiverRun.primary.filter(pk__in=keys).order_by("pk")
+    found = defaultdict(list)
+    for key, receiver, line, payer, customer in rows.values_list(
+        "pk", "receiver", "line", F("message__grant__order__user"), F("message__order__user")
+    ):
+        known = payer or customer
+        found[receiver].append(Run(key, receiver, f"user {known}" if known else line or f"run {key}"))
+    return found
+
+
+def _given_up(now: datetime) -> Finding:
+    runs = ReceiverRun.primary.filter(state=State.FAILED).order_by("-due_at", "-pk")
+    failed = list(runs.values_list("receiver", "due_at")[:MOST_COUNTED])
+    if not failed:
+        return GIVEN_UP.found(_("No receiver was given up."), figures={"failed": 0})
+    counts, count, age = Counter(receiver for receiver, _at in failed), len(failed), now - failed[0][1]
+    text = _("Receiver runs given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s).") % {
+        "n": shown_count(count),
+        "span": span(age.total_seconds()),
+        "names": listed([f"{receiver}: {shown_count(each)}" for receiver, each in sorted(counts.items())]),
+    }
+    action = _(
+        "Correct the receiver, then run them again: in the admin, or with manage.py checkout_replay --failed."
+    )
+    severity = Severity.FAILING if age <= FRESH else Severity.WARNING
+    return GIVEN_UP.found(
+        text, severity, action, figures={"failed": count, "newest_seconds": seconds_of(age)}
+    )
+
+
+# Paid and not granted: runs of checkout_paid that have not completed for five minutes, whatever the reason. An order whose
+# grant was closed meanwhile is not to be granted any more.
+
+UNGRANTED: Final = (*UNFINISHED, State.FAILED)
+_OLDEST: Final = """SELECT of_[state].message_id FROM (
+        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' ORDER BY own.due_at, own.id LIMIT {most}
+    ) of_[state]"""
+# A subquery for each run: with a join, PostgreSQL would read all messages where it expects many runs.
+_NOT_GRANTED: Final = """SELECT [result] FROM (
+        SELECT (
+            SELECT [column] FROM {messages} message JOIN {grants} granted ON granted.id = message.grant_id
+            WHERE message.id = unfinished.message_id AND message.signal = {signal} AND granted.state = 'open'
+            AND message.recorded_at <= {until}
+        ) AS found FROM ([runs]) unfinished
+    ) waiting"""
+
+
+def _of_ungranted(result: str, column: str) -> Command:
+    runs = " UNION ALL ".join(_OLDEST.replace("[state]", state.value) for state in UNGRANTED)
+    sql = _NOT_GRANTED.replace("[result]", result).replace("[column]", column).replace("[runs]", runs)
+    return Command(sql, in_order=True, runs=ReceiverRun, messages=OutboxMessage, grants=Grant)
+
+
+_ORDERS: Final = _of_ungranted("COUNT(DISTINCT waiting.found), COUNT(*)", "granted.order_id")
+_SINCE: Final = _of_ungranted("MIN(waiting.found)", "message.recorded_at")
+
+
+class Ungranted(NamedTuple):
+    """How many orders are paid and not granted, whether there may be more, and since when the first one has been."""
+
+    orders: int
+    more: bool
+    since: datetime | None
+
+
+def ungranted(now: datetime) -> Ungranted:
+    """Return the orders that are paid and have not been granted for five minutes, among the oldest runs of each state."""
+    values = {"most": MOST_LOOKED_AT, "signal": checkout_paid.name, "until": now - LONG}
+    ((orders, read),) = _ORDERS.fetch(**values)
+    since = instant_of(_SINCE.fetch(**values)[0][0]) if orders else None
+    return Ungranted(min(int(orders), MOST_COUNTED), int(read) >= MOST_LOOKED_AT, since)
+
+
+def _not_granted(now: datetime) -> Finding:
+    found = ungranted(now)
+    if found.since is None:
+        return NOT_GRANTED.found(
+            _("Nothing that was paid has waited for its goods for long."), figures={"orders": 0}
+        )
+    text = _("Paid, and not granted for over five minutes: %(n)s orders, the first one for %(span)s.") % {
+        "n": f"{shown_count(found.orders)}{'+' if found.more else ''}",
+        "span": span((now - found.since).total_seconds()),
+    }
+    action = _(
+        "The findings about receivers say why. Grant by hand what cannot wait, and mark it as granted."
+    )
+    severity = Severity.FAILING if found.orders > 1 else Severity.WARNING
+    return NOT_GRANTED.found(
+        text, severity, action, figures={"orders": found.orders, "since": found.since.isoformat()}
+    )
+
+
+MOST_NAMED: Final = 5
+"""How many receivers a sentence names."""
+
+
+UNKNOWN: Final = Kind(
+    name="receivers_unknown",
+    title=gettext_lazy("Receivers that no process knows"),
+    rows=Rows(model="receiverrun", filters={"state": "unknown"}),
+)
+UNDELIVERED: Final = Kind(
+    name="undelivered",
+    title=gettext_lazy("Payments without a receiver"),
+    rows=Rows(model="order", filters={"queue": "undelivered"}),
+)
+
+
+def goods_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield what is not delivered since no process knows the receiver, and what no receiver was there for."""
+    yield _unknown(now)
+    yield from (_undelivered(project, now) for project in projects)
+
+
+class Unknown(NamedTuple):
+    """A receiver whose runs no process has run for five minutes, as none of them knows it."""
+
+    receiver: str
+    signal: str
+    runs: int
+    customers: int
+    since: datetime
+
+
+def unknown_receivers(now: datetime) -> list[Unknown]:
+    """Return the receivers whose runs are due for five minutes, and that no process that runs receivers has had meanwhile."""
+    remembered = read_receivers()
+    found = [
+        Unknown(receiver, signal, runs, customers, instant_of(since))
+        for receiver, signal, runs, customers, since in _DUE.fetch(
+            late=now - ABSENT_AFTER, most=MOST_COUNTED, paid=checkout_paid.name
+        )
+    ]
+    rows = [(each, remembered.row(each.signal, each.receiver)) for each in found]
+    absent = [each for each, row in rows if row is None or is_absent(row, now)]
+    return sorted(absent, key=lambda each: each.since)
+
+
+def _unknown(now: datetime) -> Finding:
+    found = unknown_receivers(now)
+    figures: dict[str, Figure] = {
+        "runs": sum(each.runs for each in found),
+        "customers": max((each.customers for each in found), default=0),
+        "oldest_seconds": round((now - found[0].since).total_seconds(), 3) if found else 0.0,
+        "receivers": ", ".join(sorted({each.receiver for each in found})),
+    }
+    if not found:
+        text = _("Each receiver with something to do is known to a process that runs receivers.")
+        return UNKNOWN.found(text, figures=figures)
+    named = [
+        _("%(receiver)s of %(signal)s (customers: %(customers)s, for %(span)s)")
+        % {
+            "receiver": each.receiver,
+            "signal": each.signal,
+            "customers": shown_count(each.customers),
+            "span": span((now - each.since).total_seconds()),
+        }
+        for each in found
+    ]
+    text = _("No process that runs receivers has known these for five minutes: %(receivers)s.")
+    action = _(
+        "Restart workers that run an older release or lack the app of the receiver. If it was renamed, connect it with "
+        "formerly=…; if it was removed, run manage.py checkout_replay --receiver NAME --retire."
+    )
+    return UNKNOWN.found(
+        text % {"receivers": listed(named, MOST_NAMED)}, Severity.FAILING, action, figures=figures
+    )
+
+
+_DUE: Final = Command(
+    """SELECT late.receiver, message.signal, COUNT(*), COUNT(DISTINCT late.line), MIN(late.due_at) FROM (
+        SELECT of_unknown.* FROM (
+            SELECT own.message_id, own.receiver, own.line, own.due_at FROM {runs} own
+            WHERE own.state = 'unknown' AND own.due_at <= {late} ORDER BY own.due_at, own.id LIMIT {most}
+        ) of_unknown UNION ALL SELECT of_due.* FROM (
+            SELECT own.message_id, own.receiver, own.line, own.due_at FROM {runs} own
+            WHERE own.state = 'due' AND own.due_at <= {late} ORDER BY own.due_at, own.id LIMIT {most}
+        ) of_due
+    ) late JOIN {messages} message ON message.id = late.message_id
+    LEFT JOIN {grants} granted ON granted.id = message.grant_id
+    WHERE message.signal <> {paid} OR granted.state = 'open'
+    GROUP BY late.receiver, message.signal""",
+    in_order=True,
+    runs=ReceiverRun,
+    messages=OutboxMessage,
+    grants=Grant,
+)
+
+
+def is_pulled() -> bool:
+    """Return whether the shop delivers without a receiver of ``checkout_paid``: it says so, or uses ``payment_success``."""
+    rows = read_receivers().rows
+    by_success = any(row.signal == payment_success.name and row.retired_at is None for row in rows)
+    return app_settings().goods == "pull" or by_success or payment_success.has_listeners(sender=Order)
+
+
+def undelivered() -> QuerySet[OutboxMessage]:
+    """Return the messages about open grants that reached no receiver, as none was connected."""
+    messages = OutboxMessage.primary.filter(signal=checkout_paid.name)
+    return messages.filter(state=OutboxMessage.State.NO_RECEIVERS, grant__state=Grant.State.OPEN)
+
+
+def count_undelivered(project: str | None = None) -> tuple[int, Any]:
+    """Return how many orders are paid and reached no receiver, to a limit, and when the first one was."""
+    if is_pulled():
+        return 0, None
+    rows = undelivered() if project is None else undelivered().filter(project=project)
+    found = list(rows.order_by("recorded_at").values_list("recorded_at", flat=True)[:MOST_COUNTED])
+    return len(found), found[0] if found else None
+
+
+def _undelivered(project: str, now: datetime) -> Finding:
+    count, since = count_undelivered(project)
+    figures: dict[str, Figure] = {"orders": count}
+    if since is None:
+        text = _("No payment waits for a receiver to be connected.")
+        return UNDELIVERED.found(text, project=project, figures=figures)
+    text = _(
+        "Paid, and no receiver of checkout_paid was connected in any process: %(n)s orders, for %(span)s."
+    )
+    action = _(
+        "Connect the receiver, in the workers too, and run manage.py checkout_replay --receiver NAME. If your shop reads "
+        "what is paid instead, set GOODS to “pull”."
+    )
+    named = {"n": shown_count(count), "span": span((now - since).total_seconds())}
+    return UNDELIVERED.found(text % named, Severity.FAILING, action, project=project, figures=figures)

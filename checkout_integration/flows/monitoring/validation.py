@@ -1,0 +1,103 @@
+"""Findings about user.validate, for each project: validators that fail, are late, or refuse everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import Final, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.monitoring.finding import Figure, Finding, Kind, Rows
+from checkout_integration.hooks import Hooks, load_hooks
+from checkout_integration.models import Notification, ValidationDecision
+from checkout_integration.policy.severity import Severity
+
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+NEWEST: Final = 200
+"""How many decisions are read at most."""
+ENOUGH: Final = 10
+"""How many decisions of an hour make its share of failures certain."""
+SEVERAL: Final = 3
+"""As many customers in a row, all of them failures, are no chance; nor are as many refusals, and nobody approved."""
+
+
+REFUSALS: Final = {"approved": "no"}
+KIND: Final = Kind(
+    name="user_validate", title=gettext_lazy("Customers who may pay"), rows=Rows(model="validationdecision")
+)
+
+
+def validation_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
+    """Yield how customers were decided about."""
+    yield from (_validation(project, now) for project in projects)
+
+
+def _validation(project: str, now: datetime) -> Finding:
+    newest = _decisions(project)
+    if not newest:
+        severity = Severity.UNKNOWN if _has_validators(project) else Severity.OK
+        return KIND.found(_("The service has not asked about a customer yet."), severity, project=project)
+    of_day = [each for each in newest if each.decided_at > now - DAY]
+    of_hour = [each for each in of_day if each.decided_at > now - HOUR]
+    # What was seen stays seen: without a decision of this day, the last ones count.
+    judged = of_day or newest[:SEVERAL]
+    failed = [each for each in judged if _failed(each)]
+    in_a_row = list(takewhile(_failed, newest))
+    approved = sum(each.approved for each in of_day)
+    figures: dict[str, Figure] = {"decided": len(of_day), "failed": len(failed), "approved": approved}
+    counts: dict[str, Figure] = {"n": len(failed), "all": len(judged)}
+    if in_a_row or (of_day and failed):
+        many = len(of_hour) >= ENOUGH and 2 * sum(map(_failed, of_hour)) > len(of_hour)
+        text = _("The validators failed or were late for %(n)s of the last %(all)s customers (%(why)s).")
+        counts["why"] = next((each.failure for each in failed if each.failure), _("late"))
+        action = _("They cannot pay. Correct Hooks.validate_user; it has to answer within VALIDATE_BUDGET.")
+        severity = Severity.FAILING if many or _customers(in_a_row) >= SEVERAL else Severity.WARNING
+        return KIND.found(text % counts, severity, action, project=project, filters=REFUSALS, figures=figures)
+    if _customers(of_day) >= SEVERAL and not approved:
+        text = _("All %(all)s customers of the last 24 hours were refused (%(codes)s).")
+        counts["codes"] = ", ".join(sorted({each.code for each in of_day}))
+        action = _("Nobody can pay. If these are customers of yours, correct Hooks.validate_user.")
+        return KIND.found(
+            text % counts, Severity.WARNING, action, project=project, filters=REFUSALS, figures=figures
+        )
+    text = _("Customers that were asked about in the last 24 hours: %(decided)s, approved: %(approved)s.")
+    return KIND.found(text % figures, project=project, figures=figures)
+
+
+class Decision(NamedTuple):
+    """What is read of a decision."""
+
+    pk: int
+    external_id: str
+    approved: bool
+    code: str
+    decided_by: str
+    failure: str
+    late: bool
+    decided_at: datetime
+
+
+def _decisions(project: str) -> list[Decision]:
+    """Return the newest decisions about customers, the newest first; without those about tests of the webhook."""
+    rows = ValidationDecision.primary.filter(project=project).order_by("-decided_at")
+    columns = rows.values_list(*Decision._fields, "notification__state")[:NEWEST]
+    return [Decision(*each) for *each, state in columns if state != Notification.State.TEST]
+
+
+def _failed(decision: Decision) -> bool:
+    return decision.late or decision.decided_by != ValidationDecision.DecidedBy.SHOP
+
+
+def _customers(decisions: Sequence[Decision]) -> int:
+    """Return of how many customers they are; one without an id is a customer of their own."""
+    return len({each.external_id or each.pk for each in decisions})
+
+
+def _has_validators(project: str) -> bool:
+    hooks = type(load_hooks(app_settings().project(project).hooks))
+    return hooks.validate_user is not Hooks.validate_user or hooks.validators is not Hooks.validators

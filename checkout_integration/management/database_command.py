@@ -1,0 +1,56 @@
+"""What the commands share: a sentence where the database does not respond, and steps as their result."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from django.core.management.base import BaseCommand, CommandError
+
+from checkout_integration.conf import app_settings
+from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Unavailable, close_stranded
+
+DATABASE_AWAY: Final = 4
+"""The exit code of a command whose database did not respond."""
+
+
+Step: TypeAlias = dict[str, Any]
+
+
+class DatabaseCommand(BaseCommand):
+    """A command without a traceback where the database does not respond: cron would mail the texts of its exceptions."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run the command, on a connection that works."""
+        close_stranded()
+        try:
+            return super().execute(*args, **options)
+        except (Unavailable, *TRANSIENT_DATABASE_ERRORS) as error:
+            name = type(error).__name__
+        raise CommandError(
+            f"The database does not respond ({name}). What is committed stays, and what is due stays due: run it again.",
+            returncode=DATABASE_AWAY,
+        )
+
+    def print_steps(self, steps: Sequence[Step], *, as_json: bool, **more: object) -> bool:
+        """Print what was done, a line for each step or one JSON document; return whether all steps are ok."""
+        ok = all(step["ok"] for step in steps)
+        if as_json:
+            self.stdout.write(json.dumps({"ok": ok, **more, "steps": steps}))
+        else:
+            for step in steps:
+                self.stdout.write(f"{step['name']}: {step['detail']}")
+        return ok
+
+
+def step_of(name: str, began: float, detail: str, *, ok: bool = True, **more: object) -> Step:
+    """Return a step as `--json` prints it; ``began`` is the monotonic time at its beginning."""
+    return {"name": name, "ok": ok, "seconds": round(time.monotonic() - began, 3), "detail": detail, **more}
+
+
+def require_project(alias: str | None) -> None:
+    """Raise ``CommandError`` where the settings have no such project; None means all of them."""
+    if alias is not None and alias not in app_settings().projects:
+        raise CommandError(f"There is no project {alias!r} in the settings.", returncode=2)

@@ -1,0 +1,67 @@
+"""``checkout_sandbox``: which projects of the settings it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from checkout_integration.sandbox import SandboxProject
+from checkout_integration.sandbox.server import command_line
+
+KEY = "sandbox_secret_of_"
+
+
+@pytest.fixture
+def served(settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
+    """Note what the sandbox's own command is given; with a shop of four projects."""
+    noted: dict[str, list[Any]] = {}
+
+    def main(arguments: Sequence[str], others: Sequence[SandboxProject] = ()) -> int:
+        noted["arguments"], noted["others"] = [*arguments], [*others]
+        return 0
+
+    monkeypatch.setattr(command_line, "main", main)
+    real, elsewhere = "the-secret-of-a-real-project", "https://other.invalid"
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "PROJECTS": {
+            "default": {"PROJECT_ID": "my-shop", "SECRET_KEY": f"{KEY}my_shop"},
+            "eu": {"PROJECT_ID": "my-shop-eu", "SECRET_KEY": lambda: f"{KEY}eu"},
+            "real": {"PROJECT_ID": "my-shop-us", "SECRET_KEY": real},
+            "far": {"PROJECT_ID": "my-shop-far", "SECRET_KEY": f"{KEY}far", "BASE_URL": elsewhere},
+        },
+    }
+    return noted
+
+
+def run(*words: str) -> None:
+    """Run the command to its end."""
+    with pytest.raises(SystemExit) as ended:
+        call_command("checkout_sandbox", *words)
+    assert ended.value.code == 0
+
+
+def test_all_projects_of_its_address_are_served(served: dict[str, list[Any]]) -> None:
+    """Each with the address of its own webhook; never one with a real key, nor one of another service."""
+    run("--shop", "http://127.0.0.1:8001")
+    assert "my-shop" in served["arguments"]
+    assert [(each.project_id, each.secret_key, each.webhook_url) for each in served["others"]] == [
+        ("my-shop-eu", f"{KEY}eu", "http://127.0.0.1:8001/checkout/webhook/eu/")
+    ]
+
+
+def test_one_project_may_be_chosen(served: dict[str, list[Any]]) -> None:
+    """Then it is the only one."""
+    run("--project", "eu")
+    assert "my-shop-eu" in served["arguments"] and served["others"] == []
+
+
+def test_a_shop_without_a_default_has_a_first_project(served: dict[str, list[Any]], settings: Any) -> None:
+    """Its sandbox starts without an option."""
+    (_, *others) = settings.CHECKOUT_INTEGRATION["PROJECTS"].items()
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": dict(others)}
+    run()
+    assert "my-shop-eu" in served["arguments"]
