@@ -16,7 +16,7 @@ from checkout_integration.models import (
     Incident,
     Order,
     PersonalData,
-    PrivacyAct,
+    StaffAct,
     SyncDifference,
 )
 from tests.support.admin import rows
@@ -77,7 +77,7 @@ def waiting_rows() -> None:
     rows.make_sync_run(state="failed")
     found = {"order_id": "order-rare", "found_at": NOW, "waiting_key": "rare"}
     SyncDifference.objects.create(run=rows.make_sync_run(), project="default", kind="status", **found)
-    PrivacyAct.objects.create(project="default", act="export", origin="admin", reason="on request")
+    StaffAct.objects.create(project="default", act="export", origin="admin", reason="on request")
 
 
 KINDS: Final = (common_rows, rare_rows, waiting_rows)

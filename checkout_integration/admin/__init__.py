@@ -13,7 +13,7 @@ from checkout_integration.admin.reports.health import HealthAdmin
 from checkout_integration.admin.reports.money import MoneyAdmin
 from checkout_integration.admin.reports.reconciliation import ReconciliationAdmin, SyncRunAdmin
 from checkout_integration.admin.screens.checkouts import CheckoutAdmin
-from checkout_integration.admin.screens.customers import CustomerAdmin, PrivacyActAdmin
+from checkout_integration.admin.screens.customers import CustomerAdmin, StaffActAdmin
 from checkout_integration.admin.screens.incidents import IncidentAdmin
 from checkout_integration.admin.screens.notifications import NotificationAdmin
 from checkout_integration.admin.screens.receiver_runs import OutboxMessageAdmin, ReceiverRunAdmin
@@ -29,10 +29,10 @@ __all__ = [
     "NotificationAdmin",
     "OrderAdmin",
     "OutboxMessageAdmin",
-    "PrivacyActAdmin",
     "ReceiverRunAdmin",
     "ReconciliationAdmin",
     "RefundAdmin",
+    "StaffActAdmin",
     "SyncRunAdmin",
     "ValidationDecisionAdmin",
 ]

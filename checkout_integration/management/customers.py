@@ -8,8 +8,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
 from checkout_integration.management.database_command import require_project
-from checkout_integration.management.options import filled, staff_named
-from checkout_integration.models import CheckoutUser, PrivacyAct
+from checkout_integration.management.options import filled
+from checkout_integration.models import CheckoutUser, StaffAct
+from checkout_integration.models.actor import Actor
 
 NO_DATA = "There is no data of such a customer."
 
@@ -26,11 +27,10 @@ def add_customer_options(parser: CommandParser) -> None:
 
 
 def add_request_options(parser: CommandParser) -> None:
-    """Add the options about who asks, and why."""
+    """Add the option that says why."""
     parser.add_argument(
         "--reason", type=filled, help="why; stored for good, so without personal data of the customer"
     )
-    parser.add_argument("--staff", type=filled, metavar="USERNAME", help="who decides; nobody when not given")
 
 
 def find_customer(options: dict[str, Any]) -> list[flows.privacy.Person]:
@@ -50,10 +50,8 @@ def find_customer(options: dict[str, Any]) -> list[flows.privacy.Person]:
     return persons
 
 
-def request_of(options: dict[str, Any]) -> flows.privacy.PrivacyRequest:
-    """Return who asks, and why. Raises ``CommandError`` without a reason, or for an unknown account."""
+def request_of(options: dict[str, Any], staff: Actor) -> flows.privacy.PrivacyRequest:
+    """Return who asks, and why. Raises ``CommandError`` without a reason."""
     if not options["reason"]:
         raise CommandError("Give a --reason: it is stored with the act.", returncode=2)
-    return flows.privacy.PrivacyRequest(
-        reason=options["reason"], staff=staff_named(options["staff"]), origin=PrivacyAct.Origin.COMMAND
-    )
+    return flows.privacy.PrivacyRequest(reason=options["reason"], staff=staff, origin=StaffAct.Origin.COMMAND)

@@ -7,10 +7,14 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from django.core.management.base import BaseCommand, CommandError
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Unavailable, close_stranded
+from checkout_integration.management.options import filled, system_user
+from checkout_integration.models.actor import Actor, SystemUser
 
 DATABASE_AWAY: Final = 4
 """The exit code of a command whose database did not respond."""
@@ -43,6 +47,35 @@ class DatabaseCommand(BaseCommand):
             for step in steps:
                 self.stdout.write(f"{step['name']}: {step['detail']}")
         return ok
+
+
+class StaffCommand(DatabaseCommand):
+    """A command by which somebody decides. Its history has the account of ``--as``, else the system's user: never nobody."""
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        """Add the option to those of the command."""
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parser.add_argument(
+            "--as",
+            dest="acting",
+            type=filled,
+            metavar="USERNAME",
+            help="the account that acts, for the history; the system's user when not given",
+        )
+        return parser
+
+    def acting(self, options: dict[str, Any]) -> Actor:
+        """Return who acts. Raises ``CommandError`` where there is no such account."""
+        name = options["acting"]
+        if name is None:
+            return SystemUser(system_user())
+        accounts = get_user_model()
+        account: AbstractBaseUser | None = accounts._default_manager.filter(
+            **{accounts.USERNAME_FIELD: name}
+        ).first()
+        if account is None:
+            raise CommandError(f"There is no account {name!r}.", returncode=2)
+        return account
 
 
 def step_of(name: str, began: float, detail: str, *, ok: bool = True, **more: object) -> Step:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, TypeVar
-
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
-from django.core.management.base import CommandError
 
 Number = TypeVar("Number", int, float)
 KINDS: Final = {int: "a whole number", float: "a number"}
@@ -47,12 +45,9 @@ def moment(text: str) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
-def staff_named(name: str | None) -> AbstractBaseUser | None:
-    """Return the account with this login name; None without a name. Raises ``CommandError`` where there is none."""
-    if name is None:
-        return None
-    accounts = get_user_model()
-    staff = accounts._default_manager.filter(**{accounts.USERNAME_FIELD: name}).first()
-    if staff is None:
-        raise CommandError(f"There is no account {name!r}.", returncode=2)
-    return staff
+def system_user() -> str:
+    """Return the name of the system's user who runs this process; their number where the system has no name for them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # in a container
+        return f"user {os.getuid()}"

@@ -17,7 +17,7 @@ logger = logging.getLogger("checkout_integration.migrations")
 
 TABLE, ORDERS = "checkout_integration_transition", "checkout_integration_order"
 MESSAGE = "A transition of an order is never changed or deleted"
-FIXED = ("id", "order_id", "from_status", "to_status", "source", "act", "recorded_at")
+FIXED = ("id", "order_id", "from_status", "to_status", "source", "act", "system_user", "recorded_at")
 EMPTIED = ("staff_id", "notification_id", "sync_run_id")
 NOT_CREATED = (
     "The triggers that keep the history of orders from being changed could not be created: %s. Everything else works. Let the "

@@ -7,9 +7,9 @@ from checkout_integration.models.notification import Notification, RefusedReques
 from checkout_integration.models.order import Order, OrderItem
 from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
 from checkout_integration.models.personal_data import PersonalData
-from checkout_integration.models.privacy import PrivacyAct
 from checkout_integration.models.receiver import Receiver
 from checkout_integration.models.refund import Refund
+from checkout_integration.models.staff_act import StaffAct
 from checkout_integration.models.sync import (
     HostClock,
     Installation,
@@ -39,11 +39,11 @@ __all__ = [
     "OrderItem",
     "OutboxMessage",
     "PersonalData",
-    "PrivacyAct",
     "Receiver",
     "ReceiverRun",
     "Refund",
     "RefusedRequests",
+    "StaffAct",
     "SyncCursor",
     "SyncDifference",
     "SyncRun",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.models.actor import ActedBy
 from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
 from checkout_integration.models.order import IN_REVIEW, Order
 from checkout_integration.models.row import NearQuerySet, Row
@@ -37,7 +38,7 @@ class TransitionQuerySet(NearQuerySet["Transition"]):
         raise TypeError(APPEND_ONLY)
 
 
-class Transition(Row):
+class Transition(ActedBy):
     """One change of an order's displayed status, or one act of staff: from, to, cause and time.
 
     An act that leaves the status as it is, such as a note, has the same status twice. Rows are added, and never changed; the
@@ -76,7 +77,6 @@ class Transition(Row):
         related_name="transitions",
         db_index=False,
     )
-    staff = account_column()
     act: Column[str] = models.CharField(max_length=16, choices=Act.choices, blank=True, default="")
     reason: Column[str] = models.CharField(max_length=LONGEST_REASON, blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)

@@ -268,7 +268,7 @@ def test_the_one_project_is_a_filter_too(admin_client: Client) -> None:
     assert "By project" not in admin_client.get("/admin/checkout_integration/order/").content.decode()
 
 
-@pytest.mark.parametrize("screen", ["privacyact", "syncrun"])
+@pytest.mark.parametrize("screen", ["staffact", "syncrun"])
 def test_a_list_without_a_search_box_finds_nothing(admin_client: Client, screen: str) -> None:
     """By its address; it would otherwise show all rows."""
     make_row(screen)

@@ -9,7 +9,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
-from checkout_integration.models import Order, PrivacyAct
+from checkout_integration.models import Order, StaffAct
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.admin import rows
@@ -50,7 +50,7 @@ def test_the_customer_is_erased_and_the_log_says_so_without_a_name(
     assert columns_with(CANARIES) == set()
     assert [word for word in CANARIES if word in page] == []
     assert "request 4711" in LogEntry.objects.get().change_message
-    act = PrivacyAct.objects.get()
+    act = StaffAct.objects.get()
     assert act.staff is not None
     assert (act.act, act.origin, act.staff.get_username()) == ("erase", "admin", "grace")
     assert (act.reason, act.customer, act.counts["orders"]) == ("request 4711", order.user, 1)
@@ -62,7 +62,7 @@ def test_nothing_is_erased_without_a_reason(client: Client, order: Order) -> Non
     page = client.post(address("order", order), {"reason": " "}).content.decode()
     assert "This field is required." in page
     assert columns_with(CANARIES)
-    assert not PrivacyAct.objects.exists()
+    assert not StaffAct.objects.exists()
 
 
 def test_recent_actions_still_name_their_rows(client: Client, order: Order) -> None:

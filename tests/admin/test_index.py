@@ -11,7 +11,7 @@ from tests.support.admin.visits import APP
 pytestmark = pytest.mark.django_db
 LINKED = [
     ("refund", "order"),
-    ("privacyact", "checkoutuser"),
+    ("staffact", "checkoutuser"),
     ("outboxmessage", "receiverrun"),
     ("syncrun", "syncdifference"),
     ("installation", "order"),

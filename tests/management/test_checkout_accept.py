@@ -42,7 +42,7 @@ def test_all_from_before_the_installation(
     User.objects.create_user("grace", is_staff=True)
     expected = run("--kind", kind, "--dry-run")
     assert Order.objects.get().verdict == order.verdict
-    assert run("--kind", kind, "--staff", "grace") == expected.replace("would be", "were")
+    assert run("--kind", kind, "--as", "grace") == expected.replace("would be", "were")
     assert f"{order.order_id}: order {order.order_id}: processed" in expected
     flows.run_due()
     assert [each["order"] for each in heard] == [order]
@@ -92,7 +92,7 @@ def test_json_and_what_cannot_be_accepted(checkout_deliver: Deliver) -> None:
         (["--order", "x", "--kind", "historic"], "either --order or --kind"),
         (["--order", "nobody"], "There is no order 'nobody'"),
         (["--kind", "historic", "--project", "nowhere"], "There is no project 'nowhere'"),
-        (["--kind", "historic", "--staff", "nobody"], "There is no account 'nobody'"),
+        (["--kind", "historic", "--as", "nobody"], "There is no account 'nobody'"),
         (["--kind", "historic", "--checkout", "x"], "needs exactly one --order"),
         (["--kind", "verified"], "invalid choice"),
     ],

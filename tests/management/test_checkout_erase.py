@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.models import CheckoutUser, Order, StaffAct
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.tables import columns_with
@@ -91,7 +91,7 @@ def test_mistakes_have_exit_codes(order: Order, words: list[str], code: int) -> 
 
 @pytest.mark.parametrize(
     ("words", "error"),
-    [([], "Give a --reason"), ([REASON, "--staff=nobody"], "There is no account 'nobody'")],
+    [([], "Give a --reason"), ([REASON, "--as=nobody"], "There is no account 'nobody'")],
 )
 def test_who_asks_and_why_must_be_known(order: Order, words: list[str], error: str) -> None:
     """Nothing is erased without a reason; a dry run needs none."""
@@ -104,8 +104,8 @@ def test_who_asks_and_why_must_be_known(order: Order, words: list[str], error: s
 def test_the_act_is_recorded(order: Order) -> None:
     """By whom, from where and why; how much it was."""
     grace = User.objects.create_user("grace")
-    run(WAYS[0], REASON, "--staff=grace", "--no-input")
-    act = PrivacyAct.objects.get()
+    run(WAYS[0], REASON, "--as=grace", "--no-input")
+    act = StaffAct.objects.get()
     assert (act.act, act.origin, act.staff, act.reason) == ("erase", "command", grace, "request 4711")
     assert (act.customer_id, act.counts["orders"]) == (order.user_id, 1)
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from checkout_integration.flows.privacy import exporting
-from checkout_integration.models import PrivacyAct
+from checkout_integration.models import StaffAct
 from checkout_integration.testing.delivery import Deliver
 from tests.support.customer import CANARIES, EXTERNAL_ID, order_of_customer
 from tests.support.flows.shop import notification
@@ -44,10 +44,10 @@ def test_a_file_is_for_its_owner_only(tmp_path: Path) -> None:
     """Nothing is printed, and the act is recorded with the account of who decides."""
     grace = User.objects.create_user("grace")
     file = tmp_path / "export.json"
-    assert run(WHOM, REASON, "--staff=grace", f"--output={file}") == ""
+    assert run(WHOM, REASON, "--as=grace", f"--output={file}") == ""
     assert json.loads(file.read_text())["format"] == "checkout_integration.customer.1"
     assert file.stat().st_mode & 0o777 == 0o600
-    act = PrivacyAct.objects.get()
+    act = StaffAct.objects.get()
     assert (act.act, act.origin, act.staff, act.reason) == ("export", "command", grace, "request 4711")
 
 
@@ -58,14 +58,14 @@ def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be written") as caught:
         run(WHOM, REASON, f"--output={file}")
     assert (caught.value.returncode, file.read_text()) == (2, "precious")
-    assert not PrivacyAct.objects.exists()
+    assert not StaffAct.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("words", "code"),
     [
         ([WHOM], 2),
-        ([WHOM, REASON, "--staff=nobody"], 2),
+        ([WHOM, REASON, "--as=nobody"], 2),
         ([WHOM, REASON, "--project=nowhere"], 2),
         (["--external-id=nobody", REASON], 1),
         (["--customer=999", REASON], 1),

@@ -135,7 +135,7 @@ def _decided(history: Sequence[Transition]) -> Value:
         return ""
     act, staff, at = (
         decision.get_act_display(),
-        short(decision.staff or NOTHING),
+        short(decision.actor or NOTHING),
         moment(decision.recorded_at),
     )
     return format_html(_("{} by {}, {}: {}"), act, staff, at, visible(decision.reason))

@@ -108,8 +108,8 @@ def _transitions(history: Sequence[Transition], viewer: Viewer) -> Iterator[Mome
         yield Moment(
             at=transition.recorded_at,
             rank=1,
-            source=_("staff") if transition.staff else _("status"),
-            actor=str(transition.staff) if transition.staff else _cause(transition),
+            source=_("staff") if transition.actor else _("status"),
+            actor=str(transition.actor or _cause(transition)),
             text=_what_changed(transition),
             badge="" if transition.act == Transition.Act.NOTE else badge(after),
             details=[

@@ -23,6 +23,7 @@ from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.read_only import IndexSearchAdmin, ReadOnlyAdmin
 from checkout_integration.admin.site.values import (
+    NOTHING,
     FieldGroup,
     Table,
     Value,
@@ -32,7 +33,7 @@ from checkout_integration.admin.site.values import (
     visible,
 )
 from checkout_integration.flows.privacy import Person, PrivacyRequest
-from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.models import CheckoutUser, Order, StaffAct
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 DISPUTED_WITHIN: Final = timedelta(days=120)
@@ -158,7 +159,7 @@ def _persons(row: CheckoutUser | Order) -> list[Person]:
 
 
 def _request(staff: AbstractBaseUser, values: Mapping[str, Any]) -> PrivacyRequest:
-    return PrivacyRequest(reason=values["reason"], staff=staff, origin=PrivacyAct.Origin.ADMIN)
+    return PrivacyRequest(reason=values["reason"], staff=staff, origin=StaffAct.Origin.ADMIN)
 
 
 def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -326,38 +327,42 @@ class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
         return super().note(viewer, row)
 
 
-@admin.register(PrivacyAct)
-class PrivacyActAdmin(ReadOnlyAdmin):
-    """Who exported or erased a customer, from where, when and why. Rows are added, never changed."""
+@admin.register(StaffAct)
+class StaffActAdmin(ReadOnlyAdmin):
+    """What staff did that is not in the history of one order: who, from where, when and why."""
 
-    list_display = ("recorded_at", "act", "origin", "staff", "customer", "reason")
+    list_display = ("recorded_at", "act", "origin", "actor", "customer", "receiver", "reason")
     list_filter = (ProjectFilter, ("recorded_at", DateFilter))
     list_select_related = ("staff", "customer")
     page_related = ("staff", "customer", "order")
     fieldsets = (
-        (None, {"fields": ("act", "recorded_at", "origin", "staff", "reason")}),
-        (gettext_lazy("The customer"), {"fields": ("customer", "order", "project", "counts")}),
+        (None, {"fields": ("act", "recorded_at", "origin", "actor", "reason")}),
+        (gettext_lazy("On what"), {"fields": ("customer", "order", "receiver", "project", "counts")}),
     )
     headings = {
         "act": gettext_lazy("what"),
         "origin": gettext_lazy("from"),
-        "staff": gettext_lazy("by"),
+        "actor": gettext_lazy("by"),
         "recorded_at": gettext_lazy("when"),
         "counts": gettext_lazy("rows"),
     }
     sortable = {"recorded_at": "pk"}
     when_empty = gettext_lazy(
-        "Nobody has exported or erased a customer yet. The page of a customer has the buttons."
+        "Nobody has done anything yet. The page of a customer has buttons, and so have those of the shop's code."
     )
 
-    def row_name(self, row: PrivacyAct) -> str:
-        """Return the act in words, and the customer."""
-        return f"{row.get_act_display()}: {row.customer or ''}"
+    def row_name(self, row: StaffAct) -> str:
+        """Return the act in words, and what it was about."""
+        return f"{row.get_act_display()}: {row.customer or row.receiver}"
 
-    def act(self, row: PrivacyAct) -> str:
+    def act(self, row: StaffAct) -> str:
         """Return what was done, in words."""
         return row.get_act_display()
 
-    def origin(self, row: PrivacyAct) -> str:
+    def actor(self, row: StaffAct) -> str:
+        """Return who acted: an account, or the system's user."""
+        return short(row.actor or NOTHING)
+
+    def origin(self, row: StaffAct) -> str:
         """Return from where, in words."""
         return row.get_origin_display()

@@ -34,7 +34,7 @@ from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
 from checkout_integration.admin.site.values import Value, folded_traceback
 from checkout_integration.conf import app_settings
-from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.signals import SIGNALS
 
 
@@ -59,7 +59,7 @@ def _retried() -> Choices:
 
 
 def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    ended = flows.operations.retire_receiver(run.receiver, staff=staff)
+    ended = flows.operations.retire_receiver(run.receiver, staff=staff, origin=StaffAct.Origin.ADMIN)
     if ended is None:
         raise Refused(
             _("Nothing changed: a process with this receiver works, or has in the last five minutes.")

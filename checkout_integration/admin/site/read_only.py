@@ -29,9 +29,9 @@ from checkout_integration.models import (
     Installation,
     Order,
     OutboxMessage,
-    PrivacyAct,
     ReceiverRun,
     Refund,
+    StaffAct,
     SyncDifference,
     SyncRun,
 )
@@ -40,7 +40,7 @@ NEWEST: Final = 50
 """Rows of a related table that a page shows."""
 LINKED_FROM: Final[Mapping[type[Model], type[Model]]] = {
     Refund: Order,
-    PrivacyAct: CheckoutUser,
+    StaffAct: CheckoutUser,
     OutboxMessage: ReceiverRun,
     SyncRun: SyncDifference,
     Installation: Order,

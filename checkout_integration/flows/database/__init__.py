@@ -2,7 +2,7 @@
 
 `transactions` surrounds every write; `queries` are statements written by hand, `statements` write many rows at once in the
 form of each database; `server` has its clock, limits and triggers, and says whether anything can be stored; `incidents` are
-opened and end; `installation` is the time since when this app watches a project.
+opened and end; `staff_acts` records what staff did; `installation` is the time since when this app watches a project.
 """
 
 from checkout_integration.flows.database.incidents import end_incidents, open_incidents, resolve_incidents
@@ -18,6 +18,7 @@ from checkout_integration.flows.database.server import (
     missing_triggers,
     note_clock,
 )
+from checkout_integration.flows.database.staff_acts import record_staff_act
 from checkout_integration.flows.database.statements import (
     insert,
     insert_missing,

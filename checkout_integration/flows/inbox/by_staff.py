@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -33,6 +32,7 @@ from checkout_integration.flows.ledger import (
     consult_hooks,
 )
 from checkout_integration.models import Notification, Order
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.log_safety import error_location
 
 logger = logging.getLogger("checkout_integration.applying")
@@ -111,7 +111,7 @@ def preview_notification(notification: Notification, *, again: bool = False) -> 
 
 
 def apply_notification(
-    notification: Notification, *, staff: AbstractBaseUser | None = None, again: bool = False
+    notification: Notification, *, staff: Actor | None = None, again: bool = False
 ) -> Application:
     """Apply a notification that is stored, failed or quarantined, judged by the clock as it is now.
 
@@ -136,7 +136,7 @@ def apply_notification(
                 changes = changes_of(batch)
                 ledger.write(batch)
                 (outcome,) = batch.outcomes
-            settle([settled(reading, outcome)], staff.pk if staff else None)
+            settle([settled(reading, outcome)], staff)
             return _application(reading, changes)
 
     _check_project(notification)
@@ -160,7 +160,7 @@ def _advice(notification: Notification) -> Advice:
     return consult_hooks(app_settings().project(row.project), [step]) if step else NO_ADVICE
 
 
-def _read(notification: Notification, staff: AbstractBaseUser | None, *, again: bool) -> Reading:
+def _read(notification: Notification, staff: Actor | None, *, again: bool) -> Reading:
     """Read the locked row. Raises any error of our own code."""
     states = REPEATABLE if again else WAITING
     rows = Notification.primary.filter(pk=notification.pk, state__in=states)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.models import AbstractBaseUser
-
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.models import Notification
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.policy.modes import is_testing_case
 from checkout_integration.policy.observation import Observation, Source
@@ -54,7 +53,7 @@ class Reading:
     error: Exception | None = None
 
 
-def read(row: Notification, now: datetime, staff: AbstractBaseUser | None = None) -> Reading:
+def read(row: Notification, now: datetime, staff: Actor | None = None) -> Reading:
     """Read a stored notification, judged by the time ``now``. Raises nothing, for any body."""
     if row.project not in app_settings().projects:
         return Reading(row=row, state=State.FAILED, reason="its project is not in the settings")
@@ -66,7 +65,7 @@ def read(row: Notification, now: datetime, staff: AbstractBaseUser | None = None
         return Reading(row=row, state=State.FAILED, error=error)
 
 
-def _read(row: Notification, now: datetime, staff: AbstractBaseUser | None) -> Reading:
+def _read(row: Notification, now: datetime, staff: Actor | None) -> Reading:
     reference_key = app_settings().project(row.project).reference_key
     document = read_notification(bytes(row.body or b""), reference_key)
     order = document.order()

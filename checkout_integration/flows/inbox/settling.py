@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db import IntegrityError, transaction
 
@@ -30,6 +30,7 @@ from checkout_integration.flows.inbox.storing import (
 from checkout_integration.flows.ledger import OrderChange, Outcome, Step, log_change, names_erased
 from checkout_integration.flows.outbox import next_try, write_messages
 from checkout_integration.models import Incident, Notification
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.log_safety import error_location
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.signals.arguments import Origin
@@ -123,10 +124,10 @@ def report(results: Sequence[Settled]) -> None:
             logger.debug("Notification %s: %s.", each.row.key, outcome, extra=each.row.log_ids)
 
 
-def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
+def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
     """Write the states of a batch and its incidents, in the transaction that applied it."""
     incidents = [incident for each in results for incident in _incidents(each)]
-    source: Origin = "staff" if staff_id else "notification"
+    source: Origin = "staff" if staff else "notification"
     failures = [
         failed_message(each.row, each.state, each.reason, source=source)
         for each in results
@@ -143,7 +144,7 @@ def settle(results: Sequence[Settled], staff_id: Any = None) -> None:
     _write(results)
     if dropped:
         Notification.primary.filter(pk__in=dropped).update(body=None)
-    end_incidents_about(resolved, staff_id)
+    end_incidents_about(resolved, staff.pk if staff else None)
     open_incidents_about(incidents)
     write_messages(failures)
 

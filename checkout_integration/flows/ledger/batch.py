@@ -18,7 +18,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db import connections
 from django.db.models import QuerySet
 
@@ -33,6 +32,7 @@ from checkout_integration.models import (
     Refund,
     SyncRun,
 )
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.order import public_state_of, state_of
 from checkout_integration.policy.binding import bind, reference_of
 from checkout_integration.policy.erasure import is_erased, is_order_erased
@@ -51,7 +51,7 @@ class Cause:
     source: Source
     notification: Notification | None = None
     sync_run: SyncRun | None = None
-    staff: AbstractBaseUser | None = None
+    staff: Actor | None = None
     act: str = ""
     reason: str = ""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 
 from checkout_integration.conf import Project
@@ -18,6 +17,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger.batch import OrderChange
 from checkout_integration.models import Incident, Order
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import FOREIGN
 
@@ -104,7 +104,7 @@ def _open_groups(project: Project, orders: Mapping[str, Sequence[str]]) -> None:
         stored.filter(key__in=again).update(resolved_at=None, resolved_by=None, ended_itself=False)
 
 
-def end_groups(project: Project, staff: AbstractBaseUser | None = None, *, by_staff: bool = False) -> None:
+def end_groups(project: Project, staff: Actor | None = None, *, by_staff: bool = False) -> None:
     """End the incidents about payments without a checkout of which no payment is in review any more.
 
     Called in the transaction that has decided about one of them, after it was written.

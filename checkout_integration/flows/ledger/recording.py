@@ -54,6 +54,7 @@ from checkout_integration.models import (
     PersonalData,
     Transition,
 )
+from checkout_integration.models.actor import actor_columns
 from checkout_integration.models.columns import (
     as_column_money,
     as_column_text,
@@ -342,9 +343,9 @@ def transition_of(change: OrderChange) -> Transition | None:
         source=cause.source.value,
         notification=cause.notification,
         sync_run=cause.sync_run,
-        staff_id=cause.staff.pk if cause.staff else None,
         act=cause.act,
         reason=cause.reason[:LONGEST_REASON],
+        **(actor_columns(cause.staff) if cause.staff else {}),
     )
 
 

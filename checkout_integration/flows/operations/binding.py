@@ -8,7 +8,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
@@ -21,6 +20,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger import Cause, ChangePreview, OrderChange, changes_of
 from checkout_integration.models import Checkout, Order, Transition
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.order import state_of
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import Verdict, judge
@@ -89,7 +89,7 @@ def checkout_candidates(order: Order) -> list[Candidate]:
 
 
 def bind_order(
-    order: Order, *, to: Checkout | CheckoutDescription, staff: AbstractBaseUser | None, reason: str
+    order: Order, *, to: Checkout | CheckoutDescription, staff: Actor | None, reason: str
 ) -> ChangePreview:
     """Bind an order to a checkout of its project, or to a new one, and judge its payment by it.
 
@@ -124,7 +124,7 @@ def _bind(
     order: Order,
     project: Project,
     to: Checkout | CheckoutDescription,
-    staff: AbstractBaseUser | None,
+    staff: Actor | None,
     reason: str,
 ) -> ChangePreview:
     cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.BIND, reason=reason)

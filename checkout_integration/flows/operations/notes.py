@@ -7,11 +7,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, with_retries, write_transaction
 from checkout_integration.models import CheckoutUser, Order, PersonalData, Transition
+from checkout_integration.models.actor import Actor, actor_columns
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
 
 
-def add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> None:
+def add_note(order: Order, *, staff: Actor, text: str) -> None:
     """Add a note to an order's history, with its author. It changes nothing else, and is erased with the customer.
 
     Raises ``ValueError`` for an empty note, for one of more than 1,000 characters, and where the customer was erased.
@@ -21,7 +22,7 @@ def add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> None:
     with_retries(lambda: _add_note(order, staff, text.strip()))
 
 
-def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
+def _add_note(order: Order, staff: Actor, text: str) -> None:
     orders = Order.primary.all()
     with write_transaction():
         # RACE: an erasure deletes the notes of an order that it has locked, so this one comes before or after it.
@@ -33,9 +34,9 @@ def _add_note(order: Order, staff: AbstractBaseUser, text: str) -> None:
             from_status=status,
             to_status=status,
             source=Source.STAFF.value,
-            staff_id=staff.pk,
             act=Transition.Act.NOTE,
             reason=text,
+            **actor_columns(staff),
         )
 
 

@@ -23,6 +23,7 @@ from checkout_integration.models import (
     Order,
     Transition,
 )
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.drift import REVERSAL_UNDONE
 from checkout_integration.policy.incidents import REVIEW
 from checkout_integration.policy.observation import Source
@@ -40,16 +41,16 @@ SETTLED: Final = {
 """The incidents that ask for a decision, which resolves them."""
 
 
-def accept_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> ChangePreview:
+def accept_payment(order: Order, *, staff: Actor | None, reason: str) -> ChangePreview:
     """Accept a payment that is in review, historic or revoked, so that its goods are granted, and return what changed.
 
-    ``reason`` is stored in the order's history, with the account (None for a command). The incidents about this review are
-    resolved by it. Raises ``ValueError`` when the order is in none of these states, or its payment was reversed.
+    ``reason`` is stored in the order's history, with the account (None for the shop's own code). The incidents about this
+    review are resolved by it. Raises ``ValueError`` when the order is in none of these states, or its payment was reversed.
     """
     return _decide(order, Transition.Act.ACCEPT, staff, reason)[0]
 
 
-def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> ChangePreview:
+def restore_payment(order: Order, *, staff: Actor, reason: str) -> ChangePreview:
     """Restore a reversed payment, for example after a dispute was won, and return what changed: goods are granted again.
 
     The decision overrules all that is known now, accepts a payment that is in review or historic, and resolves the incident
@@ -59,13 +60,13 @@ def restore_payment(order: Order, *, staff: AbstractBaseUser, reason: str) -> Ch
     return _decide(order, Transition.Act.RESTORE, staff, reason)[0]
 
 
-def revoke_payment(order: Order, *, staff: AbstractBaseUser | None, reason: str) -> tuple[ChangePreview, ...]:
+def revoke_payment(order: Order, *, staff: Actor | None, reason: str) -> tuple[ChangePreview, ...]:
     """Revoke the goods of a payment whose money stays with the shop, and return what changed.
 
     ``checkout_reversed`` is sent, and the checkout is owned no longer. Other payments for the same goods that are known now
     are revoked too; a renewal is not. No later notification or row of the list changes it: `accept_payment` does, and grants
-    the goods again. ``reason`` is stored in the history of each order, with the account (None for a command). Raises
-    ``ValueError`` when the payment is neither verified nor accepted, or was reversed.
+    the goods again. ``reason`` is stored in the history of each order, with the account (None for the shop's own code).
+    Raises ``ValueError`` when the payment is neither verified nor accepted, or was reversed.
     """
     return _decide(order, Transition.Act.REVOKE, staff, reason)
 
@@ -90,9 +91,7 @@ def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
     return resolve_incidents(Q(pk=incident.pk), staff.pk)
 
 
-def _decide(
-    order: Order, act: Transition.Act, staff: AbstractBaseUser | None, reason: str
-) -> tuple[ChangePreview, ...]:
+def _decide(order: Order, act: Transition.Act, staff: Actor | None, reason: str) -> tuple[ChangePreview, ...]:
     project = app_settings().project(order.project)
     cause = Cause(source=Source.STAFF, staff=staff, act=act, reason=reason)
 

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 
 from checkout_integration.flows.database import (
     locked,
+    record_staff_act,
     state_database,
     with_retries,
     write_transaction,
@@ -28,8 +29,10 @@ from checkout_integration.models import (
     Order,
     OutboxMessage,
     ReceiverRun,
+    StaffAct,
     Transition,
 )
+from checkout_integration.models.actor import Actor, actor_columns
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
 from checkout_integration.signals import checkout_paid
@@ -84,7 +87,9 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     return made_due
 
 
-def retire_receiver(name: str, *, staff: AbstractBaseUser | None = None) -> int | None:
+def retire_receiver(
+    name: str, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
+) -> int | None:
     """Retire a receiver that was removed: it gets no new runs, and its unfinished ones end. Return how many ended.
 
     Return None if no receiver has this name, if it is connected here, or if a process with it has worked in the last five
@@ -92,13 +97,15 @@ def retire_receiver(name: str, *, staff: AbstractBaseUser | None = None) -> int 
     """
     ended = retire(name)
     if ended is not None:
-        by = f"account {staff.pk}" if staff else "a command"
+        record_staff_act(
+            StaffAct.Act.RETIRE, staff, origin, project=None, receiver=name, counts={"receiver_runs": ended}
+        )
         ids = {"receiver": name, "staff": staff.pk if staff else None}
-        logger.info("Receiver %s was retired by %s; runs ended: %s.", name, by, ended, extra=ids)
+        logger.info("Receiver %s was retired; runs ended: %s.", name, ended, extra=ids)
     return ended
 
 
-def mark_granted(run: ReceiverRun, *, staff: AbstractBaseUser, reason: str) -> bool:
+def mark_granted(run: ReceiverRun, *, staff: Actor, reason: str) -> bool:
     """Mark a receiver of ``checkout_paid`` as completed: staff granted its goods by hand. A reversal will then undo it.
 
     Return False when it is running, has completed, or its grant was closed. The order's history has account and reason.
@@ -106,7 +113,7 @@ def mark_granted(run: ReceiverRun, *, staff: AbstractBaseUser, reason: str) -> b
     return with_retries(lambda: _mark_granted(run, staff, reason))
 
 
-def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> bool:
+def _mark_granted(run: ReceiverRun, staff: Actor, reason: str) -> bool:
     grant = run.message.grant
     if grant is None or run.message.signal != checkout_paid.name:
         return False
@@ -125,8 +132,8 @@ def _mark_granted(run: ReceiverRun, staff: AbstractBaseUser, reason: str) -> boo
             from_status=payer.status,
             to_status=payer.status,
             source=Source.STAFF.value,
-            staff_id=staff.pk,
             act=Transition.Act.MARK_GRANTED,
             reason=reason[:LONGEST_REASON],
+            **actor_columns(staff),
         )
     return True

@@ -17,6 +17,7 @@ from checkout_integration.flows.database import (
     database_now,
     insert_missing,
     locked,
+    record_staff_act,
     state_database,
     with_retries,
     write_transaction,
@@ -29,7 +30,8 @@ from checkout_integration.flows.outbox.receivers import (
     stored_name,
 )
 from checkout_integration.flows.outbox.undoing import remember
-from checkout_integration.models import OutboxMessage, ReceiverRun
+from checkout_integration.models import OutboxMessage, ReceiverRun, StaffAct
+from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
 
 BATCH = 500
@@ -81,9 +83,12 @@ def count_undelivered(chosen: ReplaySelection) -> int:
     return _missed(chosen).count()
 
 
-def replay_events(chosen: ReplaySelection) -> int:
+def replay_events(
+    chosen: ReplaySelection, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
+) -> int:
     """Make a run, due now, for each past event that the receiver has no run of; return how many. Raises `UnknownReceiver`."""
     missed = list(_missed(chosen).order_by("pk").values_list("pk", flat=True))
+    _record(StaffAct.Act.REPLAY, chosen, staff, origin, len(missed))
     return sum(
         with_retries(partial(_give, missed[start : start + BATCH], chosen))
         for start in range(0, len(missed), BATCH)
@@ -133,14 +138,30 @@ def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
     return runs.filter(receiver__in=chosen.names(), message__signal__in=signals, **bounds)
 
 
-def retry_failed_runs(chosen: ReplaySelection) -> int:
+def retry_failed_runs(
+    chosen: ReplaySelection, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
+) -> int:
     """Make the receiver's failed runs due again, with ten new attempts; return how many. Raises `UnknownReceiver`."""
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
+    _record(StaffAct.Act.RETRY, chosen, staff, origin, len(keys))
     runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
     return sum(
         make_due_again(runs.filter(pk__in=keys[start : start + BATCH]))
         for start in range(0, len(keys), BATCH)
     )
+
+
+def _record(act: StaffAct.Act, chosen: ReplaySelection, staff: Actor | None, origin: str, count: int) -> None:
+    """Record what is about to be done: if it is interrupted, the history shows it all the same."""
+    if count:
+        record_staff_act(
+            act,
+            staff,
+            origin,
+            project=chosen.project,
+            receiver=chosen.receiver,
+            counts={"receiver_runs": count},
+        )
 
 
 def make_due_now(runs: QuerySet[ReceiverRun]) -> int:

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.apps import apps
-from django.contrib.auth.models import AbstractBaseUser
 from django.db import models
 from django.db.models import Q, QuerySet
 
@@ -23,6 +22,7 @@ from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
     insert_or_lock,
     locked,
+    record_staff_act,
     state_database,
     upsert,
     with_retries,
@@ -43,11 +43,11 @@ from checkout_integration.models import (
     Notification,
     Order,
     PersonalData,
-    PrivacyAct,
     Refund,
+    StaffAct,
     Transition,
 )
-from checkout_integration.models.columns import as_column_text
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.attribution import ATTRIBUTION
 from checkout_integration.policy.erasure import erased_checkout, is_erased, lasting, without_customer
 from checkout_integration.policy.personal import split
@@ -59,37 +59,35 @@ class PrivacyRequest:
 
     Attributes:
         reason: why; 255 characters are stored.
-        staff: the account of the person who decides; None where that is nobody's.
+        staff: the account, or the system's user, who decides; None for the shop's own code.
         origin: "admin", "command", or "code" for the shop's own.
 
     """
 
     reason: str = field(repr=False)
-    staff: AbstractBaseUser | None = None
-    origin: str = PrivacyAct.Origin.CODE
+    staff: Actor | None = None
+    origin: str = StaffAct.Origin.CODE
 
 
-def record_act(
-    person: Person, act: PrivacyAct.Act, request: PrivacyRequest, counts: Mapping[str, int]
-) -> None:
+def record_act(person: Person, act: StaffAct.Act, request: PrivacyRequest, counts: Mapping[str, int]) -> None:
     """Add a row about an act. In a transaction of the caller's, or by itself."""
     customers = sorted(person.users)
     orders = [] if customers else sorted(person.first_orders)
-    PrivacyAct.primary.create(
+    record_staff_act(
+        act,
+        request.staff,
+        request.origin,
         project=person.project,
-        act=act,
-        origin=request.origin,
-        staff_id=request.staff.pk if request.staff else None,
-        reason=as_column_text(request.reason),
+        reason=request.reason,
         customer_id=customers[0] if customers else None,
         order_id=orders[0] if orders else None,
-        counts=dict(counts),
+        counts=counts,
     )
 
 
-def acts_about(person: Person) -> QuerySet[PrivacyAct]:
+def acts_about(person: Person) -> QuerySet[StaffAct]:
     """Return the acts that were recorded about a customer."""
-    acts = PrivacyAct.primary.filter(project=person.project)
+    acts = StaffAct.primary.filter(project=person.project)
     return acts.filter(Q(customer__in=person.users) | Q(order__in=person.first_orders))
 
 
@@ -268,7 +266,7 @@ def _record(person: Person, request: PrivacyRequest, found: Erasure) -> None:
     """Record the act, and empty the reasons of those before it, which people wrote in their own words."""
     with write_transaction():
         acts_about(person).exclude(reason="").update(reason="")
-        record_act(person, PrivacyAct.Act.ERASE, request, asdict(found))
+        record_act(person, StaffAct.Act.ERASE, request, asdict(found))
 
 
 def log_entries_about(model: type[models.Model], primary_keys: Sequence[int]) -> QuerySet[Any]:

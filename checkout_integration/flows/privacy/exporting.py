@@ -25,7 +25,7 @@ from checkout_integration.flows.privacy.erasing import (
     record_act,
 )
 from checkout_integration.flows.privacy.person import Person
-from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, PrivacyAct
+from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, StaffAct
 from checkout_integration.models.columns import exact_column
 from checkout_integration.protocol import strict_json
 
@@ -51,7 +51,7 @@ def export_customer(persons: Sequence[Person], request: PrivacyRequest) -> Itera
         counts = asdict(preview_erasure(person))
         with_retries(
             lambda person=person, counts=counts: record_act(  # type: ignore[misc]
-                person, PrivacyAct.Act.EXPORT, request, counts
+                person, StaffAct.Act.EXPORT, request, counts
             )
         )
     return _document(persons)
@@ -85,7 +85,7 @@ def _sections(person: Person) -> Mapping[str, Rows]:
         "checkouts": map(_columns, _in_chunks(person.checkouts)),
         "notifications": _notifications(person),
         "validation_decisions": map(_columns, _in_chunks(person.decisions)),
-        "privacy_acts": map(_columns, _in_chunks(acts_about(person))),
+        "staff_acts": map(_columns, _in_chunks(acts_about(person))),
         "admin_log": _admin_log(person),
     }
 

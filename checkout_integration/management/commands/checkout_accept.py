@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
 from checkout_integration import dispatch, flows
-from checkout_integration.management.database_command import DatabaseCommand, Step, require_project, step_of
-from checkout_integration.management.options import filled, staff_named
+from checkout_integration.management.database_command import StaffCommand, Step, require_project, step_of
+from checkout_integration.management.options import filled
 from checkout_integration.models import Checkout, Order, Transition
+from checkout_integration.models.actor import Actor
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
 }
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 all payments are accepted, 1 some are not, 2 usage, such as an order that does not exist."""
 
     help = (
@@ -30,7 +30,7 @@ class Command(DatabaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: the orders, the reason, and the deciding member of staff."""
+        """Add the options: the orders, and the reason."""
         parser.add_argument(
             "--order", type=filled, action="append", metavar="ID", help="order id; may be repeated"
         )
@@ -45,16 +45,13 @@ class Command(DatabaseCommand):
             "--reason", type=filled, required=True, help="stored in the history of each order"
         )
         parser.add_argument(
-            "--staff", type=filled, metavar="USERNAME", help="who decides; nobody when not given"
-        )
-        parser.add_argument(
             "--dry-run", action="store_true", help="show what would change, and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Accept the payments one by one, oldest first, each in a transaction of its own."""
-        orders, staff = list(_selected(options)), staff_named(options["staff"])
+        orders, staff = list(_selected(options)), self.acting(options)
         if options["checkout"]:
             _bind(orders, staff, options)
         steps = [_step(order, staff, options) for order in orders]
@@ -83,7 +80,7 @@ def _selected(options: dict[str, Any]) -> QuerySet[Order]:
     return orders.filter(chosen).order_by("created_at", "pk")
 
 
-def _bind(orders: list[Order], staff: AbstractBaseUser | None, options: dict[str, Any]) -> None:
+def _bind(orders: list[Order], staff: Actor, options: dict[str, Any]) -> None:
     if len(orders) != 1 or options["dry_run"]:
         raise CommandError("--checkout needs exactly one --order, and no --dry-run.", returncode=2)
     checkout = Checkout.objects.filter(reference=options["checkout"], project=orders[0].project).first()
@@ -96,7 +93,7 @@ def _bind(orders: list[Order], staff: AbstractBaseUser | None, options: dict[str
     orders[0].refresh_from_db()
 
 
-def _step(order: Order, staff: AbstractBaseUser | None, options: dict[str, Any]) -> Step:
+def _step(order: Order, staff: Actor, options: dict[str, Any]) -> Step:
     began = time.monotonic()
     if order.verdict == VerdictStatus.VERIFIED:
         return step_of(order.order_id, began, "already verified", changes=[])

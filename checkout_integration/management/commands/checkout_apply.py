@@ -9,12 +9,13 @@ from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
 from checkout_integration import dispatch, flows
-from checkout_integration.management.database_command import DatabaseCommand, Step, require_project, step_of
+from checkout_integration.management.database_command import StaffCommand, Step, require_project, step_of
 from checkout_integration.management.options import filled
 from checkout_integration.models import Notification
+from checkout_integration.models.actor import Actor
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 all notifications are applied, 1 some are not, 2 usage, such as an unknown id."""
 
     help = (
@@ -46,7 +47,8 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Apply the notifications one by one, oldest first, each in a transaction of its own."""
-        steps = [_step(row, options["dry_run"]) for row in _selected(options).defer("body")]
+        staff = None if options["dry_run"] else self.acting(options)
+        steps = [_step(row, staff) for row in _selected(options).defer("body")]
         if not options["dry_run"]:
             dispatch.dispatch_due()
         ok = self.print_steps(steps, as_json=options["json"])
@@ -77,11 +79,14 @@ def _has_id(text: str) -> Q:
     return Q(notification_id=text) | Q(key=text)
 
 
-def _step(row: Notification, dry_run: bool) -> Step:
+def _step(row: Notification, staff: Actor | None) -> Step:
+    """Apply a notification, or only preview it where nobody acts."""
     began, name = time.monotonic(), row.notification_id or row.key
-    work = flows.operations.preview_notification if dry_run else flows.operations.apply_notification
     try:
-        applied = work(row)
+        if staff is None:
+            applied = flows.operations.preview_notification(row)
+        else:
+            applied = flows.operations.apply_notification(row, staff=staff)
     except flows.operations.NotApplicable as error:
         return step_of(name, began, str(error), ok=False, key=row.key, state=str(row.state), changes=[])
     changes = [change.as_json for change in applied.changes]

@@ -15,10 +15,10 @@ from checkout_integration.management.customers import (
     find_customer,
     request_of,
 )
-from checkout_integration.management.database_command import DatabaseCommand, Step, step_of
+from checkout_integration.management.database_command import StaffCommand, Step, step_of
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 erased, 1 no such customer or not confirmed, 2 usage."""
 
     help = (
@@ -39,7 +39,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find the customer, ask, erase, and print the counts without personal data."""
-        request = None if options["dry_run"] else request_of(options)
+        request = None if options["dry_run"] else request_of(options, self.acting(options))
         persons = find_customer(options)
         if request and not options["no_input"]:
             self._ask(persons)

@@ -15,13 +15,13 @@ from checkout_integration.management.customers import (
     find_customer,
     request_of,
 )
-from checkout_integration.management.database_command import DatabaseCommand
+from checkout_integration.management.database_command import StaffCommand
 from checkout_integration.management.options import filled
 
 OWNER_ONLY = 0o600
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 exported, 1 no such customer, 2 usage, such as a file that exists."""
 
     help = (
@@ -42,7 +42,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find the customer, record the export, and write the document piece by piece."""
-        request, persons = request_of(options), find_customer(options)
+        request, persons = request_of(options, self.acting(options)), find_customer(options)
         if options["output"]:
             _write(options["output"], persons, request)
             return

@@ -12,11 +12,13 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from checkout_integration import dispatch, flows
 from checkout_integration.flows.outbox import ReplaySelection, UnknownReceiver, count_undelivered, failed_runs
-from checkout_integration.management.database_command import DatabaseCommand, require_project, step_of
+from checkout_integration.management.database_command import StaffCommand, require_project, step_of
+from checkout_integration.models import StaffAct
+from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 done, 2 usage, such as a receiver that is not connected."""
 
     help = (
@@ -56,7 +58,10 @@ class Command(DatabaseCommand):
             return
         chosen = _chosen(options)
         try:
-            count = _count(chosen, options) if options["dry_run"] else _replay(chosen, options)
+            if options["dry_run"]:
+                count = _count(chosen, options)
+            else:
+                count = _replay(chosen, self.acting(options), failed=options["failed"])
         except UnknownReceiver as error:
             raise CommandError(str(error), returncode=2) from error
         would = "would be " if options["dry_run"] else ""
@@ -69,7 +74,9 @@ class Command(DatabaseCommand):
         if any(options[name] for name in others):
             raise CommandError("--retire goes with --receiver and --json only.", returncode=2)
         name = options["receiver"]
-        ended = flows.operations.retire_receiver(name)
+        ended = flows.operations.retire_receiver(
+            name, staff=self.acting(options), origin=StaffAct.Origin.COMMAND
+        )
         if ended is None:
             raise CommandError(
                 f"{name!r} cannot be retired: no receiver has this name, or a process with it works. Remove it from the "
@@ -90,10 +97,9 @@ def _count(chosen: ReplaySelection, options: dict[str, Any]) -> int:
     return failed_runs(chosen).count() if options["failed"] else count_undelivered(chosen)
 
 
-def _replay(chosen: ReplaySelection, options: dict[str, Any]) -> int:
-    count = (
-        flows.outbox.retry_failed_runs(chosen) if options["failed"] else flows.outbox.replay_events(chosen)
-    )
+def _replay(chosen: ReplaySelection, staff: Actor, *, failed: bool) -> int:
+    give = flows.outbox.retry_failed_runs if failed else flows.outbox.replay_events
+    count = give(chosen, staff=staff, origin=StaffAct.Origin.COMMAND)
     dispatch.dispatch_due()
     return count
 

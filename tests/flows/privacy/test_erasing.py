@@ -21,7 +21,7 @@ from checkout_integration.models import (
     Order,
     OutboxMessage,
     PersonalData,
-    PrivacyAct,
+    StaffAct,
     Transition,
     ValidationDecision,
 )
@@ -56,7 +56,7 @@ def books() -> list[tuple[Any, ...]]:
 
 def unrecorded(found: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
     """Return the cells of all tables but that of the acts themselves."""
-    return [cell for cell in found if "privacyact" not in cell[0] and "sqlite_sequence" not in cell[0]]
+    return [cell for cell in found if "staffact" not in cell[0] and "sqlite_sequence" not in cell[0]]
 
 
 def erase(**whom: str) -> flows.privacy.Erasure:
@@ -181,7 +181,7 @@ def test_erasing_again_changes_nothing(customer: Deliver) -> None:
     before = sorted(unrecorded(cells()))
     erase(external_id=EXTERNAL_ID)
     assert sorted(unrecorded(cells())) == before
-    assert PrivacyAct.objects.count() == 2
+    assert StaffAct.objects.count() == 2
 
 
 def test_a_new_key_of_django_needs_the_old_one_beside_it(customer: Deliver, settings: Any) -> None:

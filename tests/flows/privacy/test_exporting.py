@@ -11,7 +11,7 @@ from django.db.models import Count, Sum
 
 from checkout_integration import flows
 from checkout_integration.flows.privacy import exporting
-from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.models import CheckoutUser, Order, StaffAct
 from checkout_integration.protocol import strict_json
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -103,7 +103,7 @@ def test_the_export_is_recorded_before_its_first_piece(customer: Deliver) -> Non
     """Who asked for it, and why: also where the reader goes away."""
     persons = flows.privacy.find_persons(external_id=EXTERNAL_ID)
     flows.privacy.export_customer(persons, PRIVACY_REQUEST)
-    act = PrivacyAct.objects.get()
+    act = StaffAct.objects.get()
     assert (act.act, act.origin, act.staff, act.reason) == ("export", "code", None, "request 4711")
     assert (act.customer_id, act.counts["orders"]) == (min(persons[0].users), 3)
 
@@ -113,7 +113,7 @@ def test_a_guest_is_recorded_by_their_order(checkout_deliver: Deliver) -> None:
     guest = OrderDocumentFactory(id="order-guest")
     checkout_deliver(notification(order={**guest, "user": {"name": "Nobody"}}))
     export(order_id="order-guest")
-    act = PrivacyAct.objects.get()
+    act = StaffAct.objects.get()
     assert (act.customer, act.order) == (None, Order.objects.get())
 
 
@@ -178,7 +178,7 @@ def test_exported_erased_pruned_and_sent_again(
     assert [word for word in CANARIES if word in logged] == []
     assert totals() == before
     assert CheckoutUser.objects.exclude(erased_at=None).exists()
-    assert [act.act for act in PrivacyAct.objects.order_by("pk")] == ["export", "erase"]
+    assert [act.act for act in StaffAct.objects.order_by("pk")] == ["export", "erase"]
 
 
 def test_a_customer_is_erased_after_their_decisions_were_pruned(customer: Deliver, settings: Any) -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 
-from checkout_integration.models import PrivacyAct
+from checkout_integration.models import StaffAct
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.reference.test_examples import executed
 from tests.support.documents import ROOT, block
@@ -26,4 +26,4 @@ def test_the_example_exports_what_an_account_bought() -> None:
     lists = re.findall(r"^\| `(\w+)` \|", table.partition("\n\n")[0], re.MULTILINE)
     assert [*project] == ["project", *lists]
     assert len(project["orders"]) == 1
-    assert PrivacyAct.objects.get().staff == ada
+    assert StaffAct.objects.get().staff == ada

@@ -12,7 +12,7 @@ ERASED: Final = frozenset(
     Notification.body
     Order.utm_source Order.utm_medium Order.utm_campaign Order.referrer_host
     PersonalData.document PersonalData.email PersonalData.last4
-    PrivacyAct.reason
+    StaffAct.reason
     Refund.reason
     Transition.reason
     ValidationDecision.external_id ValidationDecision.reason
@@ -63,7 +63,8 @@ OURS: Final = frozenset(
     ListedRow.key ListedRow.row_hash SyncCursor.project SyncCursor.lane
     HostClock.host
     Installation.project
-    PrivacyAct.project PrivacyAct.act PrivacyAct.origin PrivacyAct.counts
+    StaffAct.project StaffAct.act StaffAct.origin StaffAct.counts StaffAct.receiver StaffAct.system_user
+    Transition.system_user
     """.split()
 )
 """Words, codes, hashes and times that we write: they never hold what a customer said."""

@@ -19,9 +19,9 @@ from checkout_integration.models import (
     Order,
     OrderItem,
     PersonalData,
-    PrivacyAct,
     ReceiverRun,
     Refund,
+    StaffAct,
     SyncRun,
     Transition,
     ValidationDecision,
@@ -67,7 +67,7 @@ def harden() -> None:
         state = {"from_status": order.status, "to_status": order.status, "source": "staff"}
         Transition.objects.create(order=order, act="note", reason=SENTENCE * 11, **state)
     SyncRun.objects.update(failure=long_text, rows=123_456_789, pages=1_234_567, changed=12_345_678)
-    PrivacyAct.objects.update(reason=long_text)
+    StaffAct.objects.update(reason=long_text)
     ValidationDecision.objects.update(
         external_id="player-" + "0" * 200,
         code="NOT_ALLOWED_IN_THIS_COUNTRY_FOR_NOW",

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Model
 
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin
-from checkout_integration.models import CheckoutUser, Order, PrivacyAct
+from checkout_integration.models import CheckoutUser, Order, StaffAct
 from tests.support.admin import rows
 
 
@@ -32,7 +32,7 @@ _MAKERS: dict[str, Callable[[], Model]] = {
     "outboxmessage": lambda: rows.make_run(rows.make_order(checkout=rows.make_checkout())).message,
     "checkout": lambda: rows.make_order(checkout=rows.make_checkout()).checkout or rows.make_checkout(),
     "checkoutuser": _customer,
-    "privacyact": lambda: PrivacyAct.objects.create(
+    "staffact": lambda: StaffAct.objects.create(
         project="default", act="export", origin="admin", customer=_customer(), reason="request 4711"
     ),
     "receiverrun": lambda: rows.make_run(rows.make_order()),
