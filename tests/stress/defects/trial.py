@@ -87,6 +87,8 @@ def run(words: Sequence[str]) -> int:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             caught = list(pool.map(lambda each: _caught(each, attempt, trees), chosen))
     print(f"\n{sum(caught)} of {len(caught)} seeded defects were caught.")
+    for each in (each for each, was_caught in zip(chosen, caught, strict=True) if not was_caught):
+        print(f"MISSED  {each.name}  ({each.test})")
     return 0 if all(caught) else 1
 
 

@@ -178,10 +178,15 @@ def missing(shop: Rolling, receiver: str, orders: Sequence[str]) -> list[str]:
 
 
 def await_named(shop: Rolling, receiver: str) -> None:
-    """Five minutes pass, in which the processes work and record themselves: health names the receiver."""
+    """Five minutes pass, in which the processes work and record themselves: health names the receiver.
+
+    Health names it as soon as its runs are that old. A day later it is retired only if a process has noted that it is missing.
+    """
     shop.later(minutes=5, seconds=10)
     shop.pay(1)
-    await_true("the receivers are recorded", lambda: unknown() == receiver, PATIENCE)
+    await_true("health names it", lambda: unknown() == receiver, PATIENCE)
+    noted = Receiver.objects.filter(name=receiver).exclude(missing_since=None)
+    await_true("a process has noted that it is missing", noted.exists, PATIENCE)
 
 
 def orders_of_run() -> list[tuple[str, ...]]:
