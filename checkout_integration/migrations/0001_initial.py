@@ -57,6 +57,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'refused requests',
                 'verbose_name_plural': 'refused requests',
+                'indexes': [
+                    models.Index(fields=['hour'], name='ci_refused_hour'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -122,6 +125,24 @@ class Migration(migrations.Migration):
                 'verbose_name': 'order',
                 'verbose_name_plural': 'orders',
                 'permissions': [('view_personal_data', 'Can see personal data of customers'), ('check_order', 'Can check an order with the service'), ('accept_payment', 'Can accept a payment that is in review or historic'), ('bind_order', 'Can bind an order to a checkout'), ('download_evidence', 'Can download the evidence of an order')],
+                'indexes': [
+                    models.Index(fields=['transaction'], name='ci_order_transaction', opclasses=['varchar_pattern_ops']),
+                    models.Index(fields=['status', 'id'], name='ci_order_status'),
+                    models.Index(fields=['verdict', 'id'], name='ci_order_verdict'),
+                    models.Index(fields=['-created_at'], name='ci_order_created'),
+                    models.Index(fields=['receipt_number'], name='ci_order_receipt', opclasses=['varchar_pattern_ops']),
+                    models.Index(fields=['utm_source'], name='ci_order_source'),
+                    models.Index(fields=['utm_campaign'], name='ci_order_campaign'),
+                    models.Index(fields=['referrer_host'], name='ci_order_host'),
+                    models.Index(condition=models.Q(('status__in', ('created', 'pending'))), fields=['status', '-created_at'], name='ci_order_unpaid'),
+                    models.Index(condition=models.Q(('verdict', 'review'), models.Q(models.Q(('status__in', ('refunded', 'chargeback')), _negated=True), ('partly_refunded', True), _connector='OR')), fields=['recorded_at'], name='ci_order_review'),
+                    models.Index(condition=models.Q(('status', 'chargeback')), fields=['refunded_at'], name='ci_order_chargeback'),
+                    models.Index(fields=['project', 'status', '-created_at'], name='ci_order_project'),
+                    models.Index(condition=models.Q(('is_production', False), ('live', False), _connector='OR'), fields=['id'], name='ci_order_test'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('order_id', 'project'), name='ci_order_identity', opclasses=['varchar_pattern_ops', 'varchar_ops']),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -160,6 +181,19 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'checkout',
                 'verbose_name_plural': 'checkouts',
+                'indexes': [
+                    models.Index(fields=['order_id'], name='ci_checkout_order'),
+                    models.Index(fields=['status', 'recorded_at'], name='ci_checkout_status'),
+                    models.Index(condition=models.Q(('subject_type__isnull', False)), fields=['subject_type', 'subject_id'], name='ci_checkout_subject'),
+                    models.Index(fields=['identity'], name='ci_checkout_identity'),
+                    models.Index(condition=models.Q(('user__isnull', False)), fields=['user', 'status'], name='ci_checkout_owned'),
+                    models.Index(condition=models.Q(('test', True)), fields=['test', 'recorded_at'], name='ci_checkout_test'),
+                    models.Index(fields=['recorded_at'], name='ci_checkout_recorded'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),
+                    models.UniqueConstraint(fields=('idempotency_key',), name='ci_checkout_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -179,6 +213,15 @@ class Migration(migrations.Migration):
                 'verbose_name': 'customer',
                 'verbose_name_plural': 'customers',
                 'permissions': [('erase_customer', 'Can erase the personal data of customers'), ('export_customer', 'Can export everything that is stored about a customer'), ('link_account', 'Can link a customer to an account of the shop')],
+                'indexes': [
+                    models.Index(fields=['external_id'], name='ci_user_external_id', opclasses=['varchar_pattern_ops']),
+                    models.Index(fields=['user_id'], name='ci_user_user_id'),
+                    models.Index(condition=models.Q(('account__isnull', False)), fields=['account'], name='ci_user_account'),
+                    models.Index(fields=['recorded_at'], name='ci_user_recorded'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'identity'), name='ci_user_identity'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -226,6 +269,10 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'personal data',
                 'verbose_name_plural': 'personal data',
+                'indexes': [
+                    models.Index(fields=['email'], name='ci_personal_email', opclasses=['varchar_pattern_ops']),
+                    models.Index(fields=['last4'], name='ci_personal_last4'),
+                ],
             },
         ),
         migrations.AddField(
@@ -256,6 +303,14 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'incident',
                 'verbose_name_plural': 'incidents',
+                'indexes': [
+                    models.Index(fields=['kind', '-recorded_at'], name='ci_incident_kind'),
+                    models.Index(fields=['-recorded_at'], name='ci_incident_recorded'),
+                    models.Index(fields=['resolved_at', 'project'], name='ci_incident_open'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('key',), name='ci_incident_key'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -277,6 +332,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'grant',
                 'verbose_name_plural': 'grants',
+                'constraints': [
+                    models.UniqueConstraint(fields=('key',), name='ci_grant_key'),
+                ],
             },
         ),
         migrations.AddField(
@@ -315,6 +373,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'order item',
                 'verbose_name_plural': 'order items',
                 'ordering': ['order', 'position'],
+                'indexes': [
+                    models.Index(fields=['code'], name='ci_item_code', opclasses=['varchar_pattern_ops']),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('order', 'position'), name='ci_item_position'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -334,6 +398,13 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'signal',
                 'verbose_name_plural': 'signals',
+                'indexes': [
+                    models.Index(fields=['state'], name='ci_outbox_message_state'),
+                    models.Index(fields=['signal', 'state'], name='ci_outbox_message_signal'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('idempotency_key',), name='ci_outbox_message_key'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -375,6 +446,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'receiver',
                 'verbose_name_plural': 'receivers',
+                'constraints': [
+                    models.UniqueConstraint(fields=('signal', 'name'), name='ci_receiver_identity'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -395,6 +469,15 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'receiver run',
                 'verbose_name_plural': 'receiver runs',
+                'indexes': [
+                    models.Index(fields=['state', 'due_at', 'id'], name='ci_receiver_run_due'),
+                    models.Index(fields=['line', 'state'], name='ci_receiver_run_line'),
+                    models.Index(fields=['due_at'], name='ci_receiver_run_day'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('message', 'receiver'), name='ci_receiver_run_identity'),
+                    models.UniqueConstraint(fields=('exclusive',), name='ci_receiver_run_exclusive'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -435,6 +518,14 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'refund',
                 'verbose_name_plural': 'refunds',
+                'indexes': [
+                    models.Index(fields=['transaction'], name='ci_refund_transaction'),
+                    models.Index(fields=['refunded_at'], name='ci_refund_time'),
+                    models.Index(fields=['status'], name='ci_refund_status'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('key',), name='ci_refund_key'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -496,6 +587,14 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'sync difference',
                 'verbose_name_plural': 'reconciliation',
+                'indexes': [
+                    models.Index(fields=['run', 'state'], name='ci_sync_difference_run'),
+                    models.Index(fields=['project', 'order_id'], name='ci_sync_difference_order'),
+                    models.Index(fields=['kind'], name='ci_sync_difference_kind'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('waiting_key',), name='ci_sync_difference_waiting'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -537,6 +636,10 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'transitions',
                 'ordering': ['order', 'pk'],
                 'permissions': [('restore_payment', 'Can restore a payment that was refunded or charged back'), ('revoke_payment', 'Can revoke the goods of a payment by hand'), ('mark_granted', 'Can mark the goods of an order as granted by hand'), ('add_note', 'Can write a note on an order')],
+                'indexes': [
+                    models.Index(condition=models.Q(('sync_run__isnull', False)), fields=['sync_run'], name='ci_transition_sync'),
+                    models.Index(condition=models.Q(('staff__isnull', False)), fields=['staff'], name='ci_transition_staff'),
+                ],
             },
         ),
         migrations.AddField(
@@ -565,254 +668,15 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'validation decision',
                 'verbose_name_plural': 'validation decisions',
+                'indexes': [
+                    models.Index(fields=['-decided_at'], name='ci_validation_decided'),
+                    models.Index(fields=['late', '-decided_at'], name='ci_validation_late'),
+                    models.Index(fields=['external_id'], name='ci_validation_external_id'),
+                    models.Index(fields=['project', '-decided_at'], name='ci_validation_project'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('request_hash',), name='ci_validation_request'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(fields=['external_id'], name='ci_user_external_id', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(fields=['user_id'], name='ci_user_user_id'),
-        ),
-        migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(condition=models.Q(('account__isnull', False)), fields=['account'], name='ci_user_account'),
-        ),
-        migrations.AddIndex(
-            model_name='checkoutuser',
-            index=models.Index(fields=['recorded_at'], name='ci_user_recorded'),
-        ),
-        migrations.AddConstraint(
-            model_name='checkoutuser',
-            constraint=models.UniqueConstraint(fields=('project', 'identity'), name='ci_user_identity'),
-        ),
-        migrations.AddIndex(
-            model_name='personaldata',
-            index=models.Index(fields=['email'], name='ci_personal_email', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='personaldata',
-            index=models.Index(fields=['last4'], name='ci_personal_last4'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['transaction'], name='ci_order_transaction', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['status', 'id'], name='ci_order_status'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['verdict', 'id'], name='ci_order_verdict'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['-created_at'], name='ci_order_created'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['receipt_number'], name='ci_order_receipt', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['utm_source'], name='ci_order_source'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['utm_campaign'], name='ci_order_campaign'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['referrer_host'], name='ci_order_host'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(condition=models.Q(('status__in', ('created', 'pending'))), fields=['status', '-created_at'], name='ci_order_unpaid'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(condition=models.Q(('verdict', 'review'), models.Q(models.Q(('status__in', ('refunded', 'chargeback')), _negated=True), ('partly_refunded', True), _connector='OR')), fields=['recorded_at'], name='ci_order_review'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(condition=models.Q(('status', 'chargeback')), fields=['refunded_at'], name='ci_order_chargeback'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['project', 'status', '-created_at'], name='ci_order_project'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(condition=models.Q(('is_production', False), ('live', False), _connector='OR'), fields=['id'], name='ci_order_test'),
-        ),
-        migrations.AddConstraint(
-            model_name='order',
-            constraint=models.UniqueConstraint(fields=('order_id', 'project'), name='ci_order_identity', opclasses=['varchar_pattern_ops', 'varchar_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['kind', '-recorded_at'], name='ci_incident_kind'),
-        ),
-        migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['-recorded_at'], name='ci_incident_recorded'),
-        ),
-        migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['resolved_at', 'project'], name='ci_incident_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='incident',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_incident_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_grant_key'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['order_id'], name='ci_checkout_order'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['status', 'recorded_at'], name='ci_checkout_status'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(condition=models.Q(('subject_type__isnull', False)), fields=['subject_type', 'subject_id'], name='ci_checkout_subject'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['identity'], name='ci_checkout_identity'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(condition=models.Q(('user__isnull', False)), fields=['user', 'status'], name='ci_checkout_owned'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(condition=models.Q(('test', True)), fields=['test', 'recorded_at'], name='ci_checkout_test'),
-        ),
-        migrations.AddIndex(
-            model_name='checkout',
-            index=models.Index(fields=['recorded_at'], name='ci_checkout_recorded'),
-        ),
-        migrations.AddConstraint(
-            model_name='checkout',
-            constraint=models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddConstraint(
-            model_name='checkout',
-            constraint=models.UniqueConstraint(fields=('idempotency_key',), name='ci_checkout_once'),
-        ),
-        migrations.AddIndex(
-            model_name='orderitem',
-            index=models.Index(fields=['code'], name='ci_item_code', opclasses=['varchar_pattern_ops']),
-        ),
-        migrations.AddConstraint(
-            model_name='orderitem',
-            constraint=models.UniqueConstraint(fields=('order', 'position'), name='ci_item_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='receiver',
-            constraint=models.UniqueConstraint(fields=('signal', 'name'), name='ci_receiver_identity'),
-        ),
-        migrations.AddIndex(
-            model_name='receiverrun',
-            index=models.Index(fields=['state', 'due_at', 'id'], name='ci_receiver_run_due'),
-        ),
-        migrations.AddIndex(
-            model_name='receiverrun',
-            index=models.Index(fields=['line', 'state'], name='ci_receiver_run_line'),
-        ),
-        migrations.AddIndex(
-            model_name='receiverrun',
-            index=models.Index(fields=['due_at'], name='ci_receiver_run_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='receiverrun',
-            constraint=models.UniqueConstraint(fields=('message', 'receiver'), name='ci_receiver_run_identity'),
-        ),
-        migrations.AddConstraint(
-            model_name='receiverrun',
-            constraint=models.UniqueConstraint(fields=('exclusive',), name='ci_receiver_run_exclusive'),
-        ),
-        migrations.AddIndex(
-            model_name='refund',
-            index=models.Index(fields=['transaction'], name='ci_refund_transaction'),
-        ),
-        migrations.AddIndex(
-            model_name='refund',
-            index=models.Index(fields=['refunded_at'], name='ci_refund_time'),
-        ),
-        migrations.AddIndex(
-            model_name='refund',
-            index=models.Index(fields=['status'], name='ci_refund_status'),
-        ),
-        migrations.AddConstraint(
-            model_name='refund',
-            constraint=models.UniqueConstraint(fields=('key',), name='ci_refund_key'),
-        ),
-        migrations.AddIndex(
-            model_name='syncdifference',
-            index=models.Index(fields=['run', 'state'], name='ci_sync_difference_run'),
-        ),
-        migrations.AddIndex(
-            model_name='syncdifference',
-            index=models.Index(fields=['project', 'order_id'], name='ci_sync_difference_order'),
-        ),
-        migrations.AddIndex(
-            model_name='syncdifference',
-            index=models.Index(fields=['kind'], name='ci_sync_difference_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='syncdifference',
-            constraint=models.UniqueConstraint(fields=('waiting_key',), name='ci_sync_difference_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='transition',
-            index=models.Index(condition=models.Q(('sync_run__isnull', False)), fields=['sync_run'], name='ci_transition_sync'),
-        ),
-        migrations.AddIndex(
-            model_name='transition',
-            index=models.Index(condition=models.Q(('staff__isnull', False)), fields=['staff'], name='ci_transition_staff'),
-        ),
-        migrations.AddIndex(
-            model_name='outboxmessage',
-            index=models.Index(fields=['state'], name='ci_outbox_message_state'),
-        ),
-        migrations.AddIndex(
-            model_name='outboxmessage',
-            index=models.Index(fields=['signal', 'state'], name='ci_outbox_message_signal'),
-        ),
-        migrations.AddConstraint(
-            model_name='outboxmessage',
-            constraint=models.UniqueConstraint(fields=('idempotency_key',), name='ci_outbox_message_key'),
-        ),
-        migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['-decided_at'], name='ci_validation_decided'),
-        ),
-        migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['late', '-decided_at'], name='ci_validation_late'),
-        ),
-        migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['external_id'], name='ci_validation_external_id'),
-        ),
-        migrations.AddIndex(
-            model_name='validationdecision',
-            index=models.Index(fields=['project', '-decided_at'], name='ci_validation_project'),
-        ),
-        migrations.AddIndex(
-            model_name='refusedrequests',
-            index=models.Index(fields=['hour'], name='ci_refused_hour'),
-        ),
-        migrations.AddConstraint(
-            model_name='validationdecision',
-            constraint=models.UniqueConstraint(fields=('request_hash',), name='ci_validation_request'),
         ),
     ]
