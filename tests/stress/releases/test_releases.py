@@ -180,7 +180,7 @@ def missing(shop: Rolling, receiver: str, orders: Sequence[str]) -> list[str]:
 def await_named(shop: Rolling, receiver: str) -> None:
     """Five minutes pass, in which the processes work and record themselves: health names the receiver.
 
-    Health names it as soon as its runs are that old. A day later it is retired only if a process has noted that it is missing.
+    Health names it as soon as its runs are that old. It is retired a day after a process has noted that it is missing.
     """
     shop.later(minutes=5, seconds=10)
     shop.pay(1)
