@@ -9,6 +9,7 @@
      ├─ ResponseUnreadable           a response, but not one of the specification's
      ├─ ListingUnstable              a list without an end, or of one row per page
      ├─ NotCreated                   the same request came before, and its checkout has no form
+     ├─ CustomerBlocked              staff have blocked the customer, nothing was sent
      ├─ NotRecorded                  the service created the order, the database did not record it
      └─ ErrorResponse                a status other than success: ``status``, ``error``
          ├─ RedirectRefused          3xx
@@ -73,7 +74,7 @@ from checkout_integration.client.errors import (
     Unprocessable,
 )
 from checkout_integration.conf import UnknownAlias
-from checkout_integration.flows import NotCreated, NotRecorded, TransactionOpen
+from checkout_integration.flows import CustomerBlocked, NotCreated, NotRecorded, TransactionOpen
 from checkout_integration.flows.accounting import TooManyRows
 from checkout_integration.flows.operations import NotApplicable
 from checkout_integration.flows.outbox import UnknownReceiver
@@ -87,6 +88,7 @@ __all__ = [
     "CheckoutError",
     "Conflict",
     "CreationError",
+    "CustomerBlocked",
     "DeadlineExceeded",
     "ErrorResponse",
     "Forbidden",

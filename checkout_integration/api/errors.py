@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 from rest_framework.views import exception_handler
 
-from checkout_integration.flows import CheckoutError
+from checkout_integration.flows import CheckoutError, CustomerBlocked
 from checkout_integration.protocol.creation_values import CreationError
 
 
@@ -47,7 +47,7 @@ def _translated(error: Exception) -> Exception:
     if isinstance(error, CreationError):
         return ValidationError([f"{field}: {message}" for field, message in error.problems])
     if isinstance(error, CheckoutError):
-        return ServiceFailed()
+        return PermissionDenied() if isinstance(error, CustomerBlocked) else ServiceFailed()
     return error
 
 

@@ -9,6 +9,7 @@ from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import UnknownAlias
 from checkout_integration.flows import accounting, operations, outbox, privacy, retention, sync
 from checkout_integration.flows.checkout import (
+    CustomerBlocked,
     IssuedToken,
     NotCreated,
     NotRecorded,
@@ -31,6 +32,7 @@ __all__ = [
     "CreationError",
     "Customer",
     "CustomerAddress",
+    "CustomerBlocked",
     "DueSummary",
     "IssuedToken",
     "NotCreated",

@@ -137,6 +137,7 @@ class ValidationDecision(Row):
 
         SHOP = "shop", _("the shop's validators")
         FAILURE = "failure", _("refused: a validator failed")
+        BLOCK = "block", _("refused: the customer is blocked")
         TIMEOUT = "timeout", _("the budget ran out")
 
     request_hash: Column[str] = models.CharField(max_length=64, editable=False)

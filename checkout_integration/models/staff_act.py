@@ -25,6 +25,8 @@ class StaffAct(ActedBy):
 
         EXPORT = "export", _("customer exported")
         ERASE = "erase", _("customer erased")
+        BLOCK = "block", _("customer blocked")
+        UNBLOCK = "unblock", _("block lifted")
         REPLAY = "replay", _("past events given to a receiver")
         RETRY = "retry", _("failed runs of a receiver retried")
         RETIRE = "retire", _("receiver retired")

@@ -32,7 +32,7 @@ class CheckoutUser(Row):
     user.validate alone (USR-13, USR-14) are in ``validated``.
 
     A row with ``erased_at`` is a tombstone: its ids are empty, and its ``identity`` is a keyed hash that recognises the
-    customer, so that no personal data of later observations is stored.
+    customer, so that no personal data of later observations is stored. A block stays on it.
     """
 
     project = IdentifierField(max_length=64)
@@ -41,6 +41,9 @@ class CheckoutUser(Row):
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = account_column("checkout_users")
     validated: Column[dict[str, Any]] = DocumentField(editable=False)
+    blocked_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when staff have blocked the customer.")
+    )
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
@@ -71,6 +74,7 @@ class CheckoutUser(Row):
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),
             ("export_customer", _("Can export everything that is stored about a customer")),
+            ("block_customer", _("Can block customers, and lift a block")),
             ("link_account", _("Can link a customer to an account of the shop")),
         ]
 

@@ -53,6 +53,7 @@ class Reason(StrEnum):
     PRODUCTS = "products"
     VIRTUAL_CURRENCY = "virtual_currency"
     CONFLICT = "conflict"
+    BLOCKED = "blocked"
     RECEIVERS_RENAMED = "receivers_renamed"
     BY_SETTING = "by_setting"
     BY_STAFF = "by_staff"
@@ -96,12 +97,18 @@ class Terms:
 
 
 def judge(
-    state: OrderState, checkout: CheckoutValue | None, terms: Terms, *, before: Verdict = PENDING
+    state: OrderState,
+    checkout: CheckoutValue | None,
+    terms: Terms,
+    *,
+    before: Verdict = PENDING,
+    blocked: bool = False,
 ) -> Verdict:
     """Return the verdict on an order's payment, whatever happened to it later; pending while no payment is known.
 
     A reversal whose success was lost is judged as the success would be. ``before`` is the verdict until now: an
-    acceptance by staff stands, and so does one by a setting, unless the payment turns out to be another one.
+    acceptance by staff stands, and so does one by a setting, unless the payment turns out to be another one. A payment of a
+    customer whom staff have ``blocked`` waits for staff, also when the block is lifted; one that counted before stands.
     """
     if before.reason == Reason.BY_STAFF:
         return before
@@ -109,6 +116,8 @@ def judge(
         return Verdict(VerdictStatus.HISTORIC)
     if not state.settled:
         return PENDING
+    if before.reason == Reason.BLOCKED or (blocked and not before.pays):
+        return Verdict(VerdictStatus.REVIEW, Reason.BLOCKED)
     return _compared(_refusal(state, checkout, terms), terms, before)
 
 

@@ -8,6 +8,8 @@ from decimal import Decimal
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkout_integration.policy.historic import is_historic
 from checkout_integration.policy.observation import Observation
@@ -322,3 +324,16 @@ def test_vat_is_added_and_never_taken_off(payer: str | None, amount: str | None,
     """Where VAT is added for the customer, ``amount`` is not less than the price."""
     state = success(**{**PAYS_SIMPLE, "vat_payer": payer, "amount": amount})
     assert verdict(state) == expected
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["9.99", "5.00"]))))
+def test_a_block_takes_nothing_back_and_grants_nothing(times: list[tuple[bool, str]]) -> None:
+    """However often it is set and lifted between observations: what counts stays, and what it stopped waits for staff."""
+    now = Verdict(VerdictStatus.PENDING)
+    for blocked, amount in times:
+        before, state = now, success(**{**PAYS_SIMPLE, "amount": Decimal(amount)})
+        now = judge(state, SIMPLE, Terms(), before=before, blocked=blocked)
+        if before.pays or not (blocked or before.reason == Reason.BLOCKED):
+            assert now == judge(state, SIMPLE, Terms(), before=before)
+        else:
+            assert now == Verdict(VerdictStatus.REVIEW, Reason.BLOCKED)

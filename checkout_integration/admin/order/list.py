@@ -39,7 +39,7 @@ from checkout_integration.admin.order.evidence import evidence_of
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.search import find_orders
 from checkout_integration.admin.order.sold import PRODUCT, paid_at, product_name, product_of, with_products
-from checkout_integration.admin.screens.customers import ERASE, EXPORT, LINK
+from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK
 from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
 from checkout_integration.admin.site.filters import (
@@ -156,6 +156,7 @@ class OrderAdmin(IndexSearchAdmin, CsvAdmin, ButtonAdmin):
         MARK_GRANTED,
         APPLY_AGAIN,
         LINK,
+        BLOCK,
         EXPORT,
         REVOKE,
         RESTORE,

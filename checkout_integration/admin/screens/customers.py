@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 from django.http import StreamingHttpResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -29,6 +30,7 @@ from checkout_integration.admin.site.values import (
     Value,
     field_group,
     hidden,
+    moment,
     short,
     visible,
 )
@@ -116,6 +118,64 @@ def _about(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
     return [about_customer(row, viewer)]
 
 
+def _block(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    if not flows.operations.block_customer(_known(row), staff=staff, **_reasoned(values)):
+        raise Refused(_("Nothing changed: the customer is blocked already."))
+    return _("The customer is blocked.")
+
+
+def _unblock(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    if not flows.operations.unblock_customer(row, staff=staff, **_reasoned(values)):
+        raise Refused(_("Nothing changed: the customer is not blocked."))
+    return _("The block is lifted. Payments that are in review for it wait for you.")
+
+
+def _known(row: CheckoutUser | Order) -> CheckoutUser:
+    customer = _customer(row)
+    if customer is None:
+        raise Refused(_("Nothing changed: the order has no customer."))
+    return customer
+
+
+def _reasoned(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"reason": values["reason"], "origin": StaffAct.Origin.ADMIN}
+
+
+def _is_blockable(row: CheckoutUser | Order) -> bool:
+    """Return whether the customer can be blocked; the page of an order offers it after a chargeback only."""
+    customer = _customer(row)
+    disputed = isinstance(row, CheckoutUser) or row.status == OrderStatus.CHARGEBACK
+    return disputed and customer is not None and customer.blocked_at is None
+
+
+BLOCK: Final = Button(
+    name="block",
+    label=gettext_lazy("Block the customer"),
+    permission="block_customer",
+    question=gettext_lazy(
+        "The customer can buy here no more: the service is answered that they may not pay, before the shop's own checks are "
+        "asked, and no new checkout is made for them. A payment that comes all the same waits for staff. What they own stays "
+        "theirs. The block stays until staff lift it, also when the customer is erased."
+    ),
+    danger=True,
+    form=ReasonForm,
+    offered=_is_blockable,
+    act=_block,
+    about=_about,
+)
+UNBLOCK: Final = Button(
+    name="unblock",
+    label=gettext_lazy("Lift the block"),
+    permission="block_customer",
+    question=gettext_lazy(
+        "The customer may buy here again. Payments that are in review for the block stay there: accept them, or refund them "
+        "at the service."
+    ),
+    form=ReasonForm,
+    offered=lambda row: row.blocked_at is not None,
+    act=_unblock,
+    about=_about,
+)
 LINK: Final = Button(
     name="link-account",
     label=gettext_lazy("Link to an account"),
@@ -281,7 +341,7 @@ class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")
-    list_filter = (ProjectFilter, ("recorded_at", DateFilter))
+    list_filter = (ProjectFilter, ("blocked_at", admin.EmptyFieldListFilter), ("recorded_at", DateFilter))
     ordering = ("-recorded_at", "-pk")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
@@ -292,7 +352,20 @@ class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
     )
     page_related = ("account",)
     fieldsets = (
-        (None, {"fields": ("external_id", "user_id", "account", "project", "recorded_at", "erased_at")}),
+        (
+            None,
+            {
+                "fields": (
+                    "external_id",
+                    "user_id",
+                    "account",
+                    "project",
+                    "recorded_at",
+                    "blocked",
+                    "erased_at",
+                )
+            },
+        ),
         (gettext_lazy("From the latest order and user.validate"), {"fields": PERSONAL}),
     )
     inlines = (OrdersInline,)
@@ -301,9 +374,10 @@ class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
         "external_id": gettext_lazy("id in this shop"),
         "user_id": gettext_lazy("id at the service"),
         "recorded_at": gettext_lazy("first seen"),
+        "blocked_at": gettext_lazy("blocked"),
     }
     personal_fields = PERSONAL
-    buttons = (LINK, EXPORT, ERASE)
+    buttons = (LINK, BLOCK, UNBLOCK, EXPORT, ERASE)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the conditions of ids and accounts; of the e-mail address too for those who may see it."""
@@ -319,6 +393,14 @@ class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
     def address(self, row: CheckoutUser) -> str:
         """Return the address in one line."""
         return ", ".join(map(str, row.address.document.values())) if row.address else ""
+
+    def blocked(self, row: CheckoutUser) -> Value:
+        """Return since when the customer is blocked, by whom and why; "" for one who is not."""
+        if row.blocked_at is None:
+            return ""
+        act = row.staff_acts.filter(act=StaffAct.Act.BLOCK).select_related("staff").order_by("-pk").first()
+        who, why = (short(act.actor or NOTHING), visible(act.reason)) if act else (NOTHING, "")
+        return format_html(_("since {}, by {}: {}"), moment(row.blocked_at), who, why)
 
     def note(self, viewer: Viewer, row: CheckoutUser) -> Value:
         """Say that the data was erased, or that it is hidden."""

@@ -42,6 +42,10 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
         _("conflicting values"),
         _("The service sent two different amounts or currencies for this payment."),
     ),
+    Reason.BLOCKED: (
+        _("blocked customer"),
+        _("Staff have blocked the customer. Accept the payment, or refund it at the service."),
+    ),
     PAID_TWICE: (_("paid twice"), _("Another order has already paid this checkout.")),
     Reason.BY_SETTING: (
         _("by setting"),

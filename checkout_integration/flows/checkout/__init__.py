@@ -6,6 +6,7 @@ form's return address, and brings the checkout up to date there.
 """
 
 from checkout_integration.flows.checkout.creating import (
+    CustomerBlocked,
     IssuedToken,
     NotRecorded,
     TransactionOpen,

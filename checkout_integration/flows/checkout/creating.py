@@ -72,6 +72,10 @@ class NotRecorded(CheckoutError):
         self.checkout = checkout
 
 
+class CustomerBlocked(CheckoutError):
+    """Staff have blocked the customer: nothing was stored, and the service was not called."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class IssuedToken:
     """A payment token for a checkout. The token is for the customer's page: do not log it."""
@@ -96,6 +100,7 @@ def create_checkout(*, user: Account | None = None, **arguments: Unpack[Checkout
         CheckoutError: the service did not create the order; the row says ``failed``, or ``unknown`` when it may exist.
         NotRecorded: a CheckoutError; the order was created, and the database did not record it.
         NotCreated: a CheckoutError; the same request came before, and its checkout has no form.
+        CustomerBlocked: a CheckoutError; staff have blocked the customer. Nothing was stored, and the service was not called.
         TransactionOpen: a transaction is open, so the checkout could not be committed first.
         UnknownAlias: no project of the settings has this alias.
         django.db.Error: the database refused the checkout; nothing was stored, and the service was not called.
@@ -209,6 +214,8 @@ def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
         if earlier is not None:
             return earlier
         known = lock_customer(project, checkout.identity)
+        if known is not None and known.blocked_at is not None:
+            raise CustomerBlocked("staff have blocked the customer; nothing was stored or sent")
         if known is not None and is_erased(known):
             _leave_customer_out(checkout, known.erased_at)
         # RACE: a double click sends the same request twice, and neither sees the other's row yet. Both insert under the same

@@ -313,6 +313,7 @@ class Advice:
 NO_ADVICE = Advice()
 
 
+CUSTOMERS: Final = ("customer", "unnamed", "blocked")
 # One indexed look-up each: an OR over them would read the whole table.
 MENTIONED: Final = Command(
     """SELECT 'checkout', id FROM {checkouts} WHERE project = {project} AND order_id IN {ids}
@@ -325,8 +326,10 @@ MENTIONED: Final = Command(
     UNION ALL
     SELECT 'order', id FROM {orders} WHERE project = {project} AND order_id IN {ids}
     UNION ALL
-    SELECT CASE WHEN user_id = '' AND erased_at IS NULL THEN 'unnamed' ELSE 'customer' END, id
-        FROM {customers} WHERE project = {project} AND identity IN {identities}
+    SELECT CASE WHEN blocked_at IS NOT NULL THEN 'blocked' WHEN user_id = '' AND erased_at IS NULL THEN 'unnamed'
+        ELSE 'customer' END, id FROM {customers} WHERE project = {project} AND identity IN {identities}
+    UNION ALL
+    SELECT 'blocked', id FROM {customers} WHERE project = {project} AND user_id IN {user_ids} AND blocked_at IS NOT NULL
     """,
     checkouts=Checkout,
     refunds=Refund,
@@ -348,6 +351,7 @@ class Hints:
         knows_orders: whether one of the orders is stored.
         strangers: identities of customers without a row or a tombstone.
         unnamed: whether a customer has a row without the service's id.
+        blocked: the identities of blocked customers, at the shop and at the service.
 
     """
 
@@ -356,6 +360,7 @@ class Hints:
     knows_orders: bool = False
     strangers: frozenset[str] = frozenset()
     unnamed: bool = False
+    blocked: frozenset[str] = frozenset()
 
 
 def look_up(
@@ -363,11 +368,11 @@ def look_up(
 ) -> Hints:
     """Return what is stored about these documents of orders.
 
-    ``customers``: the identities of their customers, each with its tombstones.
+    ``customers``: the identities of their customers, each with all names of its customer; without any, nobody is looked for.
     """
     if not orders:
         return Hints()
-    names = [name for identity, tombstones in customers.items() for name in (identity, *tombstones)]
+    names = sorted({name for own in customers.values() for name in own})
     rows = _mentioned(project, orders, names)
     waiting = [key for kind, key in rows if kind == "reversal"]
     if waiting:
@@ -379,9 +384,19 @@ def look_up(
         checkouts=frozenset(key for kind, key in rows if kind == "checkout"),
         reversals_wait=bool(waiting),
         knows_orders="order" in kinds,
-        strangers=frozenset(customers) if kinds.isdisjoint(("customer", "unnamed")) else frozenset(),
-        unnamed="unnamed" in kinds,
+        strangers=frozenset(customers) if kinds.isdisjoint(CUSTOMERS) else frozenset(),
+        unnamed=not kinds.isdisjoint(("unnamed", "blocked")),
+        blocked=_blocked([key for kind, key in rows if kind == "blocked"]),
     )
+
+
+def _blocked(keys: Collection[int]) -> frozenset[str]:
+    """Return the identities of blocked customers: of their rows, and of their ids at the service."""
+    if not keys:
+        return frozenset()
+    names = CheckoutUser.primary.filter(pk__in=keys).values_list("identity", "user_id")
+    of_service = {key_of("user", user_id) for _, user_id in names if user_id}
+    return frozenset({identity for identity, _ in names} | of_service)
 
 
 def _mentioned(
@@ -395,6 +410,7 @@ def _mentioned(
         transactions=_texts(order.transaction for order in orders),
         documents=[key_of("document", project.alias, each) for each in ids],
         identities=identities,
+        user_ids=_texts(order.user.id for order in orders if order.user) if identities else [],
     )
 
 

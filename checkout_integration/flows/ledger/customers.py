@@ -15,6 +15,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
@@ -58,10 +59,24 @@ def identity_of(user: User | None) -> str:
     return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")
 
 
+def names_of(user: User | None) -> list[str]:
+    """Return all identities that a customer may be stored under, at the shop and at the service, each with its tombstones."""
+    if user is None:
+        return []
+    own = [identity_here(user.external_id), key_of("user", user.id) if user.id else ""]
+    return [name for each in own if each for name in (each, *tombstones_of(each))]
+
+
 def customers_of(orders: Iterable[Order]) -> dict[str, list[str]]:
-    """Return the identities of the customers of orders, each with its tombstones."""
-    identities = {identity_of(order.user) for order in orders} - {""}
-    return {identity: tombstones_of(identity) for identity in identities}
+    """Return the identities of the customers of orders, each with all names of its customer."""
+    return {identity: names_of(order.user) for order in orders if (identity := identity_of(order.user))}
+
+
+def is_blocked(project: Project, user: User) -> bool:
+    """Return whether staff have blocked the customer, under any of their names; an erasure lifts no block."""
+    known = CheckoutUser.primary.filter(project=project.alias, blocked_at__isnull=False)
+    named = Q(identity__in=names_of(user)) | (Q(user_id=user.id) if user.id else Q(pk__in=[]))
+    return known.filter(named).exists()
 
 
 def identity_here(external_id: str | None) -> str:

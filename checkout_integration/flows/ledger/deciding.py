@@ -25,6 +25,7 @@ from checkout_integration.flows.ledger.batch import (
     Settlement,
     Step,
 )
+from checkout_integration.flows.ledger.customers import names_of
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.models import Checkout, Grant
 from checkout_integration.policy.fulfilment import (
@@ -115,7 +116,9 @@ def judge_payment(batch: Batch, change: OrderChange) -> None:
     """Decide whether the payment pays for its checkout."""
     checkout = change.checkout.value if change.checkout else None
     terms = terms_of(batch.project, batch.watched_since if checkout is None else None)
-    change.verdict = judge(change.after, checkout, terms, before=change.verdict_before)
+    known = batch.hints.blocked
+    blocked = bool(known) and not known.isdisjoint(names_of(change.after.order.user))
+    change.verdict = judge(change.after, checkout, terms, before=change.verdict_before, blocked=blocked)
 
 
 def terms_of(project: Project, watched_since: datetime | None) -> Terms:

@@ -83,10 +83,11 @@ class Decision(NamedTuple):
 
 
 def _decisions(project: str) -> list[Decision]:
-    """Return the newest decisions about customers, the newest first; without those about tests of the webhook."""
+    """Return the newest decisions about customers, the newest first; without tests of the webhook, and blocked customers."""
     rows = ValidationDecision.primary.filter(project=project).order_by("-decided_at")
     columns = rows.values_list(*Decision._fields, "notification__state")[:NEWEST]
-    return [Decision(*each) for *each, state in columns if state != Notification.State.TEST]
+    found = [Decision(*each) for *each, state in columns if state != Notification.State.TEST]
+    return [each for each in found if each.decided_by != ValidationDecision.DecidedBy.BLOCK]
 
 
 def _failed(decision: Decision) -> bool:

@@ -2,8 +2,9 @@
 
 `draining`: apply and run until nothing is due (`flows.run_due`). `payments`: accept, revoke, restore, resolve an incident;
 `binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order,
-the account of a customer. Applying notifications again is exported here, and implemented in `flows.inbox`; so are health,
-backlog and queues, which are implemented in `flows.monitoring`. ``__all__`` is public; the other names are for other rooms.
+the account of a customer; `customers`: block one. Applying notifications again is exported here, and implemented in
+`flows.inbox`; so are health, backlog and queues, which are implemented in `flows.monitoring`. ``__all__`` is public; the
+other names are for other rooms.
 """
 
 from checkout_integration.flows.inbox import WAITING as WAITING
@@ -34,6 +35,7 @@ from checkout_integration.flows.operations.binding import (
     bind_order,
     checkout_candidates,
 )
+from checkout_integration.flows.operations.customers import block_customer, unblock_customer
 from checkout_integration.flows.operations.draining import run_due as run_due
 from checkout_integration.flows.operations.draining import run_own as run_own
 from checkout_integration.flows.operations.notes import add_note, link_account
@@ -70,6 +72,7 @@ __all__ = [
     "add_note",
     "apply_notification",
     "bind_order",
+    "block_customer",
     "checkout_candidates",
     "health",
     "is_retryable",
@@ -87,5 +90,6 @@ __all__ = [
     "retryable_runs",
     "revoke_payment",
     "staff_queues",
+    "unblock_customer",
     "waiting_notifications",
 ]

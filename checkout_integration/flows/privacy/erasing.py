@@ -179,6 +179,8 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
         # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,
         # since their keys change.
         rows = list(theirs.select_for_update().order_by("pk"))
+        # A block stays, on the tombstone of each identity: the customer may come back under any of them.
+        erased["blocked_at"] = min((row.blocked_at for row in rows if row.blocked_at), default=None)
         for row in rows:
             users.filter(pk=row.pk).update(identity=tombstones_of(row.identity)[0], **erased)
     return frozenset(row.pk for row in rows)

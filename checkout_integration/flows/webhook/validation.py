@@ -13,6 +13,7 @@ from checkout_integration.flows.ledger import (
     account_before_order,
     find_or_create,
     identity_of,
+    is_blocked,
     is_recorded,
     learn_id,
     lock_customer,
@@ -42,6 +43,7 @@ def answer(
 ) -> WebhookResponse:
     """Ask the shop's validators, outside any transaction; store notification, decision and message together.
 
+    Nobody asks them about a customer whom staff have blocked, who is refused.
     There is one decision for each distinct body: an exact duplicate gets the recorded decision, and no validator is called.
 
     Returns:
@@ -95,7 +97,10 @@ def _decide(
     hashes: Sequence[str],
 ) -> ValidationDecision:
     project, identity = verified.project, identity_of(user)
-    outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
+    if is_blocked(project, user):
+        outcome = Outcome(refusal=Refusal(), decided_by=DecidedBy.BLOCK)
+    else:
+        outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
     decision = _decision_of(verified, user, outcome, hashes)
     inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
     account = account_before_order(project, identity, user) if inserts else None

@@ -24,6 +24,12 @@ def _customer() -> CheckoutUser:
     return rows.make_customer(f"player-{rows.next_number()}")
 
 
+def _blocked() -> CheckoutUser:
+    customer = _customer()
+    CheckoutUser.objects.filter(pk=customer.pk).update(blocked_at=timezone.now())
+    return customer
+
+
 def _order(**columns: Any) -> Order:
     return rows.make_order(user=_customer(), **columns)
 
@@ -73,11 +79,14 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "mark-granted"): lambda: _failed(rows.make_granting_run, "run"),
     ("order", "apply"): _notified,
     ("order", "link-account"): lambda: (_order(), _account()),
+    ("order", "block"): lambda: (_order(status="chargeback"), REASON),
     ("order", "revoke"): lambda: (_order(), REASON),
     ("order", "restore"): lambda: (_order(status="refunded"), REASON),
     ("order", "export"): lambda: (_order(), REASON),
     ("order", "erase"): lambda: (_order(), REASON),
     ("checkoutuser", "link-account"): lambda: (_customer(), _account()),
+    ("checkoutuser", "block"): lambda: (_customer(), REASON),
+    ("checkoutuser", "unblock"): lambda: (_blocked(), REASON),
     ("checkoutuser", "export"): lambda: (_order().user or _customer(), REASON),
     ("checkoutuser", "erase"): lambda: (_order().user or _customer(), REASON),
     ("incident", "resolve"): lambda: (rows.make_incident(_order()), {}),
