@@ -235,3 +235,5 @@ def test_the_page_about_it(checkout_deliver: Deliver, staff: User) -> None:
     exec(block("docs/validation.md", "# shop/blocking.py"), names)
     names["block_after_disputes"](row, staff)
     assert CheckoutUser.objects.get(pk=row.pk).blocked_at
+    assert names["forgive"](row, staff)
+    assert CheckoutUser.objects.get(pk=row.pk).blocked_at is None
