@@ -1,12 +1,13 @@
 """Put each seeded defect into a copy of the product and see its test go red.
 
-`python3 -m tests.stress.defects [words of names]`
+`python3 -m tests.stress.defects [--sample N] [words of names]`
 
-Exit code 0 when every defect was caught, and the same tests are green without any.
+A sample is drawn by the commit: the next one tries others. Exit code 0 when every defect was caught, and the same tests are green without any.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
@@ -16,6 +17,12 @@ from tests.__main__ import recipe
 
 def main() -> int:
     """Enter the environment of the tests, then try the defects."""
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.stress.defects", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("words", nargs="*", help="try only those with one of these words in their names")
+    parser.add_argument("--sample", type=int, metavar="N", help="try only so many, drawn by the commit")
+    options = parser.parse_args()
     try:
         enter("tests", recipe(os.environ), ["-m", "tests.stress.defects", *sys.argv[1:]])
     except EnvironmentFailed as failed:
@@ -25,7 +32,7 @@ def main() -> int:
     # Only the environment has what the rest needs.
     from tests.stress.defects.trial import run
 
-    return run(sys.argv[1:])
+    return run(options.words, options.sample)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -56,9 +58,14 @@ Trial = Callable[[Path, Sequence[str], str], int]
 """Runs these tests in a tree on a database; returns pytest's exit code."""
 
 
-def run(words: Sequence[str]) -> int:
-    """Try the defects with one of the words in their names (all without words), and print a line for each."""
+def run(words: Sequence[str], most: int | None = None) -> int:
+    """Try the defects with one of the words in their names (all without words), or a sample; print a line for each."""
     chosen = [each for each in defects() if not words or any(word in each.name for word in words)]
+    if most is not None:
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True
+        ).stdout
+        chosen = random.Random(commit).sample(chosen, min(most, len(chosen)))
     with ExitStack() as stack:
         environment = {**os.environ, services.REDIS: stack.enter_context(services.redis()).url or ""}
         environment[services.POSTGRES] = stack.enter_context(services.postgres()).url or ""
