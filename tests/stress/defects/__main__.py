@@ -2,7 +2,8 @@
 
 `python3 -m tests.stress.defects [--sample N] [words of names]`
 
-A sample is drawn by the commit: the next one tries others. Exit code 0 when every defect was caught, and the same tests are green without any.
+A sample is drawn by the commit: the next commit tries others.
+Exit code 0 when every defect was caught, and the same tests are green without any.
 """
 
 from __future__ import annotations
