@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from django.template import Context, Library
@@ -11,6 +12,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration import flows
+from checkout_integration.display import shown_amount, shown_number
+from checkout_integration.flows.monitoring import span
 from checkout_integration.flows.operations import Finding, Severity, StaffQueue
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class Panel:
 
     parts: Sequence[Part]
     queues: Sequence[StaffQueue]
+    """Those in which something waits for somebody, the oldest first."""
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -76,17 +80,22 @@ class Panel:
 
     @property
     def headline(self) -> str:
-        """The whole in one sentence."""
-        counts = {severity: sum(each.severity == severity for each in self.findings) for severity in Severity}
-        if count := counts[Severity.FAILING]:
-            text = ngettext("%(n)s thing is failing.", "%(n)s things are failing.", count)
-            return text % {"n": count}
-        if count := counts[Severity.WARNING]:
+        """The whole in one sentence, with the names of what is worst."""
+        names = [str(each.title) for each in self.findings if each.severity == self.severity]
+        values = {"n": len(names), "names": ", ".join(dict.fromkeys(names))}
+        if self.severity == Severity.FAILING:
             text = ngettext(
-                "Somebody should look at %(n)s thing.", "Somebody should look at %(n)s things.", count
+                "%(n)s thing is failing: %(names)s.", "%(n)s things are failing: %(names)s.", len(names)
             )
-            return text % {"n": count}
-        if counts[Severity.UNKNOWN]:
+            return text % values
+        if self.severity == Severity.WARNING:
+            text = ngettext(
+                "Somebody should look at %(n)s thing: %(names)s.",
+                "Somebody should look at %(n)s things: %(names)s.",
+                len(names),
+            )
+            return text % values
+        if self.severity == Severity.UNKNOWN:
             return gettext("Nothing is wrong so far, but not everything was seen to work yet.")
         return gettext("All is well.")
 
@@ -98,7 +107,10 @@ def checkout_health(context: Context) -> Panel:
     queues = flows.operations.staff_queues()
     return Panel(
         parts=_parts() if user.has_perm("checkout_integration.view_health") else (),
-        queues=[queue for queue in queues if user.has_perm(queue.view_permission)],
+        queues=sorted(
+            (queue for queue in queues if queue.count and user.has_perm(queue.view_permission)),
+            key=lambda queue: queue.since or datetime.now(UTC),
+        ),
     )
 
 
@@ -122,3 +134,43 @@ def severity_badge(severity: str) -> dict[str, Any]:
     """Render a severity as a mark and a word."""
     tone, mark, word = TONES[Severity(severity)]
     return {"tone": tone, "mark": mark, "word": word}
+
+
+@register.filter
+def age(queue: StaffQueue) -> str:
+    """Return for how long the oldest row of a queue has waited; "–" where it is not known."""
+    return span((datetime.now(UTC) - queue.since).total_seconds()) if queue.since else "–"
+
+
+@register.filter
+def sums(queue: StaffQueue) -> list[str]:
+    """Return the money of a queue's orders, one sum for each currency, and how many have no amount; "–" without orders."""
+    return list(_sums(queue)) or ["–"]
+
+
+def _sums(queue: StaffQueue) -> Iterator[str]:
+    for currency, amount in queue.money.items():
+        yield f"{shown_amount(amount, currency)}\N{NO-BREAK SPACE}{currency}".strip()
+    if queue.unpriced:
+        text = ngettext("%(n)s without an amount", "%(n)s without an amount", queue.unpriced)
+        yield text % {"n": shown_number(queue.unpriced)}
+
+
+OF_THE_DESK: Final = (
+    *("order", "checkoutuser", "money", "syncdifference", "checkout", "refund", "incident"),
+    "installation",
+)
+"""The lists and pages of every day, in the sequence of the app's page; all others are its engine room."""
+
+
+@register.filter
+def rooms(apps: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the app's entries as two lists: those of every day, and those of the engine room."""
+    for app in apps:
+        entries = {str(entry["object_name"]).lower(): entry for entry in app["models"]}
+        daily = [entries.pop(name) for name in OF_THE_DESK if name in entries]
+        yield from (
+            {**app, "name": name, "models": models}
+            for name, models in ((_("Desk"), daily), (_("Engine room"), list(entries.values())))
+            if models
+        )

@@ -9,14 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from django.template import Context, Library
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.display import shown_amount, shown_day, shown_number, shown_part
 from checkout_integration.flows import accounting
 from checkout_integration.flows.accounting import Dimension, Mode, MoneyQuery, MoneyRow, Period
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 register = Library()
 
@@ -43,22 +48,13 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Days:
-    """The money of one currency in the last days: today's sums, and all days for chart and table."""
-
-    currency: str
-    today: MoneyRow
-    rows: Sequence[MoneyRow]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Panel:
-    """What the app's page on the admin's index shows."""
+    """What the app's page on the admin's index shows: of each currency with money, the sums of some days until today."""
 
     is_test: bool
     is_complete: bool
-    currencies: Sequence[Days]
-    columns: Sequence[str] = ("day",)
+    lines: Sequence[tuple[StrOrPromise, str, MoneyRow]]
+    """The name of the days, the parameters of the list of their orders, and the sums."""
 
 
 @register.simple_tag(takes_context=True)
@@ -66,23 +62,32 @@ def checkout_money(context: Context) -> Panel | None:
     """Return the money of the last seven days; None for those who may not see sums of money."""
     if not context["request"].user.has_perm("checkout_integration.view_money"):
         return None
-    period, mode = Period.last_days(WEEK), accounting.usual_mode()
-    rows = accounting.money_rows(MoneyQuery(period=period, by=[Dimension.DAY], mode=mode))
+    week, mode = Period.last_days(WEEK), accounting.usual_mode()
+    rows = accounting.money_rows(MoneyQuery(period=week, by=[Dimension.DAY], mode=mode))
+    days = list(week)
     return Panel(
         is_test=mode is Mode.TEST,
         is_complete=all(row.sums.is_complete for row in rows),
-        currencies=[_days_of(total.currency, period, rows) for total in accounting.totals_of(rows)],
+        lines=[
+            (
+                name,
+                urlencode({"mode": mode.value, "from_day": some[0], "to_day": some[-1]}),
+                _sum(currency, some, rows),
+            )
+            for currency in [total.currency for total in accounting.totals_of(rows)]
+            for name, some in (
+                (_("today"), days[-1:]),
+                (_("yesterday"), days[-2:-1]),
+                (_("seven days"), days),
+            )
+        ],
     )
 
 
-def _days_of(currency: str, period: Period, rows: Sequence[MoneyRow]) -> Days:
-    """Return every day of the period, those without money too."""
-    by_day = {row.by["day"]: row for row in rows if row.currency == currency}
-    days = [
-        by_day.get(day) or MoneyRow(currency=currency, by={"day": day}, sums=accounting.Sums())
-        for day in period
-    ]
-    return Days(currency=currency, today=days[-1], rows=days)
+def _sum(currency: str, days: Sequence[date], rows: Sequence[MoneyRow]) -> MoneyRow:
+    """Return the sums of a currency on some days."""
+    found = accounting.totals_of([row for row in rows if row.currency == currency and row.by["day"] in days])
+    return found[0] if found else MoneyRow(currency=currency, by={}, sums=accounting.Sums())
 
 
 @register.simple_tag

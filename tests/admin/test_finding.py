@@ -1,4 +1,4 @@
-"""The search boxes on the page of the app: from a text to the one row that it finds, else to the list."""
+"""The search box on the page of the app: from a text to the one row that it finds, else to the list."""
 
 from __future__ import annotations
 
@@ -38,16 +38,32 @@ def test_other_texts_lead_to_the_list(admin_client: Client, text: str) -> None:
     assert led(admin_client, ORDERS, text).startswith(f"{ORDERS}?q=")
 
 
+def test_who_has_bought_nothing_is_found_too(admin_client: Client) -> None:
+    """A customer without an order, else a checkout; orders come first."""
+    customer = rows.make_customer("player-9")
+    assert led(admin_client, ORDERS, "player-9") == page_address("checkoutuser", customer)
+    checkout = rows.make_checkout(reference="5a1e" * 8)
+    assert led(admin_client, ORDERS, "5a1e" * 8) == page_address("checkout", checkout)
+    for name in ("robin-1", "robin-2"):
+        rows.make_checkout(user=User.objects.create_user(name))
+    robin = User.objects.create_user("robin")
+    checkouts = [rows.make_checkout(user=robin) for _ in range(2)]
+    assert led(admin_client, ORDERS, "robin") == "/admin/checkout_integration/checkout/?q=robin"
+    order = rows.make_order(checkout=checkouts[0])
+    assert led(admin_client, ORDERS, "robin") == page_address("order", order)
+
+
 def test_a_customer_is_found_by_the_account(client: Client) -> None:
-    """For viewers who may see personal data; for others a hit would confirm a guess."""
+    """For viewers who may see customers and personal data; for others a hit would confirm a guess."""
     customer = rows.make_customer("player-7")
     rows.make_customer("player-8")
     customer.account = User.objects.create_user("robin")
     customer.save()
-    client.force_login(rows.make_staff("view_checkoutuser", "view_personal_data", name="sees"))
-    assert led(client, CUSTOMERS, "robin") == page_address("checkoutuser", customer)
-    client.force_login(rows.make_staff("view_checkoutuser", name="looks"))
-    assert led(client, CUSTOMERS, "robin") == f"{CUSTOMERS}?q=robin"
+    client.force_login(rows.make_staff("view_order", "view_checkoutuser", "view_personal_data", name="sees"))
+    assert led(client, ORDERS, "robin") == page_address("checkoutuser", customer)
+    for number, permissions in enumerate((["view_checkoutuser"], ["view_personal_data"])):
+        client.force_login(rows.make_staff("view_order", *permissions, name=f"looks-{number}"))
+        assert led(client, ORDERS, "robin") == f"{ORDERS}?q=robin"
 
 
 @pytest.mark.parametrize("permissions", [("view_order",), ("view_order", "view_personal_data")])
@@ -70,7 +86,13 @@ def test_checkouts_of_an_account_need_the_permission(client: Client, permissions
 
 
 def test_it_is_only_read_and_needs_the_permission(client: Client) -> None:
-    """Of the screen that it leads to."""
+    """To see orders; who sees customers only has the box too, and searches their list."""
+    app = "/admin/checkout_integration/"
     client.force_login(rows.make_staff("view_order"))
-    assert client.get(f"{CUSTOMERS}find/", {"q": "player-7"}).status_code == 403
     assert client.post(f"{ORDERS}find/", {"q": "order-1"}).status_code == 405
+    assert f'action="{ORDERS}find/"' in client.get(app).content.decode()
+    client.force_login(rows.make_staff("view_checkoutuser", name="of-customers"))
+    assert client.get(f"{ORDERS}find/", {"q": "player-7"}).status_code == 403
+    assert f'action="{CUSTOMERS}"' in client.get(app).content.decode()
+    client.force_login(rows.make_staff("view_money", name="accountant"))
+    assert 'id="ci-find"' not in client.get(app).content.decode()

@@ -153,7 +153,7 @@ def test_unknown_is_never_zero(admin_client: Client) -> None:
         shown = shown_rows(html_of(admin_client, PAGE + by))
         assert {line[place] for line in shown for place in amounts} == {"–"}
     html = html_of(admin_client, INDEX)
-    assert "<dt>Net</dt><dd>–</dd>" in html and "2 of 3” beside a sum" in html
+    assert '<td data-label="Net" class="ci-amount">–</td>' in html and "2 of 3” beside a sum" in html
 
 
 def test_amounts_have_the_places_of_their_currency(admin_client: Client) -> None:
@@ -289,12 +289,31 @@ def test_a_chart_has_a_bar_for_each_row(admin_client: Client) -> None:
     )
 
 
-def test_the_index_shows_the_money_of_today(admin_client: Client) -> None:
-    """Per currency."""
-    sell(created_at=datetime.now(UTC))
-    sell(created_at=datetime.now(UTC), amount=Decimal("0.01"))
+def test_the_index_shows_the_money_of_the_last_days(admin_client: Client) -> None:
+    """Today, yesterday and seven days of each currency with money, each with a link to the orders of these days."""
+    now = datetime.now(UTC)
+    sell(created_at=now)
+    sell(created_at=now, amount=Decimal("0.01"))
+    sell(created_at=now - timedelta(days=1), amount=Decimal("2.00"))
+    sell(created_at=now - timedelta(days=6), amount=Decimal("3.00"))
+    sell(created_at=now - timedelta(days=6), amount=Decimal(1500), currency="JPY")
     html = html_of(admin_client, INDEX)
-    assert "USD today" in html and "<dd>10.00</dd>" in html and "EUR today" in html
+    table = html.partition('id="ci-money"')[2].partition("</table>")[0]
+    found = {
+        name: (link, re.sub("<[^>]+>", " ", cells).split()[:2])
+        for link, name, cells in re.findall(r'<a href="([^"]*)">(\w+ [\w ]+)</a></th>(.*?)</tr>', table)
+    }
+    assert {name: sums for name, (_link, sums) in found.items() if name[:3] in ("USD", "JPY")} == {
+        "JPY today": ["0", "–"],
+        "JPY yesterday": ["0", "–"],
+        "JPY seven days": ["1", "1,500"],
+        "USD today": ["2", "10.00"],
+        "USD yesterday": ["1", "2.00"],
+        "USD seven days": ["4", "15.00"],
+    }
+    for name, number in (("USD today", 2), ("USD seven days", 5)):
+        listed = admin_client.get(found[name][0].replace("&amp;", "&"))
+        assert listed.context["cl"].result_count == number
     assert "beside a sum" not in html
 
 

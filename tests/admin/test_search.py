@@ -71,10 +71,41 @@ def test_search_finds_the_order_by_how_a_text_begins(admin_client: Client, searc
     assert found(admin_client, text) == {searched}
 
 
-def test_an_exact_match_is_not_drowned_in_prefixes(admin_client: Client, searched: str) -> None:
-    """For the exact id of an order, longer ids with this prefix are not listed."""
-    rows.make_order("order-AAA1-retry")
-    assert found(admin_client, "order-AAA1") == {searched}
+@pytest.mark.parametrize("sorted_by", ["", "&o=8", "&o=-8"])
+def test_an_exact_match_comes_first_and_hides_no_other(
+    admin_client: Client, searched: str, sorted_by: str
+) -> None:
+    """Of a customer's id too: nobody knows whether "player-9" was all of it."""
+    others = [
+        rows.make_order("order-AAA1-retry", user=rows.make_customer("player-90")).order_id,
+        rows.make_order(user=rows.make_customer("player-91")).order_id,
+    ]
+    for text, more in (("player-9", others), (searched, others[:1])):
+        listed = admin_client.get(f"{LIST}?q={text}{sorted_by}").context["cl"].result_list
+        first, *rest = [order.order_id for order in listed]
+        assert (first, set(rest)) == (searched, set(more))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://service.example/receipt/order-AAA1/7a3c-99",
+        "https://service.example/receipts?number=R-9001&lang=en",
+        "TXN bank-777",
+        "txn: bank-777",
+        "TXN #bank-777",
+    ],
+)
+def test_what_a_customer_pastes_is_understood(admin_client: Client, searched: str, text: str) -> None:
+    """The address of a receipt, and the transaction as receipts and banks write it."""
+    assert found(admin_client, text) == {searched}
+
+
+def test_a_pasted_address_does_not_find_by_its_beginning(admin_client: Client, searched: str) -> None:
+    """Nor by parts that are too short, nor by its host."""
+    rows.make_order("receipt")
+    rows.make_order("service.example")
+    assert found(admin_client, "https://service.example/r/order-AA/x") == set()
 
 
 @pytest.mark.parametrize(

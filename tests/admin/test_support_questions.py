@@ -54,8 +54,7 @@ def test_link_a_customer_to_an_account(desk: Desk, sell: Sales) -> None:
     """Found by e-mail; the account by its login name."""
     sell()
     robin = User.objects.create_user("robin")
-    desk.follow("Checkout")
-    desk.submit("Find customer", {"Find a customer": ADA})
+    desk.find(ADA)
     desk.submit("Link to an account")
     desk.submit("Link to an account", {"Account:": "robin", "Reason:": "wrote from the account"})
     desk.reads_at_once("robin")
@@ -83,7 +82,7 @@ def test_a_receiver_is_run_again_with_the_keyboard_alone(desk: Desk, sell: Sales
     keys.press("Enter")
     page.wait_for_url("**/checkout_integration/")
     page.wait_for_load_state()
-    go_to(page, "Find an order")
+    go_to(page, "Find an order or a customer")
     keys.type(ADA)
     keys.press("Enter")
     page.wait_for_url("**/change/")

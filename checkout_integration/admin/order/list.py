@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -20,7 +21,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
 from checkout_integration.admin.order.buttons import (
     ACCEPT,
@@ -52,13 +53,12 @@ from checkout_integration.admin.site.filters import (
     label_filter,
 )
 from checkout_integration.admin.site.labels import LIVE, ORDER_STATUSES, TEST, VERDICTS, label_of, mode_label
-from checkout_integration.admin.site.read_only import IndexSearchAdmin
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models import Checkout, CheckoutUser, Order, ReceiverRun
 from checkout_integration.models.order import IS_TEST
 
 
@@ -95,7 +95,7 @@ def _chosen(changelist: ChangeList) -> Iterator[str]:
 
 
 @admin.register(Order)
-class OrderAdmin(IndexSearchAdmin, CsvAdmin, ButtonAdmin):
+class OrderAdmin(CsvAdmin, ButtonAdmin):
     """The list of all orders, and the page of one."""
 
     list_display = ("order_id", "product", "user", "email", "status", "amount", "verdict", "created")
@@ -171,10 +171,33 @@ class OrderAdmin(IndexSearchAdmin, CsvAdmin, ButtonAdmin):
         return {**super().page_context(request, row), "page": page, "evidence": evidence}
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the addresses of the screen, and that of an order's evidence."""
-        view = self.admin_site.admin_view(self.evidence_view)
+        """Return the addresses of the screen, of an order's evidence, and of the search box on the app's page."""
+        view, find = (
+            self.admin_site.admin_view(self.evidence_view),
+            self.admin_site.admin_view(self.find_view),
+        )
         evidence = path("<path:object_id>/evidence/", view, name=self.address_name("evidence"))
-        return [evidence, *super().get_urls()]
+        return [evidence, path("find/", find, name=self.address_name("find")), *super().get_urls()]
+
+    @method_decorator(require_safe)
+    def find_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Lead to the only row that the text finds, else to its list: of orders, or else of customers or checkouts."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form, viewer = ChangeListSearchForm(request.GET), self.viewer(request)
+        text = form.cleaned_data[SEARCH_VAR].strip() if form.is_valid() else ""
+        for screen in map(self.admin_site.get_model_admin, (Order, CheckoutUser, Checkout) if text else ()):
+            if not screen.has_view_permission(request):
+                continue
+            rows, _duplicates = screen.get_search_results(request, screen.model._default_manager.all(), text)
+            found = list(rows.order_by().only("pk")[:2])
+            if len(found) == 1:
+                return HttpResponseRedirect(viewer.address(screen.model, "change", found[0].pk))
+            if found:
+                return HttpResponseRedirect(
+                    f"{viewer.address(screen.model, 'changelist')}?{urlencode({SEARCH_VAR: text})}"
+                )
+        return HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode({SEARCH_VAR: text})}")
 
     @method_decorator(require_GET)
     def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:

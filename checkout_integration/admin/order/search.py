@@ -9,26 +9,45 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
-from checkout_integration.admin.site.large_tables import of_account, within
+from checkout_integration.admin.site.large_tables import keys_of, of_account, within
 from checkout_integration.models import Order
 
 SHORTEST_PREFIX: Final = 4
 LAST4: Final = re.compile(r"[0-9]{4}", re.ASCII)
+BEFORE_ID: Final = re.compile(r"TXN[\s:#]+", re.IGNORECASE)
+"""What receipts and bank statements write before a transaction."""
+MOST_PARTS: Final = 8
+"""Parts of a pasted address that are looked up; that of a receipt has the ids of order and receipt."""
 
 
 def find_orders(orders: QuerySet[Order], text: str, *, sees_personal_data: bool) -> QuerySet[Order]:
-    """Return the orders of a text: an id, receipt number, customer, account, checkout, code, e-mail or card."""
-    text = text.strip()
+    """Return the orders of a text, those first that it names in full: other texts may begin with it."""
+    text = BEFORE_ID.sub("", text.strip(), count=1)
     if not text:
         return orders
     if "\0" in text:  # PostgreSQL refuses to look for it
         return orders.none()
-    exact = within(orders, list(_exact(text, sees_personal_data=sees_personal_data)))
-    if len(text) < SHORTEST_PREFIX or exact.exists():
-        return exact
-    return within(orders, list(_prefixes(text, sees_personal_data=sees_personal_data)))
+    texts = _parts(text)
+    exact = [each for part in texts for each in _exact(part, sees_personal_data=sees_personal_data)]
+    if len(text) < SHORTEST_PREFIX or len(texts) > 1:
+        return within(orders, exact)
+    named = keys_of(orders, exact)
+    begun = keys_of(orders, list(_prefixes(text, sees_personal_data=sees_personal_data)))
+    found = orders.filter(Q(pk__in=named) | Q(pk__in=begun))
+    if not named or not isinstance(named, list):
+        return found
+    return found.order_by(Case(When(pk__in=named, then=0), default=1), *orders.query.order_by)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the ids that may be in a pasted address; any other text as it is."""
+    if "://" not in text:
+        return [text]
+    return [text, *(each for each in re.split(r"[/?&=#]+", text)[2:] if len(each) >= SHORTEST_PREFIX)][
+        :MOST_PARTS
+    ]
 
 
 def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:

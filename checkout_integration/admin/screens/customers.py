@@ -22,7 +22,7 @@ from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonF
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
 from checkout_integration.admin.site.labels import Text
-from checkout_integration.admin.site.read_only import IndexSearchAdmin, ReadOnlyAdmin
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import (
     NOTHING,
     FieldGroup,
@@ -337,7 +337,7 @@ PERSONAL: Final = (
 
 
 @admin.register(CheckoutUser)
-class CustomerAdmin(IndexSearchAdmin, ButtonAdmin):
+class CustomerAdmin(ButtonAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")

@@ -46,14 +46,19 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # it cannot be sub
 
 
 def within(rows: QuerySet[Any], conditions: Sequence[Q]) -> QuerySet[Any]:
-    """Return the rows that meet a condition: a union of indexed look-ups. An OR over several tables would read all rows.
+    """Return the rows that meet a condition: a union of indexed look-ups. An OR over several tables would read all rows."""
+    return rows.filter(pk__in=keys_of(rows, conditions))
 
-    Up to `COUNTED` keys are read first: a planner that expects many rows of a union joins them by reading the whole table.
+
+def keys_of(rows: QuerySet[Any], conditions: Sequence[Q]) -> list[Any] | QuerySet[Any]:
+    """Return the keys of the rows that meet a condition; the query of them if they are more than `COUNTED`.
+
+    They are read first: a planner that expects many rows of a union joins them by reading the whole table.
     """
     keys = [rows.model._default_manager.filter(condition).order_by().values("pk") for condition in conditions]
     found = keys[0].union(*keys[1:])
     few = list(found.values_list("pk", flat=True)[: COUNTED + 1])
-    return rows.filter(pk__in=few if len(few) <= COUNTED else found)
+    return few if len(few) <= COUNTED else found
 
 
 def of_account(relation: str, text: str) -> list[Q]:

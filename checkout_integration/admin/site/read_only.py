@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
-from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.views.main import SEARCH_VAR, ChangeListSearchForm
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.forms import BaseInlineFormSet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
@@ -24,28 +21,9 @@ from checkout_integration.admin.site.fields import ReadOnly, Viewer, viewed
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.large_tables import BoundedPaginator, of_account, within
 from checkout_integration.admin.site.values import Value, short
-from checkout_integration.models import (
-    CheckoutUser,
-    Installation,
-    Order,
-    OutboxMessage,
-    ReceiverRun,
-    Refund,
-    StaffAct,
-    SyncDifference,
-    SyncRun,
-)
 
 NEWEST: Final = 50
 """Rows of a related table that a page shows."""
-LINKED_FROM: Final[Mapping[type[Model], type[Model]]] = {
-    Refund: Order,
-    StaffAct: CheckoutUser,
-    OutboxMessage: ReceiverRun,
-    SyncRun: SyncDifference,
-    Installation: Order,
-}
-"""Screens that the index leaves out, and the one whose list links to each."""
 
 
 class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
@@ -88,16 +66,6 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         args = () if row is None else (row.pk,)
         return reverse(f"admin:{self.address_name(page)}", args=args, current_app=self.admin_site.name)
 
-    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
-        """Return no permission for what the index leaves out: it is linked below another list that the viewer may see."""
-        linked_from = LINKED_FROM.get(self.model)
-        may_follow = linked_from is not None and self._may_view(request, linked_from)
-        return {} if may_follow else super().get_model_perms(request)
-
-    def _may_view(self, request: HttpRequest, model: type[Model]) -> bool:
-        site = self.admin_site
-        return site.is_registered(model) and site.get_model_admin(model).has_view_permission(request)
-
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow the filters of this list only: any other lookup in the address would let staff probe masked columns."""
         allowed = [name for choice in self.list_filter for name in _parameters(choice)]
@@ -131,19 +99,6 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         if self.searched_account and viewer.sees_personal_data:
             conditions += of_account(self.searched_account, text)
         return conditions
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the list, with links to the lists that belong to it."""
-        viewer = self.viewer(request)
-        linked = [model for model, place in LINKED_FROM.items() if place is self.model]
-        links = [
-            (model._meta.verbose_name_plural, viewer.address(model, "changelist"))
-            for model in linked
-            if self._may_view(request, model)
-        ]
-        return super().changelist_view(request, {"links": links, **(extra_context or {})})
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the row of a page with all its columns; None where there is none."""
@@ -213,28 +168,6 @@ class ReportAdmin(ReadOnlyAdmin):
         context |= {"opts": self.opts, "media": self.media, "title": title}
         context |= self.admin_site.each_context(request)
         return TemplateResponse(request, f"admin/checkout_integration/{template}", context)
-
-
-class IndexSearchAdmin(ReadOnlyAdmin):
-    """A screen with a search box on the index of the app: ``find/`` leads from a text to the one row that it finds."""
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the addresses of the screen, and that of the search."""
-        view = self.admin_site.admin_view(self.find_view)
-        return [path("find/", view, name=self.address_name("find")), *super().get_urls()]
-
-    @method_decorator(require_safe)
-    def find_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Lead to the page of the only row that the text finds, as the list would; else to the list. It changes nothing."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        form = ChangeListSearchForm(request.GET)
-        text = form.cleaned_data[SEARCH_VAR].strip() if form.is_valid() else ""
-        rows, _duplicates = self.get_search_results(request, self.model._default_manager.all(), text)
-        found = list(rows.order_by().only("pk")[:2]) if text else []
-        if len(found) == 1:
-            return HttpResponseRedirect(self.address_of("change", found[0]))
-        return HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode({SEARCH_VAR: text})}")
 
 
 class NewestFormSet(BaseInlineFormSet):  # type: ignore[type-arg]

@@ -7,7 +7,13 @@ opened and end; `staff_acts` records what staff did; `installation` is the time 
 
 from checkout_integration.flows.database.incidents import end_incidents, open_incidents, resolve_incidents
 from checkout_integration.flows.database.installation import ensure_installed, installed_at
-from checkout_integration.flows.database.queries import Command, Query, count_by_index, instant_of
+from checkout_integration.flows.database.queries import (
+    Command,
+    Query,
+    count_by_index,
+    instant_of,
+    keys_by_index,
+)
 from checkout_integration.flows.database.server import (
     MOST_AHEAD,
     DatabaseClock,

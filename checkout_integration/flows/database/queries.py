@@ -97,21 +97,31 @@ class Command:
 
 
 def count_by_index(rows: models.QuerySet[Any], *index: str, most: int) -> int:
-    """Count rows to a limit, in the sequence of an index.
+    """Count rows to a limit, as `keys_by_index` finds them."""
+    found = _by_index(rows, index, most, "COUNT(*)")
+    return int(found[0][0]) if found else 0
+
+
+def keys_by_index(rows: models.QuerySet[Any], *index: str, most: int) -> list[Any]:
+    """Return the keys of the first rows in the sequence of an index.
 
     Without a sequence, PostgreSQL would read the whole table where it expects many such rows; where it sees the limit, it
     may sort them.
     """
+    return [key for (key,) in _by_index(rows, index, most, "*")]
+
+
+def _by_index(rows: models.QuerySet[Any], index: Sequence[str], most: int, columns: str) -> list[Any]:
     alias = state_database()
     connection = connections[alias]
     try:
         sql, parameters = rows.order_by(*index).values("pk").query.get_compiler(alias).as_sql()
     except EmptyResultSet:
-        return 0
+        return []
     limit = "(SELECT %s)" if connection.vendor == "postgresql" else "%s"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM ({sql} LIMIT {limit}) counted", [*parameters, most])  # noqa: S608
-        return int(cursor.fetchone()[0])
+        cursor.execute(f"SELECT {columns} FROM ({sql} LIMIT {limit}) counted", [*parameters, most])  # noqa: S608
+        return list(cursor.fetchall())
 
 
 def instant_of(value: Any) -> Any:

@@ -52,6 +52,11 @@ def not_applied(project: str) -> NotApplied:
     return NotApplied(_count(failed), _count(quarantined), since, why or "–")
 
 
+def quarantined_since(project: str) -> datetime | None:
+    """Return since when the oldest notification of a project is in quarantine."""
+    return _waiting(project, Notification.State.QUARANTINED).values_list("received_at", flat=True).first()
+
+
 def _count(rows: QuerySet[Notification]) -> int:
     return count_by_index(rows, "state", "received_at", most=MOST_WAITING)
 

@@ -1,31 +1,34 @@
-"""Staff's queues: rows that wait for somebody, as conditions for the admin's lists, and their numbers to a limit."""
+"""Staff's queues: rows that wait for somebody, as conditions for the admin's lists, with age, money and customers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.flows.database import count_by_index
+from checkout_integration.flows.database import keys_by_index
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state, shown_count
 from checkout_integration.flows.monitoring.finding import Rows, shown_number
-from checkout_integration.flows.monitoring.not_applied import known_projects, not_applied, open_incidents
+from checkout_integration.flows.monitoring.not_applied import known_projects, not_applied, quarantined_since
 from checkout_integration.flows.monitoring.reading import INCIDENTS
 from checkout_integration.flows.monitoring.receivers import (
     FAILING,
     GIVEN_UP,
     LONG,
     UNGRANTED,
-    count_undelivered,
     is_pulled,
     undelivered,
     ungranted,
+    ungranted_orders,
 )
 from checkout_integration.flows.monitoring.webhook import known_by_list_alone
-from checkout_integration.models import Grant, Order, ReceiverRun, Refund
+from checkout_integration.models import Grant, Incident, Order, ReceiverRun, Refund
 from checkout_integration.models.order import IN_REVIEW
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import checkout_paid
@@ -50,6 +53,10 @@ class StaffQueue(Rows):
         label: its name for people.
         count: how many they are, counted to a limit.
         more: whether there may be more than these, since not all rows were looked at.
+        since: since when the oldest of them waits; None where nothing waits, or it is not known.
+        customers: whom they concern; None for rows without orders. A payment of a guest is a customer.
+        money: what was to be paid for their orders, by currency.
+        unpriced: how many of their orders have no amount.
 
     """
 
@@ -57,6 +64,10 @@ class StaffQueue(Rows):
     label: StrOrPromise
     count: int
     more: bool = False
+    since: datetime | None = None
+    customers: int | None = None
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    unpriced: int = 0
 
     @property
     def shown(self) -> str:
@@ -72,11 +83,11 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
     now = datetime.now(UTC)
     return {
         "not_granted": (
-            _("paid, not granted"),
+            _("paid, not delivered"),
             Q(pk__in=_granting_runs(now).values("message__grant__order")),
         ),
         "undelivered": (
-            _("paid, and no receiver was connected"),
+            _("paid, and the shop has no code to deliver it"),
             Q(pk__in=[]) if is_pulled() else Q(pk__in=undelivered().values("grant__order")),
         ),
         "review": (_("in review"), IN_REVIEW),
@@ -102,40 +113,120 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
 
 def staff_queues() -> list[StaffQueue]:
     """Return all queues with their numbers, the most urgent first."""
-    orders, state, now = order_queues(), queue_state(), datetime.now(UTC)
-    counts: dict[str, int] = {
-        name: count_by_index(Order.objects.filter(orders[name][1]), index, most=MOST_COUNTED)
-        for name, index in SEQUENCES.items()
-    }
-    # Two counts, each of an index; an OR over them would read every chargeback.
-    parts = [_charged_back_at(now), _charged_back_without_time(now)]
-    charged_back = sum(
-        count_by_index(Order.objects.filter(part), "refunded_at", most=MOST_COUNTED) for part in parts
-    )
-    counts["chargebacks"] = min(charged_back, MOST_COUNTED)
+    conditions, state, now = order_queues(), queue_state(), datetime.now(UTC)
     not_granted = ungranted(now)
-    counts["not_granted"] = not_granted.orders
-    counts["undelivered"], _since = count_undelivered()
-    projects = known_projects()
-    waiting = [not_applied(project) for project in projects]
-    failed, quarantined = sum(each.failed for each in waiting), sum(each.quarantined for each in waiting)
-
-    def of_orders(name: str, *, more: bool = False) -> StaffQueue:
-        rows = Rows(model="order", filters={"queue": name})
-        return _queue(name, orders[name][0], counts[name], rows, more=more)
-
-    return [
-        of_orders("not_granted", more=not_granted.more),
-        of_orders("undelivered"),
-        _queue(FAILING.name, _("receivers failing, retried later"), state.failing, FAILING.rows),
-        _queue(GIVEN_UP.name, _("receivers given up"), state.failed, GIVEN_UP.rows),
-        of_orders("review"),
-        of_orders("pending"),
-        _queue("failed", _("notifications that failed"), failed, _notifications("failed")),
-        _queue("quarantined", _("notifications in quarantine"), quarantined, _notifications("quarantined")),
-        of_orders("chargebacks"),
-        _queue(INCIDENTS.name, _("open incidents"), open_incidents(*projects), INCIDENTS.rows),
+    orders = {
+        "not_granted": ungranted_orders(now) if not_granted.orders else [],
+        "undelivered": [] if is_pulled() else _first(undelivered().order_by("recorded_at"), "grant__order"),
+        **{
+            name: _keys(Order.objects.filter(conditions[name][1]), index) for name, index in SEQUENCES.items()
+        },
+        # Two look-ups, each by an index; an OR over them would read every chargeback.
+        "chargebacks": [
+            *_keys(Order.objects.filter(_charged_back_at(now)), "refunded_at"),
+            *_keys(Order.objects.filter(_charged_back_without_time(now)), "refunded_at"),
+        ][:MOST_COUNTED],
+    }
+    queues = [
+        _queue(name, conditions[name][0], len(keys), Rows(model="order", filters={"queue": name}))
+        for name, keys in orders.items()
     ]
+    queues[0] = replace(queues[0], count=not_granted.orders, more=not_granted.more, since=not_granted.since)
+    runs, due, failed = (
+        ReceiverRun.primary.order_by("due_at", "pk"),
+        ReceiverRun.State.DUE,
+        ReceiverRun.State.FAILED,
+    )
+    for kind, label, count, found in (
+        (
+            FAILING,
+            _("failed in the shop's code, retried later"),
+            state.failing,
+            runs.filter(state=due, due_at__gt=now),
+        ),
+        (GIVEN_UP, _("failed in the shop's code, given up"), state.failed, runs.filter(state=failed)),
+    ):
+        orders[kind.name], since = _orders_of(_first(found, "pk") if count else [])
+        queues.append(_queue(kind.name, label, count, kind.rows, since))
+    queues += _of_notifications()
+    open_ones = _keys(
+        Incident.objects.filter(resolved_at=None, project__in=known_projects()), "resolved_at", "project"
+    )
+    seen = list(Incident.primary.filter(pk__in=open_ones).values_list("order", "recorded_at"))
+    orders[INCIDENTS.name] = [order for order, _at in seen if order]
+    since = min((at for _order, at in seen), default=None)
+    queues.append(_queue(INCIDENTS.name, _("open incidents"), len(open_ones), INCIDENTS.rows, since))
+    return _with_orders(queues, orders)
+
+
+def _keys(rows: QuerySet[Any], *index: str) -> list[int]:
+    return keys_by_index(rows, *index, most=MOST_COUNTED)
+
+
+def _first(rows: QuerySet[Any], column: str) -> list[Any]:
+    return list(rows.values_list(column, flat=True)[:MOST_COUNTED])
+
+
+def _orders_of(runs: Collection[int]) -> tuple[list[int], datetime | None]:
+    """Return the orders that these runs of the shop's code are about, and when the first of them was to be run."""
+    payer = Coalesce("message__grant__order", "message__order")
+    found = ReceiverRun.primary.filter(pk__in=runs).values_list(payer, "message__recorded_at") if runs else ()
+    pairs = list(found)
+    return [order for order, _at in pairs if order], min((at for _order, at in pairs), default=None)
+
+
+def _of_notifications() -> list[StaffQueue]:
+    projects = known_projects()
+    waiting = {project: not_applied(project) for project in projects}
+    failed = sum(each.failed for each in waiting.values())
+    broken = {project: each.quarantined for project, each in waiting.items() if each.quarantined}
+    since = min((each.since for each in waiting.values() if each.since), default=None)
+    oldest = min(filter(None, map(quarantined_since, broken)), default=None)
+    rules = _("notifications that break a rule")
+    return [
+        _queue("failed", _("notifications that failed"), failed, _notifications("failed"), since),
+        _queue("quarantined", rules, sum(broken.values()), _notifications("quarantined"), oldest),
+    ]
+
+
+SINCE: Final = {
+    "review": lambda order: order["recorded_at"],
+    "undelivered": lambda order: order["created_at"] or order["recorded_at"],
+    "pending": lambda order: order["created_at"],
+    "chargebacks": lambda order: order["refunded_at"] or order["changed_at"],
+}
+"""Since when an order waits in a queue, where the rows of the queue are the orders themselves."""
+
+
+def _with_orders(queues: list[StaffQueue], orders: Mapping[str, Collection[int]]) -> list[StaffQueue]:
+    """Return the queues with money and customers of their orders, which are read at once."""
+    keys = {key for some in orders.values() for key in some}
+    columns = ("amount", "currency", "user", "recorded_at", "created_at", "refunded_at", "changed_at")
+    read = Order.objects.filter(pk__in=keys).values("pk", *columns) if keys else ()
+    rows = {row["pk"]: row for row in read}
+    return [
+        _with_rows(queue, [rows[key] for key in orders.get(queue.name, ()) if key in rows])
+        for queue in queues
+    ]
+
+
+def _with_rows(queue: StaffQueue, rows: list[dict[str, Any]]) -> StaffQueue:
+    """Return a queue with what its orders say. An order may be named more than once."""
+    of_order = {row["pk"]: row for row in rows}.values()
+    money: dict[str, Decimal] = {}
+    for row in of_order:
+        if row["amount"] is not None:
+            money[row["currency"]] = money.get(row["currency"], Decimal(0)) + row["amount"]
+    if not of_order:
+        return queue
+    moments = [at for row in of_order if queue.name in SINCE and (at := SINCE[queue.name](row))]
+    return replace(
+        queue,
+        since=queue.since or min(moments, default=None),
+        customers=len({row["user"] or f"order {row['pk']}" for row in of_order}),
+        money=dict(sorted(money.items())),
+        unpriced=sum(row["amount"] is None for row in of_order),
+    )
 
 
 def _charged_back_at(now: datetime) -> Q:
@@ -153,7 +244,7 @@ def _charged_back_without_time(now: datetime) -> Q:
 
 
 def _queue(
-    name: str, label: StrOrPromise, count: int, rows: Rows | None, *, more: bool = False
+    name: str, label: StrOrPromise, count: int, rows: Rows | None, since: datetime | None = None
 ) -> StaffQueue:
     assert rows is not None  # these kinds of findings have rows
     return StaffQueue(
@@ -162,7 +253,7 @@ def _queue(
         model=rows.model,
         filters=rows.filters,
         count=min(count, MOST_COUNTED),
-        more=more,
+        since=since,
     )
 
 

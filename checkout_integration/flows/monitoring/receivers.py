@@ -217,6 +217,7 @@ def _of_ungranted(result: str, column: str) -> Command:
 
 
 _ORDERS: Final = _of_ungranted("COUNT(DISTINCT waiting.found), COUNT(*)", "granted.order_id")
+_KEYS: Final = _of_ungranted("DISTINCT waiting.found", "granted.order_id")
 _SINCE: Final = _of_ungranted("MIN(waiting.found)", "message.recorded_at")
 
 
@@ -228,9 +229,18 @@ class Ungranted(NamedTuple):
     since: datetime | None
 
 
+def ungranted_orders(now: datetime) -> list[int]:
+    """Return the keys of the orders that `ungranted` counts, to a limit."""
+    return [key for (key,) in _KEYS.fetch(**_values(now)) if key is not None][:MOST_COUNTED]
+
+
+def _values(now: datetime) -> dict[str, Any]:
+    return {"most": MOST_LOOKED_AT, "signal": checkout_paid.name, "until": now - LONG}
+
+
 def ungranted(now: datetime) -> Ungranted:
     """Return the orders that are paid and have not been granted for five minutes, among the oldest runs of each state."""
-    values = {"most": MOST_LOOKED_AT, "signal": checkout_paid.name, "until": now - LONG}
+    values = _values(now)
     ((orders, read),) = _ORDERS.fetch(**values)
     since = instant_of(_SINCE.fetch(**values)[0][0]) if orders else None
     return Ungranted(min(int(orders), MOST_COUNTED), int(read) >= MOST_LOOKED_AT, since)

@@ -41,9 +41,9 @@ class Desk:
         self._step(self._link(link))
 
     def find(self, text: str) -> None:
-        """Take two steps: to the page of the app, and by its search box to the order."""
+        """Take two steps: to the page of the app, and by its search box to the row."""
         self.follow("Checkout")
-        self.submit("Find order", {"Find an order": text})
+        self.submit("Find", {"Find an order or a customer": text})
 
     def choose(self, action: str, *rows: str) -> None:
         """Take a step: tick these rows of a list, and start an action."""
