@@ -11,6 +11,10 @@ from pathlib import Path
 from example_project.ports import PortInUse, free_or_raise
 from example_project.processes import FolderUnusable, Places, ProcessDied, Running, running
 
+STAGED = """
+Some of the earlier sales went wrong, so that the desk has something to decide: "staged" in their descriptions says so.
+"""
+
 
 def run(folder: Path, port: int, profile: str = "field", *, earlier_sales: bool = True) -> int:
     """Run until interrupted; returns the exit code."""
@@ -25,7 +29,9 @@ def run(folder: Path, port: int, profile: str = "field", *, earlier_sales: bool 
         free_or_raise(places.shop_port, places.service_port)
         if places.begins:
             print(
-                "The first start makes three months of earlier sales, so that the admin has something to show."
+                "The first start makes three months of earlier sales, so that the admin has something to show;"
+                " --empty starts without them.",
+                flush=True,
             )
         with running(places) as started:
             _welcome(places, time.monotonic() - started_at)
@@ -46,14 +52,15 @@ def _watch(started: Running, ended: threading.Event) -> None:
 def _welcome(places: Places, seconds: float) -> None:
     from example_project.shop.demo import BUYER, STAFF
 
+    staged = STAGED if places.earlier_sales else ""
     print(
         f"""
 Brightwick Games is open (after {seconds:.1f} s). Payments go to a sandbox; no money moves.
 
   Shop       {places.shop}/             log in as {BUYER.username}, password {BUYER.password}
-  Admin      {places.shop}/admin/       log in as {STAFF.username}, password {STAFF.password}
+  Admin      {places.shop}/admin/checkout_integration/    log in as {STAFF.username}, password {STAFF.password}
   Service    {places.service}/_sandbox/    its operator's page: orders, refunds, chargebacks
-
+{staged}
 Three things to try:
 
   1. As {BUYER.username}, buy the game Lanternfall with the card 4242 4242 4242 4242: you come back to its activation code.

@@ -23,9 +23,15 @@ class _Act:
     do: Callable[[], object]
 
 
-def write(project: SandboxProject, state: Path, profile: str, sales: Iterable[Sale], until: datetime) -> None:
-    """Write the orders of the sales into a new state file of the sandbox; its clock ends at ``until``."""
+def write(
+    project: SandboxProject, state: Path, profile: str, sales: Iterable[Sale], until: datetime, address: str
+) -> None:
+    """Write the orders of the sales into a new state file of the sandbox; its clock ends at ``until``.
+
+    ``address``: of the service, which receipts begin with.
+    """
     made = _Orders(project, state, profile, sales)
+    made.sandbox.public_url = address
     with closing(made.sandbox) as sandbox, sandbox.store.transaction():
         for act in sorted(made.acts(), key=lambda act: act.at):
             sandbox.clock.advance((act.at - sandbox.clock.now()).total_seconds())
@@ -61,10 +67,11 @@ class _Orders:
         document: dict[str, Any] = {
             "project": self._project.project_id,
             "type": sale.kind,
-            "description": sale.slug,
-            "metadata": {"checkout_reference": sale.reference},
+            "description": sale.described(sale.slug),
             "user": {"external_id": str(player.key), "email": player.email},
         }
+        if sale.end is not End.WITHOUT_CHECKOUT:
+            document["metadata"] = {"checkout_reference": sale.reference}
         if sale.kind != "simple":
             return {**document, "products": [sale.slug]}
         amount = Decimal(1) if sale.end is End.UNDERPAID else sale.price

@@ -17,12 +17,13 @@ from typing import Final
 
 from example_project.catalogue import GOODS
 
-NUMBER: Final = 3000
+NUMBER: Final = 2000
 DAYS: Final = 90
 PLAYERS: Final = 400
 _SEED: Final = 20_260
-_RETIRED: Final = "paper-moon"
+RETIRED: Final = "paper-moon"
 """The service still sells it, and the shop has forgotten it: whoever paid for it has nothing."""
+STAGED_PRODUCT: Final = "staged: the shop has forgotten this product"
 _GEMS_ABROAD: Final = {"EUR": Decimal("8.99"), "GBP": Decimal("7.99"), "JPY": Decimal(1500)}
 _COUNTRIES: Final = {"USD": ("US", "US", "CA"), "EUR": ("DE", "FR", "ES"), "GBP": ("GB",), "JPY": ("JP",)}
 _LONGEST_PAYMENT: Final = timedelta(minutes=10)
@@ -40,6 +41,7 @@ class End(StrEnum):
     REFUNDED_IN_PART = "refunded in part"
     CHARGED_BACK = "charged back"
     UNDERPAID = "underpaid"
+    WITHOUT_CHECKOUT = "without a checkout"
 
 
 _ENDS: Final = {
@@ -50,10 +52,16 @@ _ENDS: Final = {
     End.REFUNDED_IN_PART: 8,
     End.CHARGED_BACK: 6,
     End.UNDERPAID: 9,
+    End.WITHOUT_CHECKOUT: 2,
 }
 """How often each occurs, of about a thousand."""
 
 
+STAGED: Final = {
+    End.UNDERPAID: "staged: paid too little",
+    End.WITHOUT_CHECKOUT: "staged: the shop does not know the sale",
+}
+"""What a description says of a sale that went wrong on purpose."""
 _LATER: Final = (End.REFUNDED, End.REFUNDED_IN_PART, End.CHARGED_BACK)
 """These happen up to twenty days after the payment."""
 
@@ -96,6 +104,11 @@ class Sale:
     end: End
     sold_at: datetime
     ended_at: datetime
+
+    def described(self, name: str) -> str:
+        """Return the description of the sale, which says what was made to go wrong."""
+        staged = STAGED_PRODUCT if self.slug == RETIRED else STAGED.get(self.end)
+        return f"{name} ({staged})" if staged else name
 
 
 def players() -> list[Player]:
@@ -155,7 +168,7 @@ def _times(chance: random.Random, until: datetime, number: int) -> list[datetime
 def _good(chance: random.Random) -> tuple[str, str, Decimal, str]:
     """Return kind, slug, price and currency of something: now and then of what the shop has forgotten."""
     if chance.random() < 0.003:
-        return "simple", _RETIRED, Decimal("2.99"), "USD"
+        return "simple", RETIRED, Decimal("2.99"), "USD"
     good = chance.choice(GOODS)
     currency = chance.choice(("USD", "USD", *_GEMS_ABROAD)) if good.slug == "gems-500" else good.currency
     return good.kind, good.slug, _GEMS_ABROAD.get(currency, good.price), currency

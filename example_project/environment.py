@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from example_project.progress import saying
+
 try:
     import tomllib
 except ImportError:
@@ -81,8 +83,8 @@ def ensure(name: str, recipe: Recipe) -> Path:
         if not _is_current(folder, recipe):
             if Path(sys.prefix).resolve() == folder.resolve():
                 raise EnvironmentFailed(_OUTDATED)
-            _say(f"Making {folder.relative_to(ROOT)} (once; again only when dependencies change) ...")
-            make(folder, recipe.needed(), wheels=recipe.optional(), compiled=recipe.built())
+            with saying(f"Making {folder.relative_to(ROOT)} (once; again only when dependencies change)"):
+                make(folder, recipe.needed(), wheels=recipe.optional(), compiled=recipe.built())
             (folder / "key").write_text(recipe.key(), encoding="ascii")
     return _python_of(folder)
 

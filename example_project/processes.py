@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from example_project.progress import saying
+
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN = 60.0
 STOPPED_WITHIN = 8.0
@@ -149,16 +151,22 @@ def running(places: Places) -> Iterator[Running]:
         )
         earlier = ["--earlier-sales"] if begins else []
         started.start("service", "example_project.service", *where, "--profile", places.profile, *earlier)
-        _prepare_database(earlier_sales=begins)
+        with saying("Making the shop's database"):
+            _prepare_database(earlier_sales=begins)
         started.start(
             "shop", "example_project.manage", "runserver", "--noreload", f"127.0.0.1:{places.shop_port}"
         )
-        started.await_port("service", places.service_port)
+        with saying(
+            "Starting the service, with the orders of three months" if begins else "Starting the service"
+        ):
+            started.await_port("service", places.service_port)
         if begins:
-            _read_transaction_list()
+            with saying("Reading its transaction list"):
+                _read_transaction_list()
         worker = ("--beat", "--pool", "solo", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
         started.start("worker", "celery", "--app", "example_project.celery", "worker", *worker)
-        started.await_port("shop", places.shop_port)
+        with saying("Waiting for the shop"):
+            started.await_port("shop", places.shop_port)
         yield started
     finally:
         started.stop()

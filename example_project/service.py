@@ -36,14 +36,14 @@ def main() -> None:
             if good.kind != OrderType.SIMPLE
         ),
     )
+    # Another host name than the shop's, as it would be in the world: neither sees the other's cookies.
+    public = f"http://localhost:{options.port}"
     if options.earlier_sales:
         until = present()
-        earlier_payments.write(project, Path(options.state), options.profile, sales(until), until)
+        earlier_payments.write(project, Path(options.state), options.profile, sales(until), until, public)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    # Another host name than the shop's, as it would be in the world: neither sees the other's cookies.
-    public = f"http://localhost:{options.port}"
     with (
         Sandbox([project], state=options.state, profile=options.profile) as sandbox,
         SandboxServer(sandbox, "127.0.0.1", options.port, public_url=public),

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from checkout_integration.flows.ledger import identity_here
 from checkout_integration.models import Checkout, Installation
-from example_project.earlier_sales import DAYS, Sale, players, present, sales
+from example_project.earlier_sales import DAYS, End, Sale, players, present, sales
 from example_project.shop.models import Product
 
 
@@ -34,6 +34,7 @@ def fill() -> None:
 
 def _open_checkouts(sold: Sequence[Sale]) -> None:
     products = {product.slug: product for product in Product.objects.all()}
+    sold = [sale for sale in sold if sale.end is not End.WITHOUT_CHECKOUT]
     rows = Checkout.objects.bulk_create([_checkout(sale, products.get(sale.slug)) for sale in sold])
     for row, sale in zip(rows, sold, strict=True):
         row.recorded_at = sale.sold_at  # creating a row sets it to now
@@ -48,7 +49,7 @@ def _checkout(sale: Sale, product: Product | None) -> Checkout:
         expected_amount=sale.price,
         currency=sale.currency,
         products=[] if sale.kind == Product.Kind.GEMS else [sale.slug],
-        description=product.name if product else "Paper moon",
+        description=sale.described(product.name if product else "Paper moon"),
         test=settings.CHECKOUT_INTEGRATION["ACCEPT_TEST_PAYMENTS"],
         user_id=sale.player.key,
         identity=identity_here(str(sale.player.key)),
