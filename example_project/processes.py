@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -138,6 +139,8 @@ def running(places: Places) -> Iterator[Running]:
     """
     _make(places.folder)
     os.environ.update(places.environment())
+    # As the others have one: what the app says of staged sales would stand in the middle of what the start says.
+    logging.basicConfig(filename=places.folder / "start.log", level=logging.WARNING)
     started, begins = Running(places=places), places.begins
     try:
         webhook = f"{places.shop}/checkout/webhook/"
