@@ -51,6 +51,23 @@ def test_the_bare_address_leads_to_the_page(service: Service) -> None:
 
 
 @pytest.mark.browser
+def test_the_buttons_of_an_order_are_in_view_on_a_phone(service: Service, page: Page) -> None:
+    """Nobody scrolls sideways for them; ten orders are shown, the others by a button."""
+    for _ in range(12):
+        service.create(amount=12.50, description="A hat")
+    page.set_viewport_size({"width": 390, "height": 844})
+    look(service, page)
+    assert len(rows(page, "order-table")) == 10
+    for button in page.locator("#order-table td button").all():
+        box = button.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.get_by_role("button", name="Show more orders").click()
+    page.wait_for_selector("#more", state="detached")
+    assert len(rows(page, "order-table")) == 12
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(service: Service, page: Page, scheme: str) -> None:
     """Axe finds no violation on any part of it, nor beside a message or a problem; the console stays clean."""

@@ -2,6 +2,7 @@
 // The address's hash says what is shown: nothing for all, or one order, project or exchange, such as #/order/<id>.
 
 const SHOWN = 50;
+let ordersShown = 10; // SHOWN of them once somebody asks for more: what follows them stays within reach
 const PATIENCE = 2; // seconds that a button waits until what it queued was delivered
 
 // The settings of a project, by heading: name, label, and what may be entered: "text", "number", or values with their words.
@@ -156,8 +157,13 @@ function orderRow(order) {
 async function showOrders() {
   const { count, orders } = await read("orders");
   const headings = ["Order", "Created", "For", "Amount", "Status", "Notifications", "Actions"];
-  const rows = orders.slice(0, SHOWN).map(orderRow);
+  const rows = orders.slice(0, ordersShown).map(orderRow);
   const shown = [table("Table of orders", headings, rows), soft(`The newest ${rows.length} of ${count}.`)];
+  const more = () => {
+    ordersShown = SHOWN;
+    return open();
+  };
+  if (rows.length < Math.min(orders.length, SHOWN)) shown.push(element("button", { type: "button", id: "more", onclick: more }, "Show more orders"));
   const none = [soft("No orders yet. Make one with POST /api/v1/order, or buy in the shop.")];
   byId("order-table").replaceChildren(...(rows.length ? shown : none));
 }
