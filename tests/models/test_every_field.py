@@ -113,6 +113,25 @@ def test_refund(order: Order, document: documents.Order, name: str) -> None:
     assert getattr(order.refund, name) == getattr(document.refund, name) == getattr(order.refunds.get(), name)
 
 
+@pytest.mark.spec("ORD-31")
+@pytest.mark.parametrize("charge", [None, Decimal("64.12")])
+def test_a_refund_that_states_no_amount_is_shown(charge: Decimal | None) -> None:
+    """It is one of the whole charge; where that is not known either, only the amount is missing."""
+    document = json.loads(VECTOR.read_text(encoding="utf-8"), parse_float=Decimal)
+    refund = {**document["refund"], "amount": None}
+    paid = {"amount": None, "original_amount": None, "charge_amount": charge}
+    observation = Observation(
+        source=Source.NOTIFICATION,
+        order=parse_order({**document, **paid, "refund": refund}),
+        event="payment.refund",
+        observed_at=timezone.now(),
+    )
+    record(app_settings().project(), [observation], Cause(source=Source.NOTIFICATION))
+    shown = Order.objects.get().refund
+    assert shown is not None
+    assert (shown.reason, shown.code, shown.amount) == (refund["reason"], refund["code"], charge)
+
+
 def plain(value: Any) -> Any:
     """A value without the document it was read from."""
     if isinstance(value, Snapshot):

@@ -85,6 +85,13 @@ def test_within_a_class_the_later_fact_is_shown(
     assert status(first, second) == status(second, first) == displayed
 
 
+@pytest.mark.spec("STA-02")
+@pytest.mark.parametrize("observations", [[creation()], [row("created")], [creation(), row("created", 99)]])
+def test_an_order_that_nobody_has_paid_is_created(observations: list[Observation]) -> None:
+    """From our own call on, before the list has it and after: nothing else is known of it."""
+    assert status(*observations) == "created"
+
+
 @pytest.mark.parametrize("end", ["rejected", "canceled"])
 def test_an_end_known_only_from_the_list_never_beats_a_payment(end: str) -> None:
     """An order whose receiver failed for 48 hours turns rejected in the list although it is paid."""

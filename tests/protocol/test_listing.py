@@ -61,6 +61,15 @@ def test_every_filter_has_its_parameter() -> None:
     ]
 
 
+@pytest.mark.spec("EP3-11")
+@pytest.mark.parametrize("limit", [None, 1, 50, 1000])
+@pytest.mark.parametrize("offset", [0, 1, 49, 50, 75, 100_000])
+def test_the_offset_counts_items(offset: int, limit: int | None) -> None:
+    """It is no number of a page, whatever the limit is; the first position is sent too."""
+    pairs = query_pairs(TransactionFilter(limit=limit, offset=offset))
+    assert [value for name, value in pairs if name == "offset"] == [str(offset)]
+
+
 @pytest.mark.spec("EP3-07", "EP3-08")
 @pytest.mark.parametrize(
     ("hours", "start", "end"), [(0, "00:30", "23:30"), (5, "19:30", "18:30"), (-3, "03:30", "02:30")]

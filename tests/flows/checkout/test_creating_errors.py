@@ -283,6 +283,19 @@ def test_the_account_travels_as_account_and_as_customer(checkout_sandbox: Sandbo
     assert (request["account"], request["user"]) == ("player-7", {"external_id": "player-7"})
 
 
+@pytest.mark.spec("EP1-16", "EP2-07")
+@BOTH
+@pytest.mark.parametrize("description", ["A hat", " Größe\n„XL“ ✓ ", "x" * 255])
+def test_the_description_travels_to_the_letter(
+    checkout_sandbox: Sandbox, sell: Any, description: str
+) -> None:
+    """Of the longest one no character is lost, and no space of any."""
+    sold = sell(**PRICE, description=description)
+    if sell is flows.create_token:
+        flows.create_order_from_token(sold)
+    assert checkout_sandbox.ledger.newest(1)[1][0].description == description
+
+
 @pytest.mark.spec("EP1-18")
 def test_a_tokens_platform_is_that_of_its_key(checkout_sandbox: Sandbox) -> None:
     """The platform travels in the token."""

@@ -88,6 +88,20 @@ def test_exact_repetition_stays_quarantined(checkout_deliver: Deliver) -> None:
     assert not Order.objects.exists()
 
 
+@pytest.mark.spec("WHK-01")
+def test_another_id_is_another_notification(checkout_deliver: Deliver) -> None:
+    """Of one event of one order there may be two, and staff see both; the attempts of each are one."""
+    order, future = OrderDocumentFactory(), datetime.now(UTC) + timedelta(days=3)
+    for attempt in range(2):
+        for identifier in ("note-1", "note-2"):
+            document = {**notification(order=order, at=future), "id": identifier}
+            assert checkout_deliver(document, delivery_try=attempt).status_code == 200
+    about = Incident.objects.values_list("kind", "notification__notification_id")
+    assert sorted(about) == [("refused_content", "note-1"), ("refused_content", "note-2")]
+    assert len(set(Notification.objects.values_list("notification_id", "key"))) == 2
+    assert len(set(Notification.objects.values_list("key", flat=True))) == 2
+
+
 def test_later_attempt_with_a_right_time_is_applied(checkout_deliver: Deliver) -> None:
     """It is another body, hence a row of its own, judged by itself; the incident of both is resolved."""
     document = notification(at=datetime.now(UTC) + timedelta(days=3))

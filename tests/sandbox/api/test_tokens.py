@@ -177,6 +177,21 @@ def test_a_language_alone_is_a_locale_by_the_specification(locale: str) -> None:
                 assert service.listed().json()["items"][0]["user"]["locale"] == locale
 
 
+@pytest.mark.spec("EP1-05", "EP1-06", "USR-06", "USR-08")
+@pytest.mark.parametrize("email", [True, False])
+@pytest.mark.parametrize("phone", [True, False])
+def test_e_mail_and_phone_are_verified_each_by_itself(service: Service, email: bool, phone: bool) -> None:
+    """The order says of each what the token says of it."""
+    user = {
+        "id": "player-1",
+        "email": {"value": "ada@example.com", "verified": email},
+        "phone": {"value": "+441234567", "verified": phone},
+    }
+    service.post("/api/v1/order", {"token": service.token(BUY, user).json()["token"]})
+    (item,) = service.listed().json()["items"]
+    assert (item["user"]["email_verified"], item["user"]["phone_verified"]) == (email, phone)
+
+
 @pytest.mark.spec("EP1-16", "ORD-05")
 @pytest.mark.parametrize("description", ["A hat", "Größe ✓", " A\n\n hat ", ""])
 def test_the_description_of_a_token_is_that_of_its_order(service: Service, description: str) -> None:

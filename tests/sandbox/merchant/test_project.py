@@ -40,6 +40,23 @@ def test_an_order_keeps_what_it_was_created_with(service: Service) -> None:
         assert service.listed(secret="sandbox_new").status_code == 200
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
+@pytest.mark.parametrize("profile", ["field", "spec"])
+@pytest.mark.parametrize("live", [True, False])
+def test_production_is_a_matter_of_the_project(profile: str, live: bool) -> None:
+    """Of no payment's end: an open order says it as a paid, declined, canceled or refunded one does."""
+    with running(profile=profile, live=live) as service:
+        sold = [service.order_id() for _ in range(5)]
+        for order_id, action in zip(sold, ("pay", "decline", "cancel", "pay"), strict=False):
+            service.act(order_id, action)
+        service.act(sold[3], "refund")
+        items = service.listed().json()["items"]
+        notified = [each.document for each in service.receiver.received]
+    assert {item["status"] for item in items} == {"created", "processed", "rejected", "canceled", "refunded"}
+    assert {item["is_production"] for item in items} == {live}
+    assert {(each["live"], each["object"]["is_production"]) for each in notified} == {(live, live)}
+
+
 def test_only_what_is_named_changes(service: Service) -> None:
     """The other settings stay, the secret among them."""
     change_by_api(service, mode="pre_approval", dynamic_urls=False, retry_interval=5.5)

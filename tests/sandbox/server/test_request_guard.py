@@ -106,19 +106,30 @@ def test_the_form_is_framed_by_anybody(service: Service, known: bool) -> None:
     assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
 
 
-def test_the_form_is_paid_in_a_frame(service: Service) -> None:
-    """With the headers of a browser for a frame of our page in a shop's page."""
+@pytest.mark.spec("EP6-02")
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("4242424242424242", "Payment successful"),
+        ("4000002760003184", "Confirm the payment"),
+        ("4242424242424241", "This is not a card number"),
+    ],
+)
+def test_the_form_is_paid_in_a_frame(service: Service, number: str, text: str) -> None:
+    """With the headers of a browser for a frame of our page in a shop's page; each next page is shown there, too."""
     order_id = service.order_id()
     typed = {
         "order_id": order_id,
-        "number": "4242424242424242",
+        "number": number,
         "expiry": "12/34",
         "cvc": "123",
         "email": "a@b.example",
     }
     headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "iframe"}
     page = requests.post(f"{service.url}/form/pay", typed, headers=headers, timeout=10)
-    assert "Payment successful" in page.text
+    assert text in page.text
+    assert "X-Frame-Options" not in page.headers
+    assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
 
 
 @pytest.mark.parametrize(

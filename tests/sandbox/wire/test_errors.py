@@ -98,6 +98,23 @@ def test_details_may_be_absent_in_the_field_alone(name: str) -> None:
     assert keys["field"] == keys["spec"] - ({"details"} if short else set())
 
 
+@pytest.mark.spec("ERR-02", "ERR-03")
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_details_name_what_the_message_does_not(profile: str) -> None:
+    """Two mistakes of one kind have one message, and each its own details; a mistake without any has an empty text."""
+    with running(profile=profile) as service:
+        price, word, both = (
+            service.create(**wrong).json()
+            for wrong in ({"amount": None}, {"type": "gold"}, {"amount": -1, "currency": "usd"})
+        )
+        login = service.listed(secret="sandbox_other").json()
+    assert price["message"] == word["message"] == both["message"] == "invalid request data"
+    assert price["details"] == "amount: is required for type simple"
+    assert word["details"].startswith("type: must be one of ")
+    assert [each.partition(":")[0] for each in both["details"].split("; ")] == ["amount", "currency"]
+    assert login.get("details", "") == ""
+
+
 def test_the_merchants_side_reads_the_codes_of_credentials() -> None:
     """Two readings of the same cases, one on each side."""
     keys = {code for case in (Case.SIGNATURE_MISSING, Case.WRONG_SECRET) for code in CODES[case]}
