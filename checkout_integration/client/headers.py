@@ -22,7 +22,7 @@ def request_with_headers(config: ClientConfig, endpoint: Endpoint, key: Secret) 
         config.version_header: config.api_version,  # VER-02
     }
     auth = (
-        SignatureAuth(API_SIGNATURE_HEADER, key.reveal)  # AUT-02
+        SecretKeyHeader(API_SIGNATURE_HEADER, key.reveal)  # AUT-02
         if endpoint.auth == "signature"
         else HTTPBasicAuth(config.project_id.encode(), key.reveal().encode())  # AUT-03
     )
@@ -30,7 +30,7 @@ def request_with_headers(config: ClientConfig, endpoint: Endpoint, key: Secret) 
     return requests.Request(endpoint.method, address, headers=headers, auth=auth)
 
 
-class SignatureAuth(AuthBase):
+class SecretKeyHeader(AuthBase):
     """Sets a header to the secret key. An object, so that no variable on the way has the text."""
 
     def __init__(self, header: str, reveal: Callable[[], str]) -> None:

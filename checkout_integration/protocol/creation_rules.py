@@ -30,7 +30,7 @@ def check_token(document: Document) -> None:
     settings = check.members("settings", document.get("settings"))
     check.text("settings.project_id", settings.get("project_id"), required=True)
     amount = _check_fields(check, "settings.", settings, products="products_ids")
-    _check_checkout(check, "settings.", settings, amount, products="products_ids")
+    _check_by_type(check, "settings.", settings, amount, products="products_ids")
     check.flag("settings.is_buy_for_virtual_currency", settings.get("is_buy_for_virtual_currency"))
     check.text("settings.button_caption", settings.get("button_caption"), at_most=BUTTON_CAPTION_MAX)
     return_url = check.members("settings.return_url", settings.get("return_url"))
@@ -52,7 +52,7 @@ def check_order(document: Document) -> None:
     amount = _check_fields(check, "", document, products="products")
     # The content of a token or of a prepared order is not known here (EP2-14: the project and the order are enough).
     if not has_token and (prepared is None or _given(document.get("type"))):
-        _check_checkout(check, "", document, amount, products="products")
+        _check_by_type(check, "", document, amount, products="products")
     check.text("account", document.get("account"))
     for name in ("url_success", "url_fail"):
         check.web_address(name, document.get(name))
@@ -81,7 +81,7 @@ def _check_fields(check: Checks, prefix: str, values: Document, *, products: str
     return check.amount(f"{prefix}amount", values.get("amount"))
 
 
-def _check_checkout(
+def _check_by_type(
     check: Checks, prefix: str, values: Document, amount: Decimal | None, *, products: str
 ) -> None:
     """Check the parameters that the type requires or refuses, and that the amount fits its currency."""
