@@ -283,6 +283,82 @@ def test_the_account_travels_as_account_and_as_customer(checkout_sandbox: Sandbo
     assert (request["account"], request["user"]) == ("player-7", {"external_id": "player-7"})
 
 
+ADA = flows.Customer(
+    external_id="player-7",
+    name="Ada Lovelace",
+    email="ada@example.com",
+    email_verified=True,
+    phone="+441234567",
+    phone_verified=False,
+    ip="192.0.2.7",
+    locale="en-GB",
+    address=flows.CustomerAddress(country="GB", city="London", postal_code="N1 9GU", state="GB-LND"),
+)
+ADDRESS = {"country": "GB", "city": "London", "postal_code": "N1 9GU", "state": "GB-LND"}
+
+
+@pytest.mark.spec("EP2-03", "EP2-06", "EP2-08", "EP2-11", "EP2-13", "EP2-15", "EP2-16")
+def test_everything_about_a_sale_is_in_its_order(checkout_sandbox: Sandbox) -> None:
+    """Each argument of the shop is a parameter, in the shape of order creation; the app adds its reference only."""
+    terms: Any = {"type": "key", "products": ["quest"], "platform_id": "gog", "metadata": {"gift": "yes"}}
+    checkout = flows.create_checkout(customer=ADA, description="A quest", **terms)
+    assert sent(checkout_sandbox, "/order") == {
+        "project": "test-project",
+        "type": "key",
+        "products": ["quest"],
+        "platform_id": "gog",
+        "description": "A quest",
+        "account": "player-7",
+        "metadata": {"gift": "yes", "checkout_reference": checkout.reference},
+        "user": {
+            "external_id": "player-7",
+            "name": "Ada Lovelace",
+            "email": "ada@example.com",
+            "email_verified": True,
+            "phone": "+441234567",
+            "phone_verified": False,
+            "ip": "192.0.2.7",
+            "locale": "en-GB",
+            "address": ADDRESS,
+        },
+    }
+
+
+@pytest.mark.spec("EP1-03", "EP1-04", "EP1-05", "EP1-06", "EP1-07", "EP1-08", "EP1-09", "EP1-10", "EP1-11")
+@pytest.mark.spec("EP1-12", "EP1-14", "EP1-15", "EP1-19", "EP1-21", "EP1-22")
+def test_everything_about_a_sale_is_in_its_token(checkout_sandbox: Sandbox) -> None:
+    """In the shape of token creation, with the caption of its button."""
+    issued = flows.create_token(
+        customer=ADA, description="A hat", metadata={"gift": "yes"}, button_caption="Back", **PRICE
+    )
+    assert sent(checkout_sandbox, "/tokens") == {
+        "settings": {
+            "project_id": "test-project",
+            "type": "simple",
+            "amount": Decimal("9.99"),
+            "currency": "USD",
+            "description": "A hat",
+            "button_caption": "Back",
+            "metadata": {"gift": "yes", "checkout_reference": issued.checkout.reference},
+        },
+        "user": {
+            "id": "player-7",
+            "name": {"value": "Ada Lovelace"},
+            "email": {"value": "ada@example.com", "verified": True},
+            "phone": {"value": "+441234567", "verified": False},
+            "ip": {"value": "192.0.2.7"},
+            "locale": {"value": "en-GB"},
+            "address": ADDRESS,
+        },
+    }
+
+
+def sent(sandbox: Sandbox, end: str) -> Any:
+    """Return the body of the one request to this path."""
+    (exchange,) = [exchange for exchange in sandbox.log.entries() if exchange.url.endswith(end)]
+    return json.loads(exchange.request, parse_float=Decimal)
+
+
 @pytest.mark.spec("EP1-16", "EP2-07")
 @BOTH
 @pytest.mark.parametrize("description", ["A hat", " Größe\n„XL“ ✓ ", "x" * 255])
