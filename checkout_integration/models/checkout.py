@@ -50,7 +50,7 @@ class CheckoutQuerySet(NearQuerySet["Checkout"]):
 
         ``product`` is an identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is
         verified or accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund
-        it does. A guest owns nothing.
+        it does. A guest owns nothing, until staff link them to an account: then it owns what they bought.
         """
         if account.pk is None:
             return self.none()
@@ -112,6 +112,11 @@ class Checkout(Attributed):
 
     # Without an index of its own: the one by which an account's paid checkouts are found begins with it.
     user = account_column("checkouts")
+    by_link: Column[bool] = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text=_("Whether its account owns it by a link of staff to the guest who bought it."),
+    )
     identity: Column[str] = models.CharField(
         max_length=32,
         blank=True,

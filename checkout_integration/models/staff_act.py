@@ -8,7 +8,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.actor import ActedBy
-from checkout_integration.models.columns import Column, IdentifierField, InstantField
+from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
 from checkout_integration.models.order import Order
 from checkout_integration.models.user import CheckoutUser
 
@@ -27,6 +27,8 @@ class StaffAct(ActedBy):
         ERASE = "erase", _("customer erased")
         BLOCK = "block", _("customer blocked")
         UNBLOCK = "unblock", _("block lifted")
+        LINK = "link", _("customer linked to an account")
+        UNLINK = "unlink", _("link to an account undone")
         REPLAY = "replay", _("past events given to a receiver")
         RETRY = "retry", _("failed runs of a receiver retried")
         RETIRE = "retire", _("receiver retired")
@@ -48,6 +50,7 @@ class StaffAct(ActedBy):
     order: Column[Order | None] = models.ForeignKey(
         Order, null=True, blank=True, on_delete=models.SET_NULL, related_name="staff_acts"
     )
+    account = account_column()
     receiver = IdentifierField(blank=True, default="", help_text=_("The name of the receiver."))
     counts: Column[dict[str, int]] = models.JSONField(
         default=dict, help_text=_("How many rows of each kind it was about.")

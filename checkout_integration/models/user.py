@@ -40,6 +40,13 @@ class CheckoutUser(Row):
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = account_column("checkout_users")
+    linked_at: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        help_text=_(
+            "Since when the account owns what the customer bought as a guest: staff have linked them."
+        ),
+    )
     validated: Column[dict[str, Any]] = DocumentField(editable=False)
     blocked_at: Column[datetime | None] = InstantField(
         null=True, blank=True, help_text=_("Since when staff have blocked the customer.")

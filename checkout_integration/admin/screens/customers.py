@@ -21,8 +21,8 @@ from checkout_integration.admin.screens.checkouts import OrdersInline
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
-from checkout_integration.admin.site.labels import Text
-from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, Text, label_of
+from checkout_integration.admin.site.read_only import NEWEST, ReadOnlyAdmin
 from checkout_integration.admin.site.values import (
     NOTHING,
     FieldGroup,
@@ -31,11 +31,12 @@ from checkout_integration.admin.site.values import (
     field_group,
     hidden,
     moment,
+    money,
     short,
     visible,
 )
 from checkout_integration.flows.privacy import Person, PrivacyRequest
-from checkout_integration.models import CheckoutUser, Order, StaffAct
+from checkout_integration.models import Checkout, CheckoutUser, Order, StaffAct
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 DISPUTED_WITHIN: Final = timedelta(days=120)
@@ -77,12 +78,35 @@ def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[st
     if customer is None:
         raise Refused(_("Nothing changed: the order has no customer."))
     before = customer.account
-    if not flows.operations.link_account(customer, account):
+    if not flows.operations.link_account(customer, account, staff=staff, **_reasoned(values)):
         raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
-    if before is None:
+    if before in (None, account):
         return _("The customer is linked to the account %(account)s.") % names
     return _("The customer is linked to the account %(account)s. It was %(before)s.") % names
+
+
+def _unlink(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    if not flows.operations.unlink_account(row, staff=staff, **_reasoned(values)):
+        raise Refused(_("Nothing changed: the customer is not linked to an account."))
+    return _("The link is undone: what the account got by it is nobody's again.")
+
+
+def _bought(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
+    """Return the checkouts that the account gets by a link, or loses by its end."""
+    customer = _customer(rows[0])
+    checkouts = flows.operations.linkable_checkouts(customer) if customer else Checkout.objects.none()
+    columns = [_("reference"), _("what was sold"), _("paid"), _("status")]
+    cells = [
+        [
+            short(each),
+            short(", ".join(each.products) or each.description),
+            money(each.paid_order.amount, each.paid_order.currency) if each.paid_order else NOTHING,
+            label_of(CHECKOUT_STATUSES, each.status).text,
+        ]
+        for each in checkouts.select_related("paid_order")[:NEWEST]
+    ]
+    return [Table(_("What the customer bought without an account"), columns, cells, empty=_("Nothing."))]
 
 
 def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> FieldGroup:
@@ -181,15 +205,31 @@ LINK: Final = Button(
     label=gettext_lazy("Link to an account"),
     permission="link_account",
     question=gettext_lazy(
-        "The customer is linked to an account of this shop, which replaces the previous one. Orders and checkouts stay as "
-        "they are: the account still sees only what was bought through its own checkouts."
+        "The customer is linked to an account of this shop, which replaces the previous one. The account then owns what the "
+        "customer bought without an account, and will buy. What another account bought stays its own. The shop's code "
+        "does not run. The link can be undone."
     ),
     form=LinkForm,
     offered=_is_linkable,
     act=_link,
     about=_about,
+    preview=_bought,
     # By its key: the name may be an e-mail address.
     logged=lambda values: visible(f"{values['account'].pk}: {values['reason']}"),
+)
+UNLINK: Final = Button(
+    name="unlink-account",
+    label=gettext_lazy("Undo the link to the account"),
+    permission="link_account",
+    question=gettext_lazy(
+        "The customer is linked to no account. What the account got by the link is nobody's again; what it bought itself "
+        "stays its own. The shop's code does not run."
+    ),
+    form=ReasonForm,
+    offered=lambda row: row.linked_at is not None,
+    act=_unlink,
+    about=_about,
+    preview=_bought,
 )
 
 
@@ -377,7 +417,7 @@ class CustomerAdmin(ButtonAdmin):
         "blocked_at": gettext_lazy("blocked"),
     }
     personal_fields = PERSONAL
-    buttons = (LINK, BLOCK, UNBLOCK, EXPORT, ERASE)
+    buttons = (LINK, UNLINK, BLOCK, UNBLOCK, EXPORT, ERASE)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the conditions of ids and accounts; of the e-mail address too for those who may see it."""
@@ -416,10 +456,13 @@ class StaffActAdmin(ReadOnlyAdmin):
     list_display = ("recorded_at", "act", "origin", "actor", "customer", "receiver", "reason")
     list_filter = (ProjectFilter, ("recorded_at", DateFilter))
     list_select_related = ("staff", "customer")
-    page_related = ("staff", "customer", "order")
+    page_related = ("staff", "customer", "order", "account")
     fieldsets = (
         (None, {"fields": ("act", "recorded_at", "origin", "actor", "reason")}),
-        (gettext_lazy("On what"), {"fields": ("customer", "order", "receiver", "project", "counts")}),
+        (
+            gettext_lazy("On what"),
+            {"fields": ("customer", "order", "account", "receiver", "project", "counts")},
+        ),
     )
     headings = {
         "act": gettext_lazy("what"),

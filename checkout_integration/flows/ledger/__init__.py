@@ -23,6 +23,7 @@ from checkout_integration.flows.ledger.customers import (
     account_before_order,
     account_key,
     account_of,
+    bought_as_guest,
     find_or_create,
     identity_here,
     identity_of,

@@ -7,6 +7,7 @@ import hmac
 import logging
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
 from checkout_integration.conf import Project
@@ -25,6 +26,7 @@ from checkout_integration.flows.database import (
     Query,
     insert_or_lock,
     key_of,
+    locked,
     own_transaction,
     state_database,
     update,
@@ -263,13 +265,55 @@ def _account_of(order: LockedOrder, identity: str, advice: Advice) -> Any:
     return advice.accounts.get(identity)
 
 
-def link_to_account(customer: CheckoutUser, account_id: Any) -> bool:
-    """Set a customer's account, as staff decide; return False where the customer was erased meanwhile.
+class BoughtMeanwhile(IntegrityError):
+    """A customer bought while they were being linked to an account."""
 
-    RACE: one statement, so an erasure comes either first, and nothing is linked, or later, and ends the link.
+
+def bought_as_guest(customer: CheckoutUser) -> QuerySet[Checkout]:
+    """Return the checkouts of a customer's orders that no account owns, or that their account owns by a link."""
+    bought = Checkout.primary.filter(orders__user=customer.pk)
+    owned = Q(user=None)
+    if customer.linked_at is not None:
+        owned |= Q(user=customer.account_id, by_link=True)
+    return Checkout.primary.filter(owned, pk__in=list(bought.values_list("pk", flat=True)))
+
+
+def link_to_account(customer: CheckoutUser, account_id: Any) -> int | None:
+    """Give what a customer bought as a guest to an account; with None, take back what the last link gave.
+
+    In the caller's transaction. Return how many checkouts it is; None where nothing changes: linked already, or erased.
+
+    RACE: the customer buys meanwhile. The ledger locks a checkout before its customer, and so does this: what is bound
+    before the customer is locked is found by the second look, and the whole transaction is retried (`BoughtMeanwhile`);
+    what is bound later sees the link (`owner_by_link`). An erasure comes either first, and nothing is linked, or later.
     """
-    known = CheckoutUser.primary.filter(pk=customer.pk, erased_at=None)
-    return bool(known.update(account_id=account_id))
+    rows = CheckoutUser.primary.filter(pk=customer.pk, erased_at=None)
+    found = rows.first()
+    if found is None:
+        return None
+    keys = sorted(bought_as_guest(found).values_list("pk", flat=True))
+    list(locked(Checkout.primary.filter(pk__in=keys)).order_by("pk"))
+    row = locked(rows).first()
+    if row is None or account_id == (row.account_id if row.linked_at is not None else None):
+        return None
+    if not set(bought_as_guest(row).values_list("pk", flat=True)) <= set(keys):
+        raise BoughtMeanwhile
+    rows.update(account_id=account_id, linked_at=datetime.now(UTC) if account_id is not None else None)
+    given = bought_as_guest(row).filter(pk__in=keys)
+    count = given.count() if account_id is not None else given.filter(by_link=True).count()
+    given.update(user_id=account_id, by_link=account_id is not None)
+    return count
+
+
+def owner_by_link(order: LockedOrder, *, newly_bound: bool) -> Any:
+    """Return the key of the account to which staff have linked the customer of an order; None for any other customer.
+
+    The customer is locked here where the order was known and is bound only now.
+    """
+    customer = order.user
+    if customer is None and newly_bound and order.row.user_id is not None:
+        customer = locked(CheckoutUser.primary.filter(pk=order.row.user_id)).first()
+    return customer.account_id if customer is not None and customer.linked_at is not None else None
 
 
 def account_key(external_id: str | None) -> Any:

@@ -40,6 +40,7 @@ from checkout_integration.flows.ledger.customers import (
     customers_of,
     find_users,
     forget_erased,
+    owner_by_link,
 )
 from checkout_integration.flows.ledger.deciding import take_all
 from checkout_integration.flows.ledger.incidents import settle_incidents
@@ -113,7 +114,7 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
 
 ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "changed_at")
 """In addition to those of `columns_of`."""
-CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at".split(), *erased_checkout())
+CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at user by_link".split(), *erased_checkout())
 GRANT_FIELDS = ("order", "checkout", "state", "closed_at")
 
 
@@ -212,6 +213,10 @@ def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
     if any(change.order.erased for change in settlement.changes) and not is_erased(checkout):
         # Its customer was erased before any order identified the customer of the checkout.
         moved |= {**erased_checkout(), "erased_at": datetime.now(UTC)}
+    if checkout.user_id is None:
+        owners = (owner_by_link(each.order, newly_bound=each.newly_bound) for each in settlement.changes)
+        if owner := next(filter(None, owners), None):
+            moved |= {"user_id": owner, "by_link": True}
     if settlement.after is not None:
         status, payer = settlement.after
         if (status, payer.pk if payer else None) != settlement.before:

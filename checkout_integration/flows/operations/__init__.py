@@ -1,8 +1,8 @@
 """The operations of staff, commands and monitors.
 
 `draining`: apply and run until nothing is due (`flows.run_due`). `payments`: accept, revoke, restore, resolve an incident;
-`binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order,
-the account of a customer; `customers`: block one. Applying notifications again is exported here, and implemented in
+`binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as granted; `notes`: a note on an order;
+`customers`: link one to an account, block one. Applying notifications again is exported here, and implemented in
 `flows.inbox`; so are health, backlog and queues, which are implemented in `flows.monitoring`. ``__all__`` is public; the
 other names are for other rooms.
 """
@@ -35,10 +35,16 @@ from checkout_integration.flows.operations.binding import (
     bind_order,
     checkout_candidates,
 )
-from checkout_integration.flows.operations.customers import block_customer, unblock_customer
+from checkout_integration.flows.operations.customers import (
+    block_customer,
+    link_account,
+    linkable_checkouts,
+    unblock_customer,
+    unlink_account,
+)
 from checkout_integration.flows.operations.draining import run_due as run_due
 from checkout_integration.flows.operations.draining import run_own as run_own
-from checkout_integration.flows.operations.notes import add_note, link_account
+from checkout_integration.flows.operations.notes import add_note
 from checkout_integration.flows.operations.payments import (
     accept_payment,
     preview_decision,
@@ -77,6 +83,7 @@ __all__ = [
     "health",
     "is_retryable",
     "link_account",
+    "linkable_checkouts",
     "mark_granted",
     "markable_runs",
     "notifications_of",
@@ -91,5 +98,6 @@ __all__ = [
     "revoke_payment",
     "staff_queues",
     "unblock_customer",
+    "unlink_account",
     "waiting_notifications",
 ]

@@ -140,7 +140,7 @@ def _bind(
 
 def _described_checkout(project: Project, to: CheckoutDescription, change: OrderChange) -> Checkout:
     """Insert the checkout that staff describe. The insertion locks it."""
-    document = change.after.order
+    document, customer = change.after.order, change.row.user
     return Checkout.primary.create(
         project=project.alias,
         type=to.type,
@@ -152,7 +152,8 @@ def _described_checkout(project: Project, to: CheckoutDescription, change: Order
         ),
         description=to.description,
         test=project.accept_test_payments,
-        user_id=change.row.user.account_id if change.row.user else None,
+        # The account of a link gets it as it gets what the customer bought, so that it can be taken back.
+        user_id=customer.account_id if customer and not customer.linked_at else None,
         order_id=change.order_id,
         **({"subject": to.subject} if to.subject is not None else {}),
     )

@@ -1,14 +1,72 @@
-"""What staff decide about a customer: block one, and lift the block."""
+"""What staff decide about a customer: link one to an account, block one; both can be undone."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from django.db.models import Q
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q, QuerySet
 
+from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, record_staff_act, with_retries, write_transaction
-from checkout_integration.models import CheckoutUser, StaffAct
+from checkout_integration.models import Checkout, CheckoutUser, StaffAct
 from checkout_integration.models.actor import Actor
+
+
+def linkable_checkouts(customer: CheckoutUser) -> QuerySet[Checkout]:
+    """Return the checkouts that an account gets by `link_account`: those of the customer's orders that no account owns."""
+    return ledger.bought_as_guest(customer).order_by("-recorded_at", "-pk")
+
+
+def link_account(
+    customer: CheckoutUser,
+    account: AbstractBaseUser,
+    *,
+    staff: Actor | None = None,
+    reason: str = "",
+    origin: str = StaffAct.Origin.CODE,
+) -> bool:
+    """Link a customer to an account of the shop, which then owns what they bought as a guest, and will buy.
+
+    It replaces the previous account. What was bought by an account stays its own. No receiver runs. Return False where
+    nothing changes: it is linked already, or the customer was erased.
+    """
+    return _link(customer, account, StaffAct.Act.LINK, staff, reason, origin)
+
+
+def unlink_account(
+    customer: CheckoutUser, *, staff: Actor | None, reason: str, origin: str = StaffAct.Origin.CODE
+) -> bool:
+    """Undo a link: what it gave to the account is nobody's again. Return False where there is no link."""
+    return _link(customer, None, StaffAct.Act.UNLINK, staff, reason, origin)
+
+
+def _link(
+    customer: CheckoutUser,
+    account: AbstractBaseUser | None,
+    act: StaffAct.Act,
+    staff: Actor | None,
+    reason: str,
+    origin: str,
+) -> bool:
+    def link() -> bool:
+        with write_transaction():
+            before = CheckoutUser.primary.filter(pk=customer.pk).values_list("account", flat=True).first()
+            count = ledger.link_to_account(customer, account.pk if account else None)
+            if count is not None:
+                record_staff_act(
+                    act,
+                    staff,
+                    origin,
+                    project=customer.project,
+                    reason=reason,
+                    customer_id=customer.pk,
+                    account_id=account.pk if account else before,
+                    counts={"checkouts": count},
+                )
+        return count is not None
+
+    return with_retries(link)
 
 
 def block_customer(

@@ -1,12 +1,9 @@
-"""What staff add to what is known: a note on an order, and the account of a customer."""
+"""What staff add to what is known: a note on an order."""
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractBaseUser
-
-from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, with_retries, write_transaction
-from checkout_integration.models import CheckoutUser, Order, PersonalData, Transition
+from checkout_integration.models import Order, PersonalData, Transition
 from checkout_integration.models.actor import Actor, actor_columns
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.observation import Source
@@ -38,14 +35,3 @@ def _add_note(order: Order, staff: Actor, text: str) -> None:
             reason=text,
             **actor_columns(staff),
         )
-
-
-def link_account(customer: CheckoutUser, account: AbstractBaseUser) -> bool:
-    """Link a customer to an account of the shop; it replaces the previous account.
-
-    Orders and checkouts stay as they are: an account owns what it has bought through a checkout of its own. Return False
-    where nothing changes: it is linked already, or the customer was erased.
-    """
-    if customer.account_id == account.pk:
-        return False
-    return with_retries(lambda: ledger.link_to_account(customer, account.pk))

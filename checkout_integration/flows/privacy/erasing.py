@@ -173,7 +173,13 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
     """Turn the rows of all identities of the customer into tombstones; return their primary keys."""
     users = CheckoutUser.primary.filter(project=person.project, erased_at=None)
     theirs = users.filter(Q(pk__in=person.users) | Q(identity__in=person.identities))
-    erased: dict[str, Any] = {"external_id": "", "user_id": "", "account": None, "validated": {}}
+    erased: dict[str, Any] = {
+        "external_id": "",
+        "user_id": "",
+        "account": None,
+        "linked_at": None,
+        "validated": {},
+    }
     erased["erased_at"] = datetime.now(UTC)
     with write_transaction():
         # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,

@@ -30,6 +30,14 @@ def _blocked() -> CheckoutUser:
     return customer
 
 
+def _linked() -> CheckoutUser:
+    customer = _customer()
+    CheckoutUser.objects.filter(pk=customer.pk).update(
+        linked_at=timezone.now(), account=User.objects.create_user(f"player-{rows.next_number()}")
+    )
+    return customer
+
+
 def _order(**columns: Any) -> Order:
     return rows.make_order(user=_customer(), **columns)
 
@@ -85,6 +93,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "export"): lambda: (_order(), REASON),
     ("order", "erase"): lambda: (_order(), REASON),
     ("checkoutuser", "link-account"): lambda: (_customer(), _account()),
+    ("checkoutuser", "unlink-account"): lambda: (_linked(), REASON),
     ("checkoutuser", "block"): lambda: (_customer(), REASON),
     ("checkoutuser", "unblock"): lambda: (_blocked(), REASON),
     ("checkoutuser", "export"): lambda: (_order().user or _customer(), REASON),
