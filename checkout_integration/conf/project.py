@@ -31,6 +31,7 @@ class Project:
     order_form_url: str = ""
     list_url: str = ""
     client_script_url: str = ""
+    order_url: str = ""
     client_class: str = "CheckoutClient"
     api_version: str = API_VERSION
     version_header: str = VERSION_HEADER

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from checkout_integration.protocol.address import split
+from checkout_integration.protocol.address import is_secure, split
 from checkout_integration.protocol.signature import Encoding
 
 HOUR: Final = 3600
@@ -92,6 +92,17 @@ def _is_web_address_or_empty(value: object) -> bool:
     )
 
 
+def _is_order_page(value: object) -> bool:
+    """Return whether it is a web address with a place for the id of an order, or empty."""
+    parts = str(value).partition("{order_id}")
+    has_place = parts[1] and not set("{}") & set(parts[0] + parts[2])
+    return value == "" or (
+        isinstance(value, str)
+        and bool(has_place)
+        and is_secure(value.replace("{order_id}", "1"), loopback=True)
+    )
+
+
 def _is_page(value: object) -> bool:
     """Return whether a link may lead there: a path of this site, or a web address."""
     if not isinstance(value, str) or not value or not value.isprintable() or "\\" in value:
@@ -148,6 +159,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "VERSION_HEADER": _text(r"[!#$%&'*+.^`|~\w-]+", "the name of a header"),
     "API_VERSION": _text(r"[!-~]+", 'a version as text, such as "1.0"'),
     "REFERENCE_KEY": _text(r"[ -~]{1,255}", "text of 1 to 255 printable characters"),
+    "ORDER_URL": Rule(is_valid=_is_order_page, hint='an https address with {order_id} in it once, or to ""'),
     "RETURN_CONTINUE_URL": Rule(is_valid=_is_page, hint='a path of this site, such as "/", or a web address'),
     "RETURN_URL": Rule(is_valid=_is_web_address_or_empty, hint='a complete web address, or to ""'),
 }

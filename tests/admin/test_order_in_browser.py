@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from checkout_integration.models import Order
 from tests.support.admin import rows
-from tests.support.admin.desk import enter
+from tests.support.admin.desk import enter, unfold_for
 from tests.support.admin.screens import page_address
 from tests.support.browser import expect
 from tests.support.paths.browsing import SIZES, expect_accessible, look_around
@@ -74,6 +74,7 @@ def test_all_works_without_scripts(
         page.goto(f"{live_server.url}{page_address('order', order)}")
         expect(page.get_by_role("textbox", name="Address of the payment form")).to_have_value(FORM)
         expect(page.get_by_role("button", name="Copy:").first).to_be_hidden()
+        unfold_for(page.locator("#content"), "Write a note")
         page.get_by_role("link", name="Write a note").click()
         page.get_by_label("Note").fill("called twice")
         page.get_by_role("button", name="Write a note").click()

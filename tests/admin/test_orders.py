@@ -349,7 +349,7 @@ def test_page_says_that_nobody_listens(admin_client: Client) -> None:
     assert "No receiver is connected to checkout_paid" in page_of(admin_client, order)
 
 
-def test_timeline_merges_all_sources_newest_first(admin_client: Client) -> None:
+def test_timeline_merges_all_sources_newest_last(admin_client: Client) -> None:
     """Notifications, status changes, receivers, incidents and staff acts stand in one list, sorted by time."""
     order = rows.make_order()
     rows.make_history(order)
@@ -362,8 +362,9 @@ def test_timeline_merges_all_sources_newest_first(admin_client: Client) -> None:
         "signal",
         "receiver",
         "incident",
+        "order",
     }
-    assert [each.at for each in timeline] == sorted((each.at for each in timeline), reverse=True)
+    assert [each.at for each in timeline] == sorted(each.at for each in timeline)
 
 
 def test_timeline_tells_attempt_and_age_of_a_notification(admin_client: Client) -> None:

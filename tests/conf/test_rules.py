@@ -47,6 +47,20 @@ WRONG: list[tuple[str, list[object]]] = [
     ("API_VERSION", ["", "1 0", "1.0\r\n", 1.0, None]),
     ("REFERENCE_KEY", ["", "x" * 256, "schl\xfcssel", "a\nb", None, 5]),
     (
+        "ORDER_URL",
+        [
+            "https://service.invalid/orders/",
+            "https://service.invalid/{order}/",
+            "https://service.invalid/{order_id}/{order_id}/",
+            "https://service.invalid/{order_id}/{project}/",
+            "http://service.invalid/{order_id}/",
+            "javascript:alert({order_id})",
+            "/orders/{order_id}/",
+            None,
+            5,
+        ],
+    ),
+    (
         "RETURN_URL",
         [
             "paid",
@@ -101,6 +115,11 @@ RIGHT: dict[str, list[object]] = {
     "REFERENCE_KEY": ["checkout_reference", "my ref"],
     "RETURN_CONTINUE_URL": ["/", "/shop/?from=checkout", "https://shop.invalid/"],
     "RETENTION": [{}, {"outbox_messages": 7}, dict.fromkeys(PRUNABLE, 3650)],
+    "ORDER_URL": [
+        "",
+        "https://service.invalid/orders/{order_id}",
+        "http://127.0.0.1:8090/?id={order_id}&x=1",
+    ],
     "RETURN_URL": ["", "https://shop.invalid/paid/{reference}/", "http://127.0.0.1:8000/paid/"],
 }
 

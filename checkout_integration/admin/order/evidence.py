@@ -92,7 +92,7 @@ def _files(order: Order, reader: EvidenceReader) -> Iterator[tuple[str, bytes]]:
     for place, row in enumerate(notifications, 1):
         if row.body:  # none after pruning or erasing
             yield f"notifications/{place:03}.json", bytes(row.body)
-    yield "timeline.csv", csv_text(_timeline(page.timeline or ()))
+    yield "timeline.csv", csv_text(_timeline(page.timeline))
     yield "receivers.csv", csv_text(_runs(order))
     yield "goods.csv", csv_text(_grants(order))
 
@@ -113,7 +113,7 @@ def _sold(checkout: Checkout) -> dict[str, Any]:
 
 def _timeline(moments: Sequence[Any]) -> Iterator[Sequence[Any]]:
     yield "at", "source", "by", "what", "state", "details"
-    for moment in reversed(moments):
+    for moment in moments:
         texts = (
             moment.source,
             moment.actor,

@@ -26,7 +26,10 @@ class SummaryBox:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """One line of a timeline. ``rank`` orders what happened at the same instant: causes before effects."""
+    """One line of a timeline. ``rank`` orders what happened at the same instant: causes before effects.
+
+    ``engine``: how the app learned or did it, which is folded.
+    """
 
     at: datetime
     rank: int
@@ -36,6 +39,7 @@ class Moment:
     badge: SafeString | str = ""
     details: Sequence[Value] = ()
     raw: str = ""
+    engine: bool = False
 
     @property
     def when(self) -> Value:
@@ -48,12 +52,26 @@ class Page:
     """Everything that the page shows, from top to bottom."""
 
     headline: Sequence[Value] = ()
+    suggested: Sequence[str] = ()
+    """The buttons for its state, by name: the first one that is offered stands out."""
+    at_service: Value = ""
+    """A link to the service's own page of the order."""
     badges: Sequence[SafeString] = ()
     notes: Sequence[Value] = ()
     summary: Sequence[SummaryBox] = ()
     in_this_shop: FieldGroup
     field_groups: Sequence[FieldGroup] = ()
     tables: Sequence[Table] = ()
-    timeline: Sequence[Moment] | None = None
+    timeline: Sequence[Moment] = ()
     document_title: Text
     document: str
+
+    @property
+    def story(self) -> list[Moment]:
+        """What happened, in the shop's words."""
+        return [each for each in self.timeline if not each.engine]
+
+    @property
+    def engine_room(self) -> list[Moment]:
+        """How the app learned or did it."""
+        return [each for each in self.timeline if each.engine]

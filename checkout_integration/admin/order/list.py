@@ -167,8 +167,10 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
         """Add the content of the order's page."""
         evidence = self.address_of("evidence", row) if self._may_download_evidence(request) else ""
-        page = order_page(row, self.viewer(request))
-        return {**super().page_context(request, row), "page": page, "evidence": evidence}
+        page, context = order_page(row, self.viewer(request)), super().page_context(request, row)
+        # One button for the state, the others under "More"; the sort is stable.
+        buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page.suggested)
+        return {**context, "page": page, "evidence": evidence, "buttons": buttons[:1], "more": buttons[1:]}
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, of an order's evidence, and of the search box on the app's page."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.order.fulfilment import failures_table, fulfilment_summary
+from checkout_integration.admin.order.fulfilment import GRANT, failures_table, fulfilment_summary
 from checkout_integration.admin.order.layout import Page, SummaryBox
 from checkout_integration.admin.order.payment import (
     paid_summary,
@@ -45,6 +46,7 @@ from checkout_integration.admin.site.values import (
     shown_value,
     visible,
 )
+from checkout_integration.conf import app_settings
 from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
 from checkout_integration.models import (
@@ -77,7 +79,7 @@ def _code(item: OrderItem, viewer: Viewer) -> Value:
     """Return the activation code for staff with the permission: anyone who has it can redeem it."""
     if not item.code:
         return NOTHING
-    return visible(item.code) if viewer.sees_personal_data else hidden()
+    return viewer.copyable(item.code, _("activation code")) if viewer.sees_personal_data else hidden()
 
 
 def without_codes(document: dict[str, Any]) -> dict[str, Any]:
@@ -154,8 +156,11 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = [each for each in history_of(order) if viewer.reads_notes or each.act != Transition.Act.NOTE]
+    sentence, suggested = _what_to_do(order, state, runs, incidents)
     return Page(
-        headline=[_what_and_when(order, items, viewer), _what_to_do(order, state, runs, incidents)],
+        headline=[_what_and_when(order, items, viewer), sentence],
+        suggested=suggested,
+        at_service=_at_service(order),
         badges=[
             badge(order_label(state)),
             badge(mode_label(order)),
@@ -165,11 +170,11 @@ def order_page(order: Order, viewer: Viewer) -> Page:
         summary=[
             product_summary(order, items),
             buyer_summary(order, viewer),
-            _status(order, state),
+            verdict_summary(order, state, viewer, history),
             paid_summary(order, state, viewer, reversals),
             received_summary(order, state, reversals),
             fulfilment_summary(order, messages, runs),
-            verdict_summary(order, state, viewer, history),
+            _status(order, state),
             _receipt(order, viewer),
         ],
         in_this_shop=_in_this_shop(order, viewer),
@@ -194,19 +199,43 @@ def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> 
 
 def _what_to_do(
     order: Order, state: OrderState, runs: Sequence[ReceiverRun], incidents: Sequence[Incident]
-) -> Value:
-    """Return in one sentence what somebody has to do about the order; mostly nothing."""
+) -> tuple[Value, Sequence[str]]:
+    """Return in one sentence what somebody has to do, and since when; mostly nothing. And the buttons that do it."""
+    since = _("{} Since {}.")
     if order.verdict == VerdictStatus.REVIEW and state.stands:
-        return format_html(_("Somebody has to decide: {}"), reason_sentence(order.verdict_reason))
+        text = format_html(_("Somebody has to decide: {}"), reason_sentence(order.verdict_reason))
+        return format_html(since, text, moment(order.recorded_at)), ("accept",) if order.checkout else (
+            "bind",
+        )
+    failing = [run for run in runs if _has_failed(run)]
+    if failing:
+        what = _("The shop's code has failed: look at the error below, and run it again.")
+        return format_html(since, what, moment(min(run.message.recorded_at for run in failing))), ("run",)
     incident = next((each for each in incidents if each.resolved_at is None), None)
     if incident is not None:
-        return format_html(_("Somebody has to look: {}"), incident_sentence(incident.kind))
-    waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
-    if any(run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts) for run in runs):
-        return _("The shop's code has failed: look at the error below, and run it again.")
+        text = format_html(_("Somebody has to look: {}"), incident_sentence(incident.kind))
+        return format_html(since, text, moment(incident.recorded_at)), ("check",)
     if not state.settled and state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
-        return _("Nothing to do: no payment has come yet.")
-    return _("Nothing to do.")
+        return _("Nothing to do: no payment has come yet."), ("check",)
+    delivering = [run for run in runs if run.message.signal == GRANT and run.message.checkout_id]
+    done = [run.finished_at for run in delivering if run.finished_at and run.state == ReceiverRun.State.DONE]
+    if state.stands and done and len(done) == len(delivering):
+        return format_html(_("Delivered {}. Nothing to do."), moment(max(done))), ("check",)
+    return _("Nothing to do."), ("check",)
+
+
+def _has_failed(run: ReceiverRun) -> bool:
+    waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
+    return run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts > 0)
+
+
+def _at_service(order: Order) -> Value:
+    """Return a link to the service's own page of the order, where the settings have its address."""
+    project = app_settings().projects.get(order.project)
+    if project is None or not project.order_url:
+        return ""
+    address = project.order_url.replace("{order_id}", quote(order.order_id, safe=""))
+    return format_html('<a href="{}" rel="noopener noreferrer">{}</a>', address, _("Open at the service"))
 
 
 def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
@@ -242,6 +271,8 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
     checkout = order.checkout
     account = checkout.user if checkout else None
     linked = order.user.account if order.user else None
+    subject = checkout.subject_type if checkout else None
+    subject_class = subject.model_class() if subject else None
     return field_group(
         _("In this shop"),
         [
@@ -257,8 +288,17 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
                 viewer.copyable(checkout.reference, _("Checkout reference")) if checkout else "",
             ),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
-            (_("account"), short(account) if account else ""),
-            (_("account of the customer"), short(linked) if linked else ""),
+            (_("account"), viewer.link(type(account), account.pk, account) if account else ""),
+            (
+                _("account of the customer"),
+                viewer.link(type(linked), linked.pk, linked) if linked and linked != account else "",
+            ),
+            (
+                _("belongs to"),
+                viewer.link(subject_class, checkout.subject_id, f"{subject} {checkout.subject_id}")
+                if checkout and subject_class
+                else "",
+            ),
             (_("origin"), short(order.origin)),
             (_("payment form"), _form_link(checkout, viewer)),
             (_("conflicting values"), visible(", ".join(map(str, order.conflicts)))),

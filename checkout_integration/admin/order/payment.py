@@ -71,6 +71,9 @@ def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Seq
     details: list[Value] = [_method(order, viewer)]
     if charged not in (NOTHING, price):
         details.append(_("for a price of %(price)s") % {"price": price})
+    expected = money(order.checkout.expected_amount, order.checkout.currency) if order.checkout else NOTHING
+    if expected not in (NOTHING, price):
+        details.append(_("expected: %(price)s") % {"price": expected})
     if order.tax_amount is not None:
         details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
     details += lost_lines(order, state, reversals)

@@ -1,9 +1,13 @@
-"""The timeline of an order, from all tables that have a part of it: newest first, a limited number of each kind."""
+"""The timeline of an order, from all tables that have a part of it: newest last, a limited number of each kind.
+
+What happened has the service's time, where the service says it; how the app learned or did it is of the engine room.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -14,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
+from checkout_integration.admin.order.sold import paid_at
 from checkout_integration.admin.screens.notifications import delay_of
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import (
@@ -21,6 +26,7 @@ from checkout_integration.admin.site.labels import (
     NOTIFICATION_STATES,
     ORDER_STATUSES,
     RUN_STATES,
+    Text,
     incident_state,
     label_of,
 )
@@ -35,6 +41,8 @@ from checkout_integration.models import (
     SyncRun,
     Transition,
 )
+from checkout_integration.policy.facts import REVERSALS
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 NEWEST: Final = 200
 SHOWN_ARGUMENTS: Final = {"renewal": gettext_lazy("a renewal"), "partial": gettext_lazy("only a part")}
@@ -51,16 +59,22 @@ def timeline_of(
     runs: Sequence[ReceiverRun],
     incidents: Sequence[Incident] | None = None,
 ) -> list[Moment]:
-    """Return all moments, newest first. Five statements, however long the history."""
+    """Return all moments, newest last. Five statements, however long the history."""
     moments = [
+        *_ordered(order),
         *_notifications(order, viewer),
-        *_transitions(history, viewer),
+        *_transitions(order, history, viewer),
         *_messages(messages),
         *_runs(runs, viewer),
         *_incidents(incidents_of(order) if incidents is None else incidents, viewer),
         *_staff_acts(order),
     ]
-    return sorted(moments, key=lambda moment: (moment.at, moment.rank), reverse=True)
+    return sorted(moments, key=lambda moment: (moment.at, moment.rank))
+
+
+def _ordered(order: Order) -> Iterator[Moment]:
+    if order.created_at:
+        yield Moment(at=order.created_at, rank=-1, source=_("order"), text=_("ordered"))
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
@@ -79,6 +93,7 @@ def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
             badge=badge(label_of(NOTIFICATION_STATES, notification.state)),
             details=list(_delivery_details(notification)),
             raw=pretty_body(bodies.get(notification.pk)),
+            engine=True,
         )
 
 
@@ -102,31 +117,41 @@ def history_of(order: Order) -> list[Transition]:
     return list(transitions.defer("notification__body").order_by("-pk")[:NEWEST])
 
 
-def _transitions(history: Sequence[Transition], viewer: Viewer) -> Iterator[Moment]:
+LATER: Final = timedelta(minutes=1)
+"""A change that was learned so long after the service's time says so."""
+
+
+def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer) -> Iterator[Moment]:
+    times: dict[str, datetime | None] = {
+        OrderStatus.PROCESSED.value: paid_at(order.facts),
+        OrderStatus.CANCELED.value: order.canceled_at,
+        **dict.fromkeys(REVERSALS, order.refunded_at),
+    }
+    reached = Counter(each.to_status for each in history if each.from_status != each.to_status)
     for transition in history:
-        after = label_of(ORDER_STATUSES, transition.to_status)
+        status, moved = transition.to_status, transition.from_status != transition.to_status
+        at = times.get(status) if moved and not transition.act and reached[status] == 1 else None
+        details: list[Value] = [_origin(transition, viewer), visible(transition.reason)]
+        if at and abs(transition.recorded_at - at) > LATER:
+            details.insert(0, format_html(_("learned here {}"), moment(transition.recorded_at)))
         yield Moment(
-            at=transition.recorded_at,
+            at=at or transition.recorded_at,
             rank=1,
             source=_("staff") if transition.actor else _("status"),
             actor=str(transition.actor or _cause(transition)),
             text=_what_changed(transition),
-            badge="" if transition.act == Transition.Act.NOTE else badge(after),
-            details=[
-                detail for detail in (_origin(transition, viewer), visible(transition.reason)) if detail
-            ],
+            badge=badge(label_of(ORDER_STATUSES, status)) if transition.act and moved else "",
+            details=[detail for detail in details if detail],
+            engine=status == OrderStatus.CREATED and order.created_at is not None and not transition.act,
         )
 
 
 def _what_changed(transition: Transition) -> str:
-    """Return the change of status, the act of staff, or both."""
-    before = label_of(ORDER_STATUSES, transition.from_status).text
-    after = label_of(ORDER_STATUSES, transition.to_status).text
-    act = transition.get_act_display()
+    """Return the new status, the act of staff, or both."""
+    after, act = label_of(ORDER_STATUSES, transition.to_status).text, transition.get_act_display()
     if transition.from_status == transition.to_status:
         return act or _("decision of staff")
-    step = f"{before} → {after}" if transition.from_status else str(after)
-    return f"{act}: {step}" if act else step
+    return f"{act}: {after}" if act else str(after)
 
 
 def _cause(transition: Transition) -> str:
@@ -152,6 +177,7 @@ def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
             text=visible(message.signal),
             badge=badge(label_of(MESSAGE_STATES, message.state)),
             details=list(_argument_details(message.arguments)),
+            engine=True,
         )
 
 
@@ -159,6 +185,13 @@ def _argument_details(arguments: Mapping[str, Any]) -> Iterator[Value]:
     if code := arguments.get("reason"):
         yield short(reason_label(code) if code in REASONS else incident_label(code))
     yield from (text for name, text in SHOWN_ARGUMENTS.items() if arguments.get(name))
+
+
+def _act_of(run: ReceiverRun) -> Text:
+    """Return what a run of the shop's code is for. Without a checkout it does not learn what to deliver."""
+    if run.message.signal == "checkout_paid":
+        return _("delivery") if run.message.checkout_id else _("code of the shop, without a checkout")
+    return _("taking back") if run.message.signal == "checkout_reversed" else run.message.signal
 
 
 def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
@@ -171,9 +204,10 @@ def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
             rank=3,
             source=_("receiver"),
             actor=visible(run.receiver),
-            text=viewer.link(ReceiverRun, run.pk, run.message.signal),
+            text=viewer.link(ReceiverRun, run.pk, _act_of(run)),
             badge=badge(label_of(RUN_STATES, run.state)),
             details=[detail for detail in (attempts, failed) if detail],
+            engine=run.message.signal not in ("checkout_paid", "checkout_reversed"),
         )
 
 

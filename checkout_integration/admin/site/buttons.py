@@ -181,9 +181,11 @@ class ButtonAdmin(ReadOnlyAdmin):
         """Add the buttons that the viewer may press now, with their addresses."""
         viewer = self.viewer(request)
         offered = [button for button in self.buttons if viewer.may(button.permission) and button.offered(row)]
+        addresses = [(button, self.address_of(button.name, row)) for button in offered]
         return {
             **super().page_context(request, row),
-            "buttons": [(button, self.address_of(button.name, row)) for button in offered],
+            "buttons": [each for each in addresses if not each[0].danger],
+            "dangers": [each for each in addresses if each[0].danger],
         }
 
     def button_view(self, button: Button, request: HttpRequest, object_id: str) -> HttpResponseBase:

@@ -12,7 +12,7 @@ from django.contrib.auth import get_permission_codename
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -47,8 +47,12 @@ class Viewer:
 
     def may(self, permission: str) -> bool:
         """Return whether they have a permission of this app, by its codename."""
+        return self.has_perm(f"checkout_integration.{permission}")
+
+    def has_perm(self, permission: str) -> bool:
+        """Return whether they have a permission of any app."""
         has_permissions = isinstance(self.user, (PermissionsMixin, AnonymousUser))
-        return has_permissions and self.user.has_perm(f"checkout_integration.{permission}")  # type: ignore[union-attr]
+        return has_permissions and self.user.has_perm(permission)  # type: ignore[union-attr]
 
     @property
     def sees_personal_data(self) -> bool:
@@ -72,11 +76,13 @@ class Viewer:
         """Return a link to a row's page where they may view it, else its text; "–" for no row."""
         if primary_key is None:
             return NOTHING
-        # This app's pages only: the shop's own models have no page, or one that is not ours to link.
-        ours = model._meta.app_label == "checkout_integration"
-        if not ours or not self.may(get_permission_codename("view", model._meta)):
+        permission = f"{model._meta.app_label}.{get_permission_codename('view', model._meta)}"
+        try:
+            address = self.address(model, "change", primary_key)
+        except NoReverseMatch:  # the shop's own models may have no page
             return short(text)
-        address = self.address(model, "change", primary_key)
+        if not self.has_perm(permission):
+            return short(text)
         return format_html('<a href="{}">{}</a>', address, breakable(short(text)))
 
 

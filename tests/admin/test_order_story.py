@@ -1,0 +1,157 @@
+"""The order's page as a story: what to do and its button, what happened in the shop's words, and the way to the service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.test import Client
+
+from checkout_integration.models import Order, Transition
+from tests.admin.test_orders import page_of
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+
+pytestmark = pytest.mark.django_db
+
+
+def _checked(**columns: Any) -> Order:
+    return rows.make_order(
+        checkout=rows.make_checkout(), user=rows.make_customer(f"player-{rows.next_number()}"), **columns
+    )
+
+
+def _failing() -> Order:
+    order = _checked()
+    rows.make_granting_run(order)
+    return order
+
+
+STATES: dict[str, tuple[Callable[[], Order], str]] = {
+    "other amount": (lambda: _checked(verdict="review", verdict_reason="amount"), "accept"),
+    "no checkout": (lambda: rows.make_order(verdict="review", verdict_reason="unbound"), "bind"),
+    "failing": (_failing, "run"),
+    "not paid": (lambda: _checked(status="created", verdict="pending"), "check"),
+    "well": (_checked, "check"),
+    "refunded": (lambda: _checked(status="refunded"), "check"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_one_button_stands_out_by_the_state(admin_client: Client, state: str) -> None:
+    """All others are under "More", and dangerous ones apart from them."""
+    make, name = STATES[state]
+    html = page_of(admin_client, make())
+    top, _more, folded = html.partition('<details class="ci-acts">')
+    (primary,) = re.findall(r'class="button default"', top.partition('class="ci-buttons"')[2])
+    assert f'/{name}/"' in top.partition('class="ci-buttons"')[2].partition("</div>")[0] and primary
+    folded = folded.partition("</details>")[0]
+    usual, _apart, dangers = folded.partition("ci-apart")
+    assert "/note/" in usual and "ci-danger" not in usual and "evidence" in usual
+    assert "/erase/" in dangers and "/note/" not in dangers
+
+
+def test_who_may_not_press_the_first_button_gets_the_next(client: Client) -> None:
+    """A page whose only button is folded away would hide it."""
+    client.force_login(rows.make_staff("view_order", "add_note"))
+    html = page_of(client, STATES["other amount"][0]())
+    assert "/note/" in html and "ci-acts" not in html
+
+
+def test_what_needs_somebody_says_since_when(admin_client: Client) -> None:
+    """And what is done says when it was delivered."""
+    assert "Somebody has to decide" in (html := page_of(admin_client, STATES["other amount"][0]()))
+    assert re.search(r"checkout’s|checkout&#x27;s", html) and "Since <time" in html
+    order = _checked()
+    rows.make_run(order)
+    assert re.search(r"Delivered <time.*?12:00:00.*?Nothing to do\.", page_of(admin_client, order))
+    without = rows.make_order()
+    rows.make_run(without)
+    assert "Delivered <time" not in page_of(admin_client, without)
+
+
+def story(client: Client, order: Order) -> list[tuple[str, str]]:
+    """What happened: time, and the text with its actor."""
+    page = client.get(page_address("order", order)).context["page"]
+    return [
+        (each.at.strftime("%H:%M"), re.sub("<[^>]+>", "", f"{each.text} | {each.actor}"))
+        for each in page.story
+    ]
+
+
+def _learned_by_list(order: Order, **columns: Any) -> None:
+    given = {"from_status": "", "to_status": "processed", "source": "list"}
+    Transition.objects.create(order=order, **{**given, **columns})
+
+
+def test_what_the_list_showed_later_has_the_time_of_the_service(admin_client: Client) -> None:
+    """The service's time, ours beside it; newest last; how the app learned it is in the engine room."""
+    paid_at = (rows.NOON + timedelta(minutes=9)).isoformat()
+    facts = {"slots": {"processed/notification": {"at": paid_at}}}
+    order = _checked(facts=facts)
+    _learned_by_list(order)
+    rows.make_run(order, finished_at=datetime.now(UTC) + timedelta(minutes=1))
+    rows.make_run(order, signal="payment_success", receiver="shop.count")
+    rows.make_notification(order.order_id)
+    ordered, paid, delivered = story(admin_client, order)
+    assert (ordered, paid) == (("12:00", "ordered | "), ("12:09", "paid | the sync"))
+    assert delivered[1] == "delivery | shop.receivers.grant"
+    html = page_of(admin_client, order)
+    told, _more, engine = html.partition('<details class="ci-engine">')
+    assert "learned here" in told
+    for words in ("payment_success", "payment.success", "signal"):
+        assert words in engine and words not in told.partition('id="ci-timeline"')[2]
+
+
+def test_times_that_may_be_of_another_change_are_ours(admin_client: Client) -> None:
+    """An order that was refunded twice has one time of refund at most."""
+    order = _checked(status="refunded", refunded_at=rows.NOON)
+    for before in ("processed", "canceled"):
+        _learned_by_list(order, from_status=before, to_status="refunded")
+    ordered, *refunded = admin_client.get(page_address("order", order)).context["page"].story
+    assert ordered.at == rows.NOON and {each.at > rows.NOON for each in refunded} == {True}
+
+
+def test_a_run_without_a_checkout_is_called_no_delivery(admin_client: Client) -> None:
+    """It does not learn what was sold."""
+    order = rows.make_order()
+    rows.make_run(order)
+    assert [text for _at, text in story(admin_client, order)][-1] == (
+        "code of the shop, without a checkout | shop.receivers.grant"
+    )
+
+
+def test_the_order_is_opened_at_the_service(admin_client: Client, settings: Any) -> None:
+    """By its id, escaped for an address; without the setting there is no link."""
+    order = rows.make_order("order/1?x")
+    assert "Open at the service" not in page_of(admin_client, order)
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "ORDER_URL": "https://service.invalid/orders/{order_id}?tab=1&x=2",
+    }
+    html = page_of(admin_client, order)
+    assert (
+        'href="https://service.invalid/orders/order%2F1%3Fx?tab=1&amp;x=2" rel="noopener noreferrer"' in html
+    )
+    Order.objects.filter(pk=order.pk).update(project="gone")
+    assert "Open at the service" not in page_of(admin_client, order)
+
+
+def test_account_and_object_of_the_shop_are_links(client: Client) -> None:
+    """To the shop's own pages in the admin, for those who may view them there."""
+    robin = User.objects.create_user("robin")
+    kind = ContentType.objects.get_for_model(User)
+    checkout = rows.make_checkout(user=robin, subject_type=kind, subject_id=str(robin.pk))
+    order = rows.make_order(checkout=checkout)
+    sees = rows.make_staff("view_order")
+    client.force_login(sees)
+    address = f'href="/admin/auth/user/{robin.pk}/change/"'
+    html = page_of(client, order)
+    assert "robin" in html and address not in html
+    sees.user_permissions.add(Permission.objects.get(codename="view_user"))
+    assert page_of(client, order).count(address) == 2
