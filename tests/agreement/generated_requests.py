@@ -73,9 +73,9 @@ class Request:
 
     @property
     def is_decidable(self) -> bool:
-        """Whether the client can know: not what a token sells, nor which orders the service has prepared."""
+        """Whether the client can know: not which orders the service has prepared."""
         if "token" in self.given:
-            return not {"products", "amount", "currency"} & set(self.given)
+            return True
         if "order" in self.given and "type" not in self.given:
             return (self.given["order"], self.given.get("project", PROJECT)) == (PREPARED, PROJECT)
         return True

@@ -30,14 +30,15 @@ def client_allows(endpoint: str, document: dict[str, Any]) -> bool:
 
 
 class Service:
-    """The sandbox in memory, with one token and one prepared order."""
+    """The sandbox in memory, with a token of a price, one of a product, and a prepared order."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._client = Client(SandboxApp(sandbox))
         self.returns_prepared_orders = sandbox.profile.returns_prepared_orders
         simple = {"type": "simple", "amount": 1, "currency": "USD"}
-        for known in (TOKEN, LONG_TOKEN):
-            answer = self._post("token", {"settings": {"project_id": PROJECT, **simple}})
+        product = {"type": "product", "products_ids": ["item-1"]}
+        for known, sale in ((TOKEN, simple), (LONG_TOKEN, product)):
+            answer = self._post("token", {"settings": {"project_id": PROJECT, **sale}})
             with sandbox.store.transaction() as connection:
                 connection.execute("UPDATE tokens SET token = ? WHERE token = ?", (known, answer["token"]))
         answer = self._post("order", {"project": PROJECT, **simple})

@@ -66,11 +66,11 @@ class FormViews:
         return to_form(self._sandbox.creation.repeat_order(order).id)
 
     def receipt(self, request: Request, order_id: str, receipt_id: str) -> Response:
-        """Show a receipt, that of a reversal item too (ORD-15, RFD-06)."""
+        """Show the receipt of a payment, or of a refund (ORD-15, RFD-06)."""
         order = self._sandbox.ledger.find(order_id)
-        if order is None or order.receipt_id != receipt_id:
+        if order is None or receipt_id not in (order.receipt_id, order.refund_receipt_id):
             return not_found()
-        return page_response(receipt_page(order))
+        return page_response(receipt_page(order, receipt_id))
 
     def _open_new(self, request: Request, document: dict[str, Any]) -> Response:
         try:

@@ -9,6 +9,7 @@ from checkout_integration.sandbox.merchant.currencies import display_money
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.orders.payment_methods import CODE
 from checkout_integration.sandbox.pages.rendering import render
+from checkout_integration.sandbox.payments.transitions import receipt_number
 
 _REVERSED: Final = {OrderStatus.REFUNDED, OrderStatus.CHARGEBACK}
 
@@ -71,9 +72,9 @@ def _failed_page(order: Order, heading: str, text: str, *, event: str = "", may_
     )
 
 
-def receipt_page(order: Order) -> str:
-    """Return the receipt for online access (ORD-15)."""
-    facts = [("Receipt", order.receipt_number), ("Seller", order.company_name)]
+def receipt_page(order: Order, receipt_id: str) -> str:
+    """Return the receipt for online access: that of the payment (ORD-15), or that of the refund (RFD-06)."""
+    facts = [("Receipt", receipt_number(receipt_id)), ("Seller", order.company_name)]
     if order.receipt_email:
         facts.append(("Sent to", order.receipt_email))
     if order.refund:

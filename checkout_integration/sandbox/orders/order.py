@@ -94,6 +94,11 @@ class Order:
         return amount
 
     @property
+    def refund_receipt_id(self) -> str:
+        """The end of the address of the refund's receipt, which has a number of its own (RFD-05, RFD-06)."""
+        return self.refund["receipt_url"].rpartition("/")[2] if self.refund else ""
+
+    @property
     def account(self) -> str:
         """The customer's identifier in the merchant project, which the list's `account` filter searches."""
         return str(self.user.get("external_id") or "")

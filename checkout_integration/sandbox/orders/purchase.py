@@ -47,9 +47,10 @@ class Purchase:
     is_buy_for_virtual_currency: bool | None = None
 
     def overridden_by(self, other: Purchase) -> Purchase:
-        """Return this purchase overridden by the parameters of a token (EP2-12, EP6-05)."""
+        """Return this purchase overridden by a token (EP2-12, EP6-05), whose sale is taken as a whole."""
         given = {parameter.name: getattr(other, parameter.name) for parameter in fields(other)}
         result = replace(self, **{name: value for name, value in given.items() if value is not None})
+        result = replace(result, amount=other.amount, currency=other.currency, products=other.products)
         # A platform is used for keys only (EP2-16); the sender of the order did not know the token's type.
         return result if result.type == OrderType.KEY else replace(result, platform_id=other.platform_id)
 

@@ -60,19 +60,18 @@ class Refunds:
                 self._transitions.change(replace(order, status=status), event)  # STA-07 has no other effect
 
     def _reverse(self, order: Order, status: OrderStatus, event: Event, part: Decimal, reason: str) -> None:
-        ended_at, receipt_id = self._transitions.end_of(order), uuid.uuid4().hex
+        ended_at = self._transitions.end_of(order)
         second_item = self._transitions.profile.reversal_is_second_item
         document_id = str(uuid.uuid4()) if second_item else order.id
-        receipt_url = (
-            self._transitions.receipt_url(document_id, receipt_id) if second_item else order.receipt_url
-        )
+        # One refund object for all parts has one receipt, whose address stays.
+        receipt_id = ("" if second_item else order.refund_receipt_id) or uuid.uuid4().hex
         refund: dict[str, Any] = {
             "amount": part,
             "currency": order.charge_currency,
             "reason": reason,
             "code": _reason_code(reason),
             "receipt_number": receipt_number(receipt_id),
-            "receipt_url": receipt_url,
+            "receipt_url": self._transitions.receipt_url(document_id, receipt_id),
         }
         # An order has one refund object: its amount is the sum of all refunds.
         total = {**refund, "amount": order.refunded_amount + part}
@@ -87,7 +86,7 @@ class Refunds:
                     refund=refund,
                     receipt_id=receipt_id,
                     receipt_number=receipt_number(receipt_id),
-                    receipt_url=receipt_url,
+                    receipt_url=refund["receipt_url"],
                     reversal=True,
                     webhook_url="",
                 )

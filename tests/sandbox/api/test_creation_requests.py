@@ -224,6 +224,21 @@ def test_a_token_overrides_the_order(service: Service) -> None:
     assert (item["amount"], item["currency"], item["description"]) == (7, "EUR", "stays")
 
 
+@pytest.mark.spec("EP2-12")
+@pytest.mark.parametrize("kind", ["simple", "product", "key"])
+@pytest.mark.parametrize(
+    "own", [SIMPLE, {"type": "key", "products": ["of-the-order"], "platform_id": "gog"}, {"type": "simple"}]
+)
+def test_a_token_overrides_what_its_type_forbids(service: Service, kind: str, own: dict[str, Any]) -> None:
+    """The sale is the token's as a whole: what the order says of type, price and products is neither used nor refused."""
+    sale = {"amount": 7, "currency": "EUR"} if kind == "simple" else {"products_ids": ["sword"]}
+    token = service.token({"type": kind, **sale}).json()["token"]
+    item = listed(service, service.order_id(**{**own, "token": token}))
+    assert item["type"] in (kind, f"{kind}s")
+    assert [each["id"] for each in item["items"] or ()] == ([] if kind == "simple" else ["sword"])
+    assert (item["amount"] == 7) == (kind == "simple")
+
+
 def test_a_token_is_used_again_for_thirty_days(service: Service) -> None:
     """Each use makes another order; after thirty days the token is refused."""
     token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}).json()["token"]

@@ -94,7 +94,24 @@ def test_nothing_is_refunded_twice(service: Service) -> None:
 
 @pytest.mark.spec("RFD-06")
 def test_a_part_has_a_receipt(field: Service) -> None:
-    """The address in the refund object shows the refunded amount."""
+    """The address in the refund object shows the refunded amount; it is not that of the payment."""
     refunded_in_parts(field, "4")
-    url = items(field)[1]["refund"]["receipt_url"]
+    payment, part = items(field)
+    url = part["refund"]["receipt_url"]
+    assert url == payment["refund"]["receipt_url"] != payment["receipt_url"]
     assert "$4.00 USD" in requests.get(url, timeout=10).text
+
+
+@pytest.mark.spec("RFD-05", "RFD-06")
+def test_the_receipt_of_a_refund_shows_its_number(spec: Service) -> None:
+    """One refund object has one receipt: its address stays, and shows its own number and the sum."""
+    refunded_in_parts(spec, "4", "2.50")
+    first, second = (each.document["object"]["refund"] for each in spec.receiver.received[1:])
+    assert first["receipt_url"] == second["receipt_url"]
+    (order,) = items(spec)
+    shown, other = (
+        requests.get(document["receipt_url"], timeout=10).text for document in (order["refund"], order)
+    )
+    assert order["refund"]["receipt_number"] in shown and "$6.50 USD" in shown
+    assert order["receipt_number"] not in shown
+    assert order["receipt_number"] in other and order["refund"]["receipt_number"] not in other
