@@ -39,7 +39,7 @@ from checkout_integration.admin.order.buttons import (
 from checkout_integration.admin.order.evidence import evidence_of
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.search import find_orders
-from checkout_integration.admin.order.sold import PRODUCT, paid_at, product_name, product_of, with_products
+from checkout_integration.admin.order.sold import paid_at
 from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK
 from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
@@ -53,6 +53,7 @@ from checkout_integration.admin.site.filters import (
     label_filter,
 )
 from checkout_integration.admin.site.labels import LIVE, ORDER_STATUSES, TEST, VERDICTS, label_of, mode_label
+from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
 from checkout_integration.conf import app_settings

@@ -25,6 +25,7 @@ from checkout_integration.admin.site.labels import (
     VERDICTS,
     StateLabel,
 )
+from checkout_integration.admin.site.products import product_of, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
 from checkout_integration.admin.site.values import Value, copyable, money, visible
 from checkout_integration.display import form_link
@@ -38,18 +39,27 @@ class OrdersInline(ReadOnlyInline):
     """The newest orders, with links to their pages."""
 
     model = Order
-    fields = ("order", "status", "amount", "verdict", "created")
-    headings = {"order": gettext_lazy("order"), "created": gettext_lazy("created")}
+    fields = ("order", "product", "status", "amount", "verdict", "created")
+    headings = {
+        "order": gettext_lazy("order"),
+        "product": gettext_lazy("product"),
+        "created": gettext_lazy("created"),
+    }
     labels = {"status": ORDER_STATUSES, "verdict": VERDICTS}
     when_empty = gettext_lazy("No order yet.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the orders without their large columns."""
-        return super().get_queryset(request).defer("document", "facts", "stamps", "conflicts")
+        """Return the orders with their products, without their large columns."""
+        orders = super().get_queryset(request).select_related("checkout")
+        return with_products(orders).defer("document", "facts", "stamps", "conflicts", "checkout__metadata")
 
     def order(self, row: Order) -> Order:
         """Return the order itself, which is linked."""
         return row
+
+    def product(self, row: Order) -> str:
+        """Return what was bought."""
+        return product_of(row)
 
     def amount(self, row: Order) -> str:
         """Return the order's amount."""

@@ -11,13 +11,14 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import flows
 from checkout_integration.admin.screens.checkouts import OrdersInline
+from checkout_integration.admin.screens.customer_tables import tables_of
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
@@ -425,6 +426,13 @@ class CustomerAdmin(ButtonAdmin):
         if "@" in text and viewer.sees_personal_data:
             conditions.append(Q(orders__personal_data__email=text.lower()))
         return conditions
+
+    def page_context(self, request: HttpRequest, row: CheckoutUser) -> dict[str, Any]:
+        """Name the page after the customer, for those who may see names; add what they paid and own."""
+        context, viewer = super().page_context(request, row), self.viewer(request)
+        who = " · ".join(filter(None, (row.name, row.email))) if viewer.sees_personal_data else ""
+        named = {"heading": short(who), "title": short(who)} if who else {}
+        return {**context, **named, "tables": tables_of(row, viewer)}
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""

@@ -1,0 +1,118 @@
+"""What a customer has paid and owns: sums for each currency, open checkouts, goods and notes, on the customer's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, label_of
+from checkout_integration.admin.site.large_tables import COUNTED
+from checkout_integration.admin.site.products import product_of, with_products
+from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, moment, money, short, visible
+from checkout_integration.display import shown_number
+from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund, Transition
+from checkout_integration.policy.state import SETTLED_KINDS
+from checkout_integration.protocol.vocabulary import OrderStatus
+
+NEWEST: Final = 20
+"""Rows of each table."""
+
+
+def tables_of(customer: CheckoutUser, viewer: Viewer) -> list[Table]:
+    """Return the tables, for those who may see orders and checkouts. The number of statements depends on no row."""
+    tables = []
+    if viewer.may("view_order"):
+        tables += [_sums(customer), _goods(customer, viewer), _notes(customer, viewer)]
+    if viewer.may("view_checkout"):
+        tables.append(_checkouts(customer, viewer))
+    return tables
+
+
+def _sums(customer: CheckoutUser) -> Table:
+    """Return what was paid, refunded and charged back, each currency by itself; of the newest orders, to a limit."""
+    paid = Order.objects.filter(user=customer, status__in=SETTLED_KINDS).order_by("-pk")
+    lost = Refund.objects.filter(order__user=customer).order_by("-pk")
+    found: dict[str, dict[str, list[Decimal | None]]] = {}
+    for currency, amount in paid.values_list("currency", "amount")[:COUNTED]:
+        found.setdefault(currency, {}).setdefault("paid", []).append(amount)
+    for status, currency, amount in lost.values_list("status", "currency", "amount")[:COUNTED]:
+        found.setdefault(currency, {}).setdefault(status, []).append(amount)
+    kinds = ("paid", OrderStatus.REFUNDED.value, OrderStatus.CHARGEBACK.value)
+    rows = [
+        [visible(currency) or NOTHING, *(_sum(of.get(kind, []), currency) for kind in kinds)]
+        for currency, of in sorted(found.items())
+    ]
+    return Table(
+        _("What they paid"),
+        [_("currency"), _("paid"), _("refunded"), _("charged back")],
+        rows,
+        _("Nothing yet."),
+    )
+
+
+def _sum(amounts: list[Decimal | None], currency: str) -> str:
+    """Return a sum and of how many it is; what is unknown is counted, and never zero."""
+    known = [amount for amount in amounts if amount is not None]
+    unknown = len(amounts) - len(known)
+    parts = []
+    if known:
+        parts.append(f"{money(sum(known, Decimal(0)), currency)} ({shown_number(len(known))})")
+    if unknown:
+        text = ngettext("%(n)s without an amount", "%(n)s without an amount", unknown)
+        parts.append(text % {"n": shown_number(unknown)})
+    return ", ".join(parts) or NOTHING
+
+
+def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
+    """Return the goods for which a payment of the customer is valid now."""
+    grants = Grant.objects.filter(order__user=customer, state=Grant.State.OPEN).order_by("-pk")
+    opened: dict[Any, Any] = dict(grants.values_list("order", "opened_at")[:NEWEST])
+    orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
+    rows: list[list[Value]] = [
+        [short(product_of(order)), viewer.link(Order, order.pk, order), moment(opened[order.pk])]
+        for order in sorted(orders, key=lambda each: -each.pk)
+    ]
+    return Table(_("What they own"), [_("product"), _("order"), _("since")], rows)
+
+
+def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
+    notes = Transition.objects.filter(order__user=customer, act=Transition.Act.NOTE).exclude(reason="")
+    newest = notes.select_related("staff", "order").defer(*_documents()).order_by("-pk")[:NEWEST]
+    rows: list[list[Value]] = [
+        [
+            moment(each.recorded_at),
+            short(each.actor or NOTHING),
+            viewer.link(Order, each.order_id, each.order),
+            visible(each.reason),
+        ]
+        for each in newest
+    ]
+    return Table(_("Notes"), [_("when"), _("by"), _("order"), _("note")], rows)
+
+
+def _documents() -> Iterator[str]:
+    yield from (f"order__{name}" for name in ("document", "facts", "stamps", "conflicts"))
+
+
+def _checkouts(customer: CheckoutUser, viewer: Viewer) -> Table:
+    """Return the newest checkouts of the customer's account: a guest's are known by their orders."""
+    own: Any = (
+        Checkout.objects.filter(user=customer.account_id) if customer.account_id else Checkout.objects.none()
+    )
+    rows: list[list[Value]] = [
+        [
+            viewer.link(Checkout, each.pk, each),
+            short(each.description or ", ".join(map(str, each.products))),
+            badge(label_of(CHECKOUT_STATUSES, each.status)),
+            money(each.expected_amount, each.currency),
+            moment(each.recorded_at),
+        ]
+        for each in own.order_by("-recorded_at", "-pk")[:NEWEST]
+    ]
+    columns = [_("checkout"), _("product"), _("status"), _("price"), _("created")]
+    return Table(_("Checkouts of the account"), columns, rows)

@@ -1,0 +1,116 @@
+"""The page of a customer: who it is, what they paid in each currency, bought, own, and what was noted."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from checkout_integration.flows import operations
+from checkout_integration.models import CheckoutUser
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+
+pytestmark = pytest.mark.django_db
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+def page_of(client: Client, customer: CheckoutUser) -> str:
+    """The page as text."""
+    answer = client.get(page_address("checkoutuser", customer))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def table(html: str, title: str) -> list[list[str]]:
+    """The rows of a table, cell by cell."""
+    found = re.search(rf"<h2[^>]*>{title}</h2>(.*?)</section>", html, re.DOTALL)
+    body = found[1].partition("<tbody>")[2] if found else ""
+    lines = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    return [[re.sub("<[^>]+>", "", cell).strip() for cell in line.split("<td")[1:]] for line in lines]
+
+
+def cells(html: str, title: str) -> list[list[str]]:
+    """The same without the attributes of cells."""
+    return [[cell.partition(">")[2] if ">" in cell else cell for cell in line] for line in table(html, title)]
+
+
+def test_the_title_is_who_it_is(client: Client) -> None:
+    """Name and e-mail address for those who may see them, else the customer's id."""
+    customer = rows.make_customer()
+    rows.make_order(user=customer)
+    client.force_login(rows.make_staff("view_checkoutuser", "view_personal_data"))
+    assert "Ada Lovelace · ada@buyers.example" in page_of(client, customer).partition("</title>")[0]
+    client.force_login(rows.make_staff("view_checkoutuser", name="looks"))
+    html = page_of(client, customer)
+    assert (
+        "Ada Lovelace" not in html
+        and "ada@buyers" not in html
+        and "player-1" in html.partition("</title>")[0]
+    )
+
+
+def test_sums_are_of_each_currency_and_what_is_unknown_is_no_zero(admin_client: Client) -> None:
+    """Paid, refunded and charged back; orders that are not paid and other customers are left out."""
+    customer = rows.make_customer()
+    rows.make_order(user=customer)
+    refunded = rows.make_order(user=customer, status="refunded", amount=Decimal("5.00"))
+    rows.make_refund(refunded, status="refunded", amount="2.00", currency="USD")
+    rows.make_refund(refunded, status="refunded", amount="1.50", currency="USD")
+    disputed = rows.make_order(user=customer, status="chargeback", amount=Decimal(1500), currency="JPY")
+    rows.make_refund(disputed, status="chargeback", amount=None, currency="JPY")
+    rows.make_order(user=customer, status="created", verdict="pending")
+    rows.make_order(user=rows.make_customer("player-2"))
+    assert [
+        [cell.replace(SPACE, " ") for cell in line]
+        for line in cells(page_of(admin_client, customer), "What they paid")
+    ] == [
+        ["JPY", "1,500 JPY (1)", "–", "1 without an amount"],
+        ["USD", "14.99 USD (2)", "3.50 USD (2)", "–"],
+    ]
+
+
+def test_it_shows_orders_with_products_goods_notes_and_checkouts(client: Client, admin_user: User) -> None:
+    """Each table for those who may see its rows."""
+    customer = rows.make_customer()
+    customer.account = User.objects.create_user("robin")
+    customer.save()
+    checkout = rows.make_checkout(user=customer.account, description="500 gems")
+    order = rows.make_order(user=customer, checkout=checkout)
+    rows.make_granting_run(order, state="done")
+    operations.add_note(order, staff=admin_user, text="asked the bank on Monday")
+    client.force_login(admin_user)
+    html = page_of(client, customer)
+    assert cells(html, "What they own")[0][:2] == ["500 gems", order.order_id]
+    assert cells(html, "Notes")[0][1:] == ["admin", order.order_id, "asked the bank on Monday"]
+    assert cells(html, "Checkouts of the account")[0][1] == "500 gems"
+    assert cells(html, "Orders")[0][1] == "500 gems"
+    client.force_login(rows.make_staff("view_checkoutuser", name="looks"))
+    html = page_of(client, customer)
+    assert "500 gems" not in html and "asked the bank" not in html
+
+
+def test_it_costs_the_same_for_any_number_of_rows(admin_client: Client, admin_user: User) -> None:
+    """No statement for an order, a grant, a note or a checkout."""
+    customer = rows.make_customer()
+    customer.account = admin_user
+    customer.save()
+
+    def statements() -> int:
+        order = rows.make_order(user=customer, checkout=rows.make_checkout(user=admin_user))
+        rows.make_granting_run(order)
+        rows.make_refund(order)
+        operations.add_note(order, staff=admin_user, text="seen")
+        page_of(admin_client, customer)
+        with CaptureQueriesContext(connection) as seen:
+            page_of(admin_client, customer)
+        return len(seen)
+
+    few = statements()
+    statements()
+    assert statements() == few <= 20
