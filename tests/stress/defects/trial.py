@@ -35,6 +35,7 @@ COPIED = (
     "README.md",
     "SECURITY.md",
     "CHANGELOG.md",
+    "benchmarks",
 )
 NOT_LOADED = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:playwright")
 """Plug-ins that none of the tests needs; the last two take as long to load as most of the tests to run."""
