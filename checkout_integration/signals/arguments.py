@@ -21,6 +21,8 @@ from typing import (
     overload,
 )
 
+from django.dispatch import Signal
+
 if TYPE_CHECKING:
     from checkout_integration.models import (
         Checkout,
@@ -38,7 +40,7 @@ Origin: TypeAlias = Literal["notification", "sync", "creation", "staff"]
 R = TypeVar("R", bound=Callable[..., Any])
 
 
-class NamedSignal(Protocol):
+class NamedSignal(Signal):
     """One of this app's signals, by its name."""
 
     name: str

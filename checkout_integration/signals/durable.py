@@ -15,9 +15,7 @@ from functools import partial
 from types import MethodType
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias
 
-from django.dispatch import Signal
-
-from checkout_integration.signals.arguments import Connection, R
+from checkout_integration.signals.arguments import Connection, NamedSignal, R
 
 Receiver = Callable[..., Any]
 UndoneWhen: TypeAlias = Literal["completed", "attempted"]
@@ -26,7 +24,7 @@ LONGEST_NAME: Final = 255
 """The longest name of a receiver that the column of its runs can store."""
 
 
-class DurableSignal(Signal, Generic[R]):
+class DurableSignal(NamedSignal, Generic[R]):
     """A Django signal that only this app sends; the outbox runs its receivers, one by one.
 
     ``R`` is the type of its receivers: type checkers refuse others in `connect` and in `receiver`.

@@ -113,10 +113,11 @@ def question() -> dict[str, Any]:
 
 def drain() -> None:
     """Do all that is left, as the periodic drain does it in the end."""
-    for _ in range(4):
+    done = flows.DueSummary(run=1)
+    while done.run or done.applied:  # a call has its limits: twenty rounds leave more than one can do
         leave_behind()
         make_due()
-        flows.run_due()
+        done = flows.run_due()
 
 
 @pytest.mark.parametrize("make", [payment, question], ids=["a payment", "user.validate"])
