@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
@@ -98,7 +97,7 @@ def _decide(
     hashes: Sequence[str],
 ) -> ValidationDecision:
     project, identity = verified.project, identity_of(user)
-    if with_retries(partial(is_blocked, project, user)):
+    if with_retries(lambda: is_blocked(project, user)):
         outcome = Outcome(refusal=Refusal(), decided_by=DecidedBy.BLOCK)
     else:
         outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
