@@ -182,6 +182,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'checkout',
                 'verbose_name_plural': 'checkouts',
+                'permissions': [('delete_test_data', 'Can delete all test data')],
                 'indexes': [
                     models.Index(fields=['order_id'], name='ci_checkout_order'),
                     models.Index(fields=['status', 'recorded_at'], name='ci_checkout_status'),
@@ -416,7 +417,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('system_user', models.CharField(blank=True, default='', help_text="The system's user who ran a command, where no account acted.", max_length=64)),
                 ('project', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text='Empty for all of them.', max_length=64)),
-                ('act', models.CharField(choices=[('export', 'customer exported'), ('erase', 'customer erased'), ('block', 'customer blocked'), ('unblock', 'block lifted'), ('link', 'customer linked to an account'), ('unlink', 'link to an account undone'), ('replay', 'past events given to a receiver'), ('retry', 'failed runs of a receiver retried'), ('retire', 'receiver retired')], max_length=16)),
+                ('act', models.CharField(choices=[('export', 'customer exported'), ('erase', 'customer erased'), ('block', 'customer blocked'), ('unblock', 'block lifted'), ('link', 'customer linked to an account'), ('unlink', 'link to an account undone'), ('delete_tests', 'test data deleted'), ('replay', 'past events given to a receiver'), ('retry', 'failed runs of a receiver retried'), ('retire', 'receiver retired')], max_length=16)),
                 ('origin', models.CharField(choices=[('admin', 'admin'), ('command', 'command line'), ('code', "the shop's code")], max_length=16)),
                 ('reason', models.CharField(blank=True, default='', max_length=255)),
                 ('account', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -179,6 +179,7 @@ class Checkout(Attributed):
             ),
             models.UniqueConstraint(fields=["idempotency_key"], name="ci_checkout_once"),
         ]
+        permissions = [("delete_test_data", _("Can delete all test data"))]
         indexes = [
             models.Index(fields=["order_id"], name="ci_checkout_order"),
             models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),

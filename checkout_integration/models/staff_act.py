@@ -29,6 +29,7 @@ class StaffAct(ActedBy):
         UNBLOCK = "unblock", _("block lifted")
         LINK = "link", _("customer linked to an account")
         UNLINK = "unlink", _("link to an account undone")
+        DELETE_TESTS = "delete_tests", _("test data deleted")
         REPLAY = "replay", _("past events given to a receiver")
         RETRY = "retry", _("failed runs of a receiver retried")
         RETIRE = "retire", _("receiver retired")

@@ -217,8 +217,11 @@ class ListedRow(Row):
     """A row of the transaction list at its last reading. The same bytes are not parsed again, and write nothing.
 
     ``row_hash`` is a keyed hash of the row's bytes and of the version of our rules. It is committed together with the
-    changes of the row, and is not stored for a row that failed or waits.
+    changes of the row, and is not stored for a row that failed or waits. `DELETED` stands for test data that was deleted:
+    whatever comes about the order is skipped.
     """
+
+    DELETED = "deleted"
 
     key = models.CharField(
         max_length=32, primary_key=True, help_text=_("Hash of the project and the row's id.")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from checkout_integration import flows
+from checkout_integration.admin.site.buttons import LONGEST, Button, ButtonAdmin, ReasonForm
 from checkout_integration.admin.site.filters import (
     DateFilter,
     ProjectFilter,
@@ -24,12 +28,13 @@ from checkout_integration.admin.site.labels import (
     TEST,
     VERDICTS,
     StateLabel,
+    Text,
 )
 from checkout_integration.admin.site.products import product_of, with_products
-from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
-from checkout_integration.admin.site.values import Value, copyable, money, visible
+from checkout_integration.admin.site.read_only import ReadOnlyInline
+from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
 from checkout_integration.display import form_link
-from checkout_integration.models import Checkout, Order
+from checkout_integration.models import Checkout, Order, StaffAct
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,8 +75,54 @@ class OrdersInline(ReadOnlyInline):
         return row.created_at or row.recorded_at
 
 
+def _counted(rows: Sequence[Checkout]) -> list[Table]:
+    """Return how many rows would be deleted, by what they are."""
+    counts = flows.retention.count_test_data()
+    cells = [(TEST_ROWS[name], str(count)) for name, count in counts.items() if count]
+    return [Table(_("Test data"), [_("what"), _("how many")], cells, empty=_("None."))]
+
+
+def _delete_tests(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    counts = flows.retention.delete_test_data(
+        staff=staff, reason=values["reason"], origin=StaffAct.Origin.ADMIN, seconds=LONGEST
+    )
+    names = {"checkouts": counts.get("checkouts", 0), "orders": counts.get("orders", 0)}
+    if flows.retention.count_test_data()["checkouts"]:
+        text = _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d. There are more: press again.")
+        return text % names
+    return _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d.") % names
+
+
+TEST_ROWS: Final[Mapping[str, Text]] = {
+    "checkouts": gettext_lazy("checkouts"),
+    "receiver_runs": gettext_lazy("receiver runs"),
+    "signals": gettext_lazy("signals"),
+    "grants": gettext_lazy("grants"),
+    "refunds": gettext_lazy("refunds"),
+    "notifications": gettext_lazy("notifications"),
+    "differences": gettext_lazy("differences"),
+    "orders": gettext_lazy("orders"),
+}
+TEST_DATA: Final = Button(
+    name="test-data",
+    label=gettext_lazy("Delete all test data"),
+    permission="delete_test_data",
+    question=gettext_lazy(
+        "All test checkouts are deleted, with their orders, refunds, signals, notifications and history, and customers of "
+        "whom nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This "
+        "cannot be undone."
+    ),
+    danger=True,
+    ends_row=True,
+    form=ReasonForm,
+    offered=lambda row: row.test,
+    act=_delete_tests,
+    preview=_counted,
+)
+
+
 @admin.register(Checkout)
-class CheckoutAdmin(ReadOnlyAdmin):
+class CheckoutAdmin(ButtonAdmin):
     """Checkouts: their content, customer, price, and paying order."""
 
     list_display = ("reference", "status", "mode", "price", "user", "order", "origin", "recorded_at")
@@ -117,6 +168,7 @@ class CheckoutAdmin(ReadOnlyAdmin):
         ),
     )
     inlines = (OrdersInline,)
+    buttons = (TEST_DATA,)
     headings = {
         "mode": gettext_lazy("mode"),
         "price": gettext_lazy("price"),

@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
-from django.db import connections
+from django.db import IntegrityError, connections
 from django.db.models import QuerySet
 
 from checkout_integration.conf import Project
@@ -27,6 +27,7 @@ from checkout_integration.models import (
     Checkout,
     CheckoutUser,
     Grant,
+    ListedRow,
     Notification,
     Order,
     Refund,
@@ -330,11 +331,14 @@ MENTIONED: Final = Command(
         ELSE 'customer' END, id FROM {customers} WHERE project = {project} AND identity IN {identities}
     UNION ALL
     SELECT 'blocked', id FROM {customers} WHERE project = {project} AND user_id IN {user_ids} AND blocked_at IS NOT NULL
+    UNION ALL
+    SELECT 'deleted', 0 FROM {listed} WHERE [key] IN {deleted} AND row_hash = 'deleted'
     """,
     checkouts=Checkout,
     refunds=Refund,
     orders=Order,
     customers=CheckoutUser,
+    listed=ListedRow,
 )
 
 
@@ -348,32 +352,46 @@ class Hints:
     Attributes:
         checkouts: the keys of checkouts, by order id or reference.
         reversals_wait: whether reversals wait for one of the orders.
-        knows_orders: whether one of the orders is stored.
+        known_orders: how many of the orders are stored.
         strangers: identities of customers without a row or a tombstone.
         unnamed: whether a customer has a row without the service's id.
         blocked: the identities of blocked customers, at the shop and at the service.
+        deleted: keys of orders and transactions of deleted test data (`deleted_keys`).
 
     """
 
     checkouts: frozenset[int] = frozenset()
     reversals_wait: bool = False
-    knows_orders: bool = False
+    known_orders: int = 0
     strangers: frozenset[str] = frozenset()
     unnamed: bool = False
     blocked: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+
+
+def deleted_keys(project: Project, order: documents.Order) -> list[str]:
+    """Return the keys under which deleted test data is remembered: of the order, and of its transaction."""
+    keys = [key_of(project.alias, order.id)] if order.id else []
+    return [*keys, key_of(project.alias, "transaction", order.transaction)] if order.transaction else keys
 
 
 def look_up(
-    project: Project, orders: Sequence[documents.Order], customers: Mapping[str, Collection[str]]
+    project: Project,
+    orders: Sequence[documents.Order],
+    customers: Mapping[str, Collection[str]],
+    others: Sequence[documents.Order] = (),
 ) -> Hints:
     """Return what is stored about these documents of orders.
 
     ``customers``: the identities of their customers, each with all names of its customer; without any, nobody is looked for.
+    ``others``: documents that may be about deleted test data, and about nothing else here.
     """
-    if not orders:
+    if not (orders or others):
         return Hints()
+    deleted = sorted({key for order in (*orders, *others) for key in deleted_keys(project, order)})
     names = sorted({name for own in customers.values() for name in own})
-    rows = _mentioned(project, orders, names)
+    rows = _mentioned(project, orders, names, deleted)
+    known_orders = sum(kind == "order" for kind, _ in rows)
     waiting = [key for kind, key in rows if kind == "reversal"]
     if waiting:
         # One of them may be the order itself, and only its row names the checkout.
@@ -383,11 +401,17 @@ def look_up(
     return Hints(
         checkouts=frozenset(key for kind, key in rows if kind == "checkout"),
         reversals_wait=bool(waiting),
-        knows_orders="order" in kinds,
+        known_orders=known_orders,
         strangers=frozenset(customers) if kinds.isdisjoint(CUSTOMERS) else frozenset(),
         unnamed=not kinds.isdisjoint(("unnamed", "blocked")),
         blocked=_blocked([key for kind, key in rows if kind == "blocked"]),
+        deleted=_deleted(deleted) if "deleted" in kinds else frozenset(),
     )
+
+
+def _deleted(keys: Collection[str]) -> frozenset[str]:
+    rows = ListedRow.primary.filter(key__in=keys, row_hash=ListedRow.DELETED)
+    return frozenset(rows.values_list("key", flat=True))
 
 
 def _blocked(keys: Collection[int]) -> frozenset[str]:
@@ -400,7 +424,10 @@ def _blocked(keys: Collection[int]) -> frozenset[str]:
 
 
 def _mentioned(
-    project: Project, orders: Sequence[documents.Order], identities: Collection[str] = ()
+    project: Project,
+    orders: Sequence[documents.Order],
+    identities: Collection[str] = (),
+    deleted: Collection[str] = (),
 ) -> list[tuple[str, int]]:
     ids = _texts(order.id for order in orders)
     return MENTIONED.fetch(
@@ -411,6 +438,7 @@ def _mentioned(
         documents=[key_of("document", project.alias, each) for each in ids],
         identities=identities,
         user_ids=_texts(order.user.id for order in orders if order.user) if identities else [],
+        deleted=deleted,
     )
 
 
@@ -427,6 +455,7 @@ class Batch:
         changes: what became of orders so far, step by step.
         results: of each step its change, the failure of our rules, or None for a reversal of an unknown order.
         unmatched: those reversals.
+        skipped: positions of steps about deleted test data.
 
     """
 
@@ -445,6 +474,7 @@ class Batch:
         self.changes = list[OrderChange]()
         self.results = list[OrderChange | Exception | None]()
         self.unmatched = list[Observation]()
+        self.skipped = set[int]()
         self.checkouts = {checkout.pk: checkout for checkout in checkouts}
         self._by_order_id = {each.order_id: each for each in self.checkouts.values() if each.order_id}
         self._by_reference = {each.reference: each for each in self.checkouts.values()}
@@ -493,8 +523,10 @@ class Batch:
         return [
             Outcome(error=result)
             if isinstance(result, Exception)
-            else Outcome(change=result, erased=result is not None and result.order.erased)
-            for result in self.results
+            else Outcome(
+                change=result, erased=position in self.skipped or (result is not None and result.order.erased)
+            )
+            for position, result in enumerate(self.results)
         ]
 
     def checkout_named_by(self, orders: Iterable[documents.Order]) -> Checkout | None:
@@ -544,10 +576,16 @@ class Batch:
         return list(self._settlements.values())
 
 
+class DeletedMeanwhile(IntegrityError):
+    """An order was deleted as test data between the look and the lock."""
+
+
 def lock(project: Project, named: Sequence[documents.Order], hints: Hints, advice: Advice) -> Batch:
     """Lock the orders and checkouts that these documents may be about, and read the rows that belong to them."""
     ids = sorted({each.id or "" for each in named})
-    orders = ORDERS.rows(project=project.alias, ids=ids) if hints.knows_orders else []
+    orders = ORDERS.rows(project=project.alias, ids=ids) if hints.known_orders else []
+    if len(orders) < hints.known_orders:
+        raise DeletedMeanwhile
     bound = {order.checkout_id for order in orders if order.checkout_id is not None}
     keys = bound | hints.checkouts | set(advice.checkouts.values())
     checkouts = CHECKOUTS.rows(project=project.alias, keys=sorted(keys)) if keys else []

@@ -33,6 +33,7 @@ from checkout_integration.flows.ledger.batch import (
     PendingSignal,
     Settlement,
     Step,
+    deleted_keys,
     lock,
     look_up,
 )
@@ -101,11 +102,23 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
     """Return the outcomes of steps: lock, load, and take one after the other. Inside a transaction; nothing is written."""
     assigned = assign(project, steps)
     orders = [step.observation.order for step in assigned if step is not None]
-    hints = look_up(project, orders, customers_of(orders))
+    unknown = [step.observation.order for step, known in zip(steps, assigned, strict=True) if known is None]
+    hints = look_up(project, orders, customers_of(orders), unknown)
     batch = lock(project, orders, hints, advice)
+    if hints.deleted:
+        batch.skipped = {
+            position
+            for position, step in enumerate(steps)
+            if not hints.deleted.isdisjoint(deleted_keys(project, step.observation.order))
+        }
+        assigned = [None if position in batch.skipped else step for position, step in enumerate(assigned)]
     if hints.reversals_wait:
         attach_waiting(batch, orders)
-    batch.unmatched = [step.observation for step, known in zip(steps, assigned, strict=True) if known is None]
+    batch.unmatched = [
+        step.observation
+        for position, (step, known) in enumerate(zip(steps, assigned, strict=True))
+        if known is None and position not in batch.skipped
+    ]
     take_all(batch, assigned)
     return batch
 

@@ -93,8 +93,12 @@ def record_page(
     """
     about = Page(project=project, cause=cause, guard=guard, now=read_at(page) or datetime.now(UTC))
     listed = _listed(project, page.rows)
-    known = _known(listed) if skip_unchanged else set()
-    changed = [(row, now) for row, now in zip(page.rows, listed, strict=True) if now not in known]
+    known = _known(listed)
+    changed = [
+        (row, now)
+        for row, now in zip(page.rows, listed, strict=True)
+        if (now[0], ListedRow.DELETED) not in known and not (skip_unchanged and now in known)
+    ]
     rows, unread = _read(about, changed, page)
     outcomes = _recorded(about, rows)
     _store_unrecorded(about, rows, outcomes, list(unread))
@@ -139,7 +143,11 @@ def compare_page(project: Project, page: TransactionPage) -> list[SyncDifference
     now = read_at(page) or datetime.now(UTC)
     found: list[SyncDifference] = []
     steps: list[Step] = []
-    for row in page.rows:
+    listed = _listed(project, page.rows)
+    known = _known(listed)
+    for row, (key, _) in zip(page.rows, listed, strict=True):
+        if (key, ListedRow.DELETED) in known:
+            continue
         try:
             step = _step_of(page, row, Cause(source=Source.LIST), project.reference_key)
         except MalformedResponse:

@@ -92,6 +92,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "restore"): lambda: (_order(status="refunded"), REASON),
     ("order", "export"): lambda: (_order(), REASON),
     ("order", "erase"): lambda: (_order(), REASON),
+    ("checkout", "test-data"): lambda: (rows.make_checkout(test=True), REASON),
     ("checkoutuser", "link-account"): lambda: (_customer(), _account()),
     ("checkoutuser", "unlink-account"): lambda: (_linked(), REASON),
     ("checkoutuser", "block"): lambda: (_customer(), REASON),

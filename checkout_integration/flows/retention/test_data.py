@@ -1,0 +1,142 @@
+"""Delete test data: test checkouts, their orders, and what belongs to them. See docs/retention.md.
+
+It is the one exception to a history that only grows. A checkout that takes tests and has an order that is no test stays, with
+all that belongs to it. Hashes of the orders' ids stay too: a notification or a row of the list about one of them is skipped.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from checkout_integration.flows.database import (
+    key_of,
+    locked,
+    record_staff_act,
+    upsert,
+    with_retries,
+    write_transaction,
+)
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Grant,
+    ListedRow,
+    Notification,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    Refund,
+    StaffAct,
+    SyncDifference,
+)
+from checkout_integration.models.actor import Actor
+
+BATCH: Final = 100
+
+
+def has_test_data() -> bool:
+    """Return whether there is a test checkout, by its index."""
+    return Checkout.objects.filter(test=True).exists()
+
+
+def deletable() -> QuerySet[Checkout]:
+    """Return the test checkouts without an order that is no test, oldest first."""
+    orders = Order.primary.filter(checkout=OuterRef("pk"))
+    real = orders.filter(Q(is_production=True) | Q(live=True))  # also where the two contradict each other
+    return Checkout.primary.filter(~Exists(real), test=True).order_by("pk")
+
+
+def count_test_data() -> dict[str, int]:
+    """Return how many rows `delete_test_data` would delete now, by what they are."""
+    checkouts = list(deletable().values_list("pk", flat=True))
+    return {"checkouts": len(checkouts), **{name: rows.count() for name, rows in _rows(checkouts).items()}}
+
+
+def delete_test_data(
+    *,
+    staff: Actor | None,
+    reason: str = "",
+    origin: str = StaffAct.Origin.CODE,
+    seconds: float = math.inf,
+) -> dict[str, int]:
+    """Delete all test data, and return how many rows of each kind. Who and why is a `StaffAct`.
+
+    Each batch of checkouts is committed by itself: if this is interrupted, or ``seconds`` are over, the next call continues.
+    A receiver that runs is waited for.
+    """
+    deleted, begun = dict[str, int](), time.monotonic()
+    while time.monotonic() - begun < seconds and (
+        keys := list(deletable().values_list("pk", flat=True)[:BATCH])
+    ):
+        for name, count in with_retries(partial(_delete, keys)).items():
+            deleted[name] = deleted.get(name, 0) + count
+    if deleted:
+        record_staff_act(
+            StaffAct.Act.DELETE_TESTS, staff, origin, project=None, reason=reason, counts=deleted
+        )
+    return deleted
+
+
+def _rows(checkouts: Sequence[int]) -> dict[str, QuerySet[Any]]:
+    """Return what belongs to these checkouts, in the sequence in which it can be deleted."""
+    orders = Order.primary.filter(checkout__in=checkouts)
+    ids = list(orders.values_list("order_id", flat=True))
+    references = list(Checkout.primary.filter(pk__in=checkouts).values_list("reference", flat=True))
+    about = Q(object_id__in=ids) | Q(reference__in=references)
+    messages = OutboxMessage.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts))
+    return {
+        "receiver_runs": ReceiverRun.primary.filter(message__in=messages),
+        "signals": messages,
+        "grants": Grant.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts)),
+        "refunds": Refund.primary.filter(order__in=orders),
+        "notifications": Notification.primary.filter(about).exclude(event="user.validate"),
+        "differences": SyncDifference.primary.filter(order_id__in=ids),
+        "orders": orders,
+    }
+
+
+def _delete(keys: Sequence[int]) -> dict[str, int]:
+    """Delete some checkouts with all that belongs to them.
+
+    Locked as everywhere: runs, then orders, then checkouts. Under a checkout's lock no order is bound to it.
+
+    RACE: an observation of one of the orders has read that it is known, and waits for its lock. It then finds neither the
+    order nor a row of its own, and is retried (`ledger.batch.lock`): the retry sees the hash, which is committed with this.
+    """
+    with write_transaction():
+        list(locked(_rows(keys)["receiver_runs"]).order_by("pk"))
+        list(locked(Order.primary.filter(checkout__in=keys)).order_by("pk"))
+        list(locked(Checkout.primary.filter(pk__in=keys)).order_by("pk"))
+        some = list(deletable().filter(pk__in=keys).values_list("pk", flat=True))
+        rows = _rows(some)
+        orders = list(rows["orders"].values_list("project", "order_id", "transaction", "user"))
+        refunds = list(rows["refunds"].values_list("project", "document_id"))
+        names = {(project, order_id) for project, order_id, *_ in orders} | set(refunds)
+        gone = {key_of(project, name) for project, name in names if name}
+        gone |= {key_of(project, "transaction", text) for project, _id, text, _user in orders if text}
+        marks = [ListedRow(key=key, row_hash=ListedRow.DELETED) for key in sorted(gone)]
+        upsert(marks, "key", update=("row_hash",))
+        Checkout.primary.filter(pk__in=some).update(paid_order=None)
+        counts = {"checkouts": len(some)}
+        for name, own in rows.items():
+            counts[name] = own.count()
+            own.delete()
+        Checkout.primary.filter(pk__in=some).delete()
+        counts["customers"] = _delete_customers({user for *_, user in orders if user})
+    return counts
+
+
+def _delete_customers(keys: set[int]) -> int:
+    """Delete those of these customers of whom nothing else is known, and about whom staff have decided nothing."""
+    rows = CheckoutUser.primary.filter(pk__in=keys, erased_at=None, blocked_at=None, linked_at=None)
+    known = Checkout.primary.filter(project=OuterRef("project"), identity=OuterRef("identity"))
+    nobody = rows.filter(~Exists(known), orders=None, decisions=None, staff_acts=None)
+    found = list(nobody.values_list("pk", flat=True))
+    CheckoutUser.primary.filter(pk__in=found).delete()
+    return len(found)
