@@ -37,7 +37,7 @@ def test_the_page_has_the_actions_and_the_bounds() -> None:
 
 @pytest.mark.django_db
 def test_the_example_of_the_page_runs(checkout_deliver: Deliver) -> None:
-    """Its three functions, each with an order."""
+    """Its functions, each with an order."""
     desk = executed("desk", block("docs/support-desk.md", "# shop/desk.py"))
     staff = rows.make_staff()
     order, customer = rows.make_order(), rows.make_customer()
@@ -45,6 +45,8 @@ def test_the_example_of_the_page_runs(checkout_deliver: Deliver) -> None:
     assert desk.hand_over(order, customer, User.objects.create_user("robin"), staff) == [run.receiver]
     assert Transition.objects.get().reason == "linked to an account, with 0 checkouts"
     assert desk.take_back(customer, staff)
+    rows.make_run(order, state="failed", receiver="shop.count")
+    assert desk.after_a_deployment("shop.count", staff) == 1
     rows.make_granting_run(order)
     assert desk.by_hand(order, staff) == [True]
     checkout_deliver(order=order_document_for(CheckoutFactory()))

@@ -22,6 +22,7 @@ PAGES: Final[Mapping[str, str]] = {
     "delete": "delete",
     "evidence": "evidence (ZIP)",
     "find": "search by the box on the index of the app",
+    "failures": "failures, in groups",
 }
 REPORTS: Final = ("installation", "money", "syncdifference")
 """Screens with a page about many rows in the place of a list."""

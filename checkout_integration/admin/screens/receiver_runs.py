@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration import flows
-from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
+from checkout_integration import dispatch, flows
+from checkout_integration.admin.screens.failures import Failures, failures
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import (
     Choices,
@@ -32,10 +38,12 @@ from checkout_integration.admin.site.labels import (
 )
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
-from checkout_integration.admin.site.values import Value, folded_traceback
+from checkout_integration.admin.site.values import Table, Value, folded_traceback, moment, visible
 from checkout_integration.conf import app_settings
+from checkout_integration.display import shown_number
 from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.signals import SIGNALS
+from checkout_integration.views.transactions import outside_transactions
 
 
 def _run_again(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -91,6 +99,50 @@ RUN_AGAIN: Final = Button(
     ),
     offered=flows.operations.is_retryable,
     act=_run_again,
+)
+
+
+def _preview(groups: Sequence[Failures]) -> list[Table]:
+    columns = [
+        _("code of the shop"),
+        _("where"),
+        _("runs"),
+        _("customers"),
+        _("money"),
+        _("first"),
+        _("last"),
+    ]
+    rows: list[list[Value]] = [
+        [
+            visible(each.receiver),
+            visible(each.place),
+            shown_number(len(each.runs)),
+            shown_number(each.customers),
+            ", ".join(each.money),
+            moment(each.first),
+            moment(each.last),
+        ]
+        for each in groups
+    ]
+    return [Table(_("What failed"), columns, rows, _("Nothing has failed in the shop's code."))]
+
+
+def _run_all(group: Failures, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    origin = StaffAct.Origin.ADMIN
+    count = flows.operations.retry_runs(group.runs, receiver=group.receiver, staff=staff, origin=origin)
+    return _("Runs of %(receiver)s that are due now: %(n)s.") % {
+        "receiver": visible(group.receiver),
+        "n": shown_number(count),
+    }
+
+
+RUN_ALL: Final = Button(
+    name="run_all",
+    label=gettext_lazy("Run all of them again"),
+    permission="change_receiverrun",
+    question=RUN_AGAIN.question,
+    act=_run_all,
+    preview=_preview,
 )
 
 
@@ -154,6 +206,43 @@ class ReceiverRunAdmin(ButtonAdmin):
         "running_since": gettext_lazy("running since"),
         "due_or_finished": gettext_lazy("due or finished"),
     }
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the screen, and that of what failed, in groups."""
+        view = outside_transactions(self.admin_site.admin_view(self.failures_view))
+        return [path("failures/", view, name=self.address_name("failures")), *super().get_urls()]
+
+    def failures_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Show what failed, in groups; on POST ask whether to run all of a group again, then do it."""
+        viewer = self.viewer(request)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        groups = failures(sees_places=viewer.may("view_failedattempt"))
+        may_run = viewer.may(RUN_ALL.permission)
+        context: dict[str, Any] = {
+            "title": _("What failed in the shop's code"),
+            "heading": _("What failed"),
+            "tables": _preview(groups),
+        }
+        if request.method != "POST":
+            context |= {"groups": groups if may_run else [], "button": RUN_ALL}
+            context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
+            return TemplateResponse(request, "admin/checkout_integration/failures.html", context)
+        if not may_run:
+            raise PermissionDenied
+        back = self.address_of("failures")
+        group = next((each for each in groups if each.key == request.POST.get("group")), None)
+        if group is None:
+            messages.warning(request, _("Nothing changed: these runs have not failed, or run already."))
+            return HttpResponseRedirect(back)
+        if "confirmed" not in request.POST:
+            hidden = [("group", group.key), ("confirmed", "yes")]
+            context |= {"form": ConfirmForm(), "back": back, "hidden": hidden}
+            return self.confirmation(RUN_ALL, request, [group], context)
+        assert isinstance(request.user, AbstractBaseUser)
+        messages.success(request, str(_run_all(group, request.user, {})))
+        dispatch.dispatch_due()
+        return HttpResponseRedirect(back)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the condition of the runs of an order: those that its page shows too."""

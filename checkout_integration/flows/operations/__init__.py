@@ -58,6 +58,7 @@ from checkout_integration.flows.operations.receivers import (
     markable_runs,
     retire_receiver,
     retry_run,
+    retry_runs,
     retryable_runs,
 )
 
@@ -94,6 +95,7 @@ __all__ = [
     "restore_payment",
     "retire_receiver",
     "retry_run",
+    "retry_runs",
     "retryable_runs",
     "revoke_payment",
     "staff_queues",

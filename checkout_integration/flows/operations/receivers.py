@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -85,6 +85,25 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
         ids = {"receiver_run": run.pk, "receiver": run.receiver, "staff": staff.pk}
         logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk, extra=ids)
     return made_due
+
+
+AT_ONCE = 500
+"""Runs that are made due in one transaction."""
+
+
+def retry_runs(
+    keys: Sequence[int], *, receiver: str, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
+) -> int:
+    """Make runs of a receiver due now, as `retry_run` does with one; return how many. ``keys``: their primary keys.
+
+    The act is recorded once, with the number of runs.
+    """
+    own = ReceiverRun.primary.filter(receiver=receiver)
+    parts = [own.filter(pk__in=keys[start : start + AT_ONCE]) for start in range(0, len(keys), AT_ONCE)]
+    count = sum(make_due_again(part.filter(state__in=ENDED)) + make_due_now(part) for part in parts)
+    counts = {"receiver_runs": count}
+    record_staff_act(StaffAct.Act.RETRY, staff, origin, project=None, receiver=receiver, counts=counts)
+    return count
 
 
 def retire_receiver(

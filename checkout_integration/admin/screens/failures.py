@@ -1,0 +1,88 @@
+"""What failed in the shop's code, grouped by receiver and place of the error."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Left
+
+from checkout_integration.admin.site.values import NOTHING, money
+from checkout_integration.models import FailedAttempt, Order, ReceiverRun
+
+MOST_READ: Final = 5_000
+"""Runs of each state that are grouped, those that are due first."""
+LONGEST_PLACE: Final = 300
+State = ReceiverRun.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failures:
+    """Runs of one receiver that failed at one place: whom they concern, and when the first and the last were to be run."""
+
+    receiver: str
+    place: str
+    runs: Sequence[int]
+    customers: int
+    money: Sequence[str]
+    first: datetime
+    last: datetime
+
+    @property
+    def key(self) -> str:
+        """Its name in forms."""
+        return hashlib.sha256(f"{self.receiver}\n{self.place}".encode()).hexdigest()[:16]
+
+
+def failures(*, sees_places: bool) -> list[Failures]:
+    """Return all groups, the one with most customers first; without the right to see code, by the class of the error."""
+    later = ReceiverRun.primary.filter(state=State.DUE, due_at__gt=datetime.now(UTC))
+    rows = [*_read(later, sees_places), *_read(ReceiverRun.primary.filter(state=State.FAILED), sees_places)]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["attempts"] or row["state"] == State.FAILED:
+            place = (row["place"] or "").partition("\n")[0] if sees_places else ""
+            found.setdefault((row["receiver"], place or row["error"] or NOTHING), []).append(row)
+    orders = _orders({row["payer"] for row in rows})
+    groups = [_group(receiver, place, some, orders) for (receiver, place), some in found.items()]
+    return sorted(groups, key=lambda each: (-each.customers, each.first))
+
+
+def _read(runs: QuerySet[ReceiverRun], sees_places: bool) -> Any:
+    attempts = FailedAttempt.objects.filter(run=OuterRef("pk")).order_by("-pk")
+    place = (
+        {"place": Subquery(attempts.values(text=Left("traceback", LONGEST_PLACE))[:1])} if sees_places else {}
+    )
+    payer = Coalesce("message__grant__order", "message__order")
+    columns = ("pk", "receiver", "state", "attempts", "error", "message__recorded_at")
+    return runs.order_by("due_at", "pk").values(*columns, payer=payer, **place)[:MOST_READ]
+
+
+def _orders(keys: Collection[int | None]) -> dict[int, Any]:
+    rows = Order.objects.filter(pk__in=[key for key in keys if key]).values(
+        "pk", "user", "amount", "currency"
+    )
+    return {row["pk"]: row for row in rows}
+
+
+def _group(receiver: str, place: str, rows: Sequence[dict[str, Any]], known: dict[int, Any]) -> Failures:
+    orders = {row["payer"]: known[row["payer"]] for row in rows if row["payer"] in known}.values()
+    sums: dict[str, Decimal] = {}
+    for order in orders:
+        if order["amount"] is not None:
+            sums[order["currency"]] = sums.get(order["currency"], Decimal(0)) + order["amount"]
+    moments = [row["message__recorded_at"] for row in rows]
+    return Failures(
+        receiver=receiver,
+        place=place,
+        runs=[row["pk"] for row in rows],
+        customers=len({order["user"] or f"order {order['pk']}" for order in orders}),
+        money=[money(amount, currency) for currency, amount in sorted(sums.items())] or [NOTHING],
+        first=min(moments),
+        last=max(moments),
+    )

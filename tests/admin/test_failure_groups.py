@@ -1,0 +1,113 @@
+"""What failed in the shop's code, in groups: by receiver and place of the error, and run again as a whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from checkout_integration.models import FailedAttempt, ReceiverRun, StaffAct
+from tests.support.admin import rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/admin/checkout_integration/receiverrun/failures/"
+PLACE = "KeyError in deliver (shop/receivers.py:22)"
+
+
+def fail(place: str = PLACE, receiver: str = "shop.goods", user: Any = None, **columns: Any) -> ReceiverRun:
+    """A run that failed at a place."""
+    order = rows.make_order(user=user, amount=Decimal("2.50"))
+    run = rows.make_run(
+        order, receiver=receiver, **{"state": "failed", "attempts": 10, "error": "KeyError", **columns}
+    )
+    FailedAttempt.objects.create(run=run, attempt=9, error="OSError", traceback="OSError elsewhere\nline 1")
+    FailedAttempt.objects.create(run=run, attempt=10, error="KeyError", traceback=f"{place}\nline 1")
+    return run
+
+
+def groups(client: Client) -> list[list[str]]:
+    """The rows of the page, without their times."""
+    (table,) = client.get(PAGE).context["tables"]
+    return [[str(cell) for cell in row[:5]] for row in table.rows]
+
+
+def test_failures_are_grouped_by_receiver_and_newest_place(admin_client: Client) -> None:
+    """With runs, customers and money; more customers first. What is done, due or never failed is left out."""
+    customer = rows.make_customer()
+    for user in (customer, customer, None):
+        fail(user=user)
+    fail(state="due", attempts=2, due_at=datetime.now(UTC) + timedelta(hours=1))
+    fail("OSError in send (shop/mail.py:7)")
+    fail(receiver="shop.letter")
+    rows.make_run(rows.make_order(), state="done")
+    rows.make_run(rows.make_order(), state="due", attempts=0, due_at=datetime.now(UTC) + timedelta(hours=1))
+    usd = "\N{NO-BREAK SPACE}USD"
+    assert groups(admin_client) == [
+        ["shop.goods", PLACE, "4", "3", f"10.00{usd}"],
+        ["shop.goods", "OSError in send (shop/mail.py:7)", "1", "1", f"2.50{usd}"],
+        ["shop.letter", PLACE, "1", "1", f"2.50{usd}"],
+    ]
+
+
+def test_all_of_a_group_run_again_after_a_question(admin_client: Client) -> None:
+    """More than fifty at once, once in the record of staff; other groups stay as they are."""
+    for _ in range(60):
+        fail()
+    other = fail(receiver="shop.letter")
+    (key, *_others) = [each.key for each in admin_client.get(PAGE).context["groups"]]
+    question = admin_client.post(PAGE, {"group": key}).content.decode()
+    assert "Run all of them again" in question and "60" in question
+    assert ReceiverRun.objects.filter(state="failed").count() == 61
+    html = admin_client.post(PAGE, {"group": key, "confirmed": "yes"}, follow=True).content.decode()
+    assert "Runs of shop.goods that are due now: 60." in html
+    assert ReceiverRun.objects.filter(receiver="shop.goods", state="failed").count() == 0
+    other.refresh_from_db()
+    act = StaffAct.objects.get()
+    assert (other.state, act.act, act.receiver, act.counts) == (
+        "failed",
+        "retry",
+        "shop.goods",
+        {"receiver_runs": 60},
+    )
+    assert (
+        "have not failed"
+        in admin_client.post(PAGE, {"group": key, "confirmed": "yes"}, follow=True).content.decode()
+    )
+
+
+def test_permissions(client: Client) -> None:
+    """To see runs; to see code; to run them again."""
+    fail()
+    client.force_login(rows.make_staff("view_receiverrun"))
+    assert groups(client)[0][:2] == ["shop.goods", "KeyError"]
+    key = "no-button-leads-there"
+    assert client.get(PAGE).context["groups"] == []
+    assert client.post(PAGE, {"group": key, "confirmed": "yes"}).status_code == 403
+    client.force_login(rows.make_staff("view_order", name="support"))
+    assert client.get(PAGE).status_code == 403
+
+
+def test_it_costs_the_same_for_any_number_of_runs(admin_client: Client) -> None:
+    """Two look-ups of runs, one of orders."""
+
+    def statements() -> int:
+        fail(user=rows.make_customer(f"player-{rows.next_number()}"))
+        admin_client.get(PAGE)
+        with CaptureQueriesContext(connection) as seen:
+            admin_client.get(PAGE)
+        return len(seen)
+
+    few = statements()
+    statements()
+    assert statements() == few <= 6
+
+
+def test_an_empty_page_says_so(admin_client: Client) -> None:
+    """And the app's page leads here."""
+    assert "Nothing has failed in the shop&#x27;s code." in admin_client.get(PAGE).content.decode()
+    assert f'href="{PAGE}"' in admin_client.get("/admin/checkout_integration/").content.decode()
