@@ -66,6 +66,7 @@ def test_a_new_checkout_is_described(client: Client, order: Order) -> None:
     ("answers", "words"),
     [
         ({**DESCRIBED, "reference": "x"}, "not both."),
+        ({"reference": "x", "description": "500 gems", "type": "simple", "reason": "y"}, "not both."),
         ({"reference": "x", "type": "simple", "reason": "y"}, "There is no checkout with this reference"),
         ({**DESCRIBED, "amount": ""}, "Say which amount was to be paid."),
         ({**DESCRIBED, "currency": ""}, "Give amount and currency, or neither."),

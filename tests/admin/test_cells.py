@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.test import Client
 from django.utils.html import format_html
 
 from checkout_integration.admin.site.values import breakable, in_list
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
 
 UUID = "0198f3a2-7c4e-7b1d-9a55-2f6c8e1d0022"
 
@@ -64,3 +67,11 @@ def test_the_name_of_an_e_mail_address_is_whole_in_a_list(address: str, shown: s
     """It tells customers apart; the domain seldom does."""
     text = re.sub(r"<[^>]*>", "", str(in_list(address)))
     assert text == shown
+
+
+@pytest.mark.django_db
+def test_what_is_empty_is_a_dash(admin_client: Client) -> None:
+    """An empty text as well as none: a reader sees that nothing is left out by mistake."""
+    note = rows.make_notification("order-1", failure="")
+    html = admin_client.get(page_address("notification", note)).content.decode()
+    assert "<dt>Failure</dt><dd>–</dd>" in html

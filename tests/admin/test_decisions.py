@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from checkout_integration.models import Checkout, Order, Transition
+from checkout_integration.models import Checkout, Order, PersonalData, Transition
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -72,6 +72,15 @@ def test_it_names_the_customer(
     html = text(admin_client, ready(checkout_deliver, listen, decision), decision)
     for words in ("Ada Lovelace", "ada@buyers.example", "robin", "player-1"):
         assert words in html, words
+
+
+def test_the_e_mail_is_where_the_receipt_went(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The address that staff search by, not that of the account at the service."""
+    order = ready(checkout_deliver, listen, "accept")
+    PersonalData.objects.update(email="pays@buyers.example")
+    assert "pays@buyers.example" in text(admin_client, order, "accept")
 
 
 @pytest.mark.parametrize("decision", [each for each in DECISIONS if each != "erase"])

@@ -221,7 +221,7 @@ def test_the_platform_is_for_keys_and_from_the_list() -> None:
         ("virtual_currency", ["gems"]),
     ):
         request = OrderRequest(project="p", type=kind, products=products, platform_id="steam")
-        assert set(order_problems(request)) == {"platform_id"}
+        assert order_problems(request) == {"platform_id": "is used only for type key; leave it out"}
         token = TokenRequest(project_id="p", type=kind, products_ids=products, platform_id="steam")
         assert set(token_problems(token)) == {"settings.platform_id"}
     assert set(order_problems(replace(SIMPLE_ORDER, platform_id="steam"))) == {"platform_id"}

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, ReceiverRun
-from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.signals import checkout_paid, checkout_reversed, payment_success
 from checkout_integration.testing.assertions import (
     assert_acknowledged,
     assert_granted,
@@ -93,6 +93,23 @@ def test_a_receiver_that_ran_or_will_run_has_granted(listen: Listening, state: s
         assert_not_granted(checkout)
     ReceiverRun.objects.update(state=ReceiverRun.State.SUPERSEDED)
     assert_not_granted(checkout)
+
+
+def test_other_checkouts_and_signals_do_not_count(listen: Listening) -> None:
+    """What waits for another sale, or for a fact of the service, says nothing about the goods of this one."""
+    listen(checkout_paid)
+    checkout, other = CheckoutFactory(), CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    flows.run_due()
+    OrderFactory(checkout=other)
+    assert_granted(checkout)
+    listen.end()
+    listen(payment_success)
+    only_a_fact = CheckoutFactory()
+    OrderFactory(checkout=only_a_fact)
+    Checkout.objects.filter(pk=only_a_fact.pk).update(status="open")
+    assert ReceiverRun.objects.filter(message__checkout=only_a_fact).exists()
+    assert_not_granted(only_a_fact)
 
 
 def test_a_receiver_that_fails_has_revoked_nothing(listen: Listening) -> None:

@@ -79,6 +79,8 @@ def test_a_row_that_cannot_be_recorded_waits_and_is_listed_once(
     assert found(report()) == {("missing_here", "fails", "", "processed 9.99 USD", "waiting")}
     again = report()
     assert (again.differences, len(again.waiting)) == ([], 1)
+    Order.objects.create(project="other", order_id="fails", status="processed")
+    assert len(report().waiting) == 1, "the order of another project explains nothing"
     hooks.resolve = staticmethod(lambda order: None)
     assert found(report()) == {("missing_here", "fails", "", "processed 9.99 USD", "healed")}
     assert report().waiting == []

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 import requests
 
+from checkout_integration.sandbox import Card
 from tests.support.sandbox.receiver import Receiver
 from tests.support.sandbox.service import NOON, SECRET, Service, running
 
@@ -202,6 +203,18 @@ def test_no_webhook_url_sends_nothing() -> None:
     with running(webhook_url="") as service:
         service.paid()
         assert service.receiver.received == []
+
+
+def test_no_proxy_of_the_machine_is_used(field: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shop is tested on this machine: a proxy outside could not reach it, and would read what is sent."""
+    order_id = field.order_id()
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    field.sandbox.payments.pay(order_id, Card(), approved=True)
+    field.settle()
+    assert len(field.receiver.received) == 1
 
 
 def test_nobody_listening_is_a_failed_attempt() -> None:

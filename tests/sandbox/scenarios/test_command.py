@@ -339,3 +339,12 @@ def test_wrong_usage(arguments: list[str]) -> None:
     except SystemExit as end:
         code = int(end.code or 0)
     assert code == WRONG_USAGE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_try_is_another_order(
+    checkout_sandbox: Sandbox, live_server: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Later steps name it as the story does."""
+    assert play(checkout_sandbox, live_server.url, "decline_and_try_again") == AS_EXPECTED
+    assert "second is order " in capsys.readouterr().out
