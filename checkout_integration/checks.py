@@ -27,6 +27,7 @@ from checkout_integration.flows.monitoring import (
     LONGEST_UNSYNCED,
     WHO_SYNCS,
     WHO_WORKS,
+    counted_from_one,
     queue_state,
     unchanged_time,
     waiting_of_removed,
@@ -357,12 +358,16 @@ def check_sync(**kwargs: Any) -> list[CheckMessage]:
 
 @on_database
 def check_attempt_times(**kwargs: Any) -> list[CheckMessage]:
-    """With ``check --database``: warn if the service does not rewrite the time of a notification at each attempt: W024."""
-    projects = [each.alias for each in conf.app_settings().projects.values() if unchanged_time(each)]
+    """With ``check --database``: warn if the times of attempts are not those that RETRY_INTERVAL is for: W024."""
+    projects = [
+        each.alias
+        for each in conf.app_settings().projects.values()
+        if unchanged_time(each) or counted_from_one(each)
+    ]
     return [
         Warning(
             f"Delivery attempts of one notification of the project {alias!r} have the same created_at, so the service does "
-            "not rewrite it. A notification that came at a later attempt counts as older than it is.",
+            "not rewrite it, or it counts them from 1. A notification counts as older than it is.",
             hint=f'Set RETRY_INTERVAL of {SETTING}["PROJECTS"][{alias!r}] to 0.',
             id="checkout_integration.W024",
         )

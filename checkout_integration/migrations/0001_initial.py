@@ -266,6 +266,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('order', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='personal_data', serialize=False, to='checkout_integration.order')),
                 ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
+                ('refund_receipts', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('email', models.CharField(blank=True, default='', max_length=255)),
                 ('last4', models.CharField(blank=True, default='', max_length=4)),
                 ('erased_at', models.DateTimeField(blank=True, null=True)),

@@ -24,6 +24,7 @@ class PersonalData(Row):
         Order, on_delete=models.CASCADE, primary_key=True, related_name="personal_data"
     )
     document: Column[dict[str, Any]] = DocumentField()
+    refund_receipts: Column[dict[str, Any]] = DocumentField()
     email: Column[str] = models.CharField(max_length=255, blank=True, default="")
     last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True)

@@ -63,6 +63,9 @@ class Refund(Row):
 
     @property
     def receipt_url(self) -> str:
-        """RFD-06, read from the order's personal data, so that it is erased with it; "" where it is not known."""
+        """RFD-06: that of its own document, in the order's personal data, and erased with it; "" where it is not known."""
+        if self.document_id:
+            personal = getattr(self.order, "personal_data", None)
+            return str(personal.refund_receipts.get(self.document_id, "")) if personal else ""
         refund = self.order.refund if self.order else None
         return (refund.receipt_url if refund else None) or ""

@@ -39,7 +39,7 @@ from checkout_integration.flows.ledger.customers import (
 )
 from checkout_integration.flows.ledger.deciding import terms_of
 from checkout_integration.flows.ledger.incidents import end_groups
-from checkout_integration.flows.ledger.recording import columns_of, compute, record, write
+from checkout_integration.flows.ledger.recording import PERSONAL_FIELDS, columns_of, compute, record, write
 from checkout_integration.flows.ledger.reversals import (
     assign,
     missed_reversals,

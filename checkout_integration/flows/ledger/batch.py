@@ -110,6 +110,13 @@ class LockedOrder:
         return [each for change in self.changes for each in change.observations if each.reversal is not None]
 
     @property
+    def refund_receipts(self) -> dict[str, str]:
+        """The addresses of the receipts in those documents, by their ids (RFD-06)."""
+        documents = [each.reversal for each in self.reversals if each.reversal and each.reversal.refund]
+        receipts = {each.id or "": each.refund.receipt_url for each in documents if each.refund}
+        return {name: address for name, address in receipts.items() if address}
+
+    @property
     def orders_themselves(self) -> list[Refund]:
         """Rows that waited as reversals and turned out to be this very order."""
         absorbed = [each for change in self.changes for each in change.absorbed]

@@ -128,6 +128,7 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
 ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "changed_at")
 """In addition to those of `columns_of`."""
 CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at user by_link".split(), *erased_checkout())
+PERSONAL_FIELDS = ("document", "refund_receipts", "email", "last4", "erased_at")
 GRANT_FIELDS = ("order", "checkout", "state", "closed_at")
 
 
@@ -196,11 +197,14 @@ def _write_personal(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -
     rows = []
     for order, (_, private) in zip(orders, columns, strict=True):
         stored = None if order.is_new else order.row.personal_data
-        if stored is None or not (is_erased(stored) or (stored.document == private and not order.erased)):
+        receipts = {**(stored.refund_receipts if stored else {}), **order.refund_receipts}
+        known = stored is not None and (stored.document, stored.refund_receipts) == (private, receipts)
+        if stored is None or not (is_erased(stored) or (known and not order.erased)):
             row = personal_row(order.row, order.state, private)
+            row.refund_receipts = {} if order.erased else receipts
             row.erased_at = datetime.now(UTC) if order.erased else None
             rows.append(row)
-    upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
+    upsert(rows, "order", update=PERSONAL_FIELDS)
 
 
 def _write_items(orders: Sequence[LockedOrder]) -> None:

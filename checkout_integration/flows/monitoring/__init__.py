@@ -9,7 +9,11 @@ staff. Everything reads indexes only, and counts to a limit.
 from checkout_integration.flows.monitoring.assessment import Health, ProjectMode, health
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, WHO_WORKS, QueueState, queue_state
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, span
-from checkout_integration.flows.monitoring.not_applied import unchanged_time, waiting_of_removed
+from checkout_integration.flows.monitoring.not_applied import (
+    counted_from_one,
+    unchanged_time,
+    waiting_of_removed,
+)
 from checkout_integration.flows.monitoring.queues import StaffQueue, order_queues, staff_queues
 from checkout_integration.flows.monitoring.reading import LONGEST_UNSYNCED, WHO_SYNCS
 from checkout_integration.flows.monitoring.webhook import count_refused, write_refused

@@ -2,8 +2,8 @@
 
 Times: by the specification ``created_at`` is the time of the event (WHK-05). Deployed services write the time of the
 attempt, so by default RETRY_INTERVAL is subtracted for each earlier one (EVT-12). With a service that keeps the time, a
-repeated notification would count as earlier than it is. Nothing is changed by itself: the state of an order must not depend
-on what else came.
+repeated notification would count as earlier than it is; with one that counts attempts from 1, each would. Nothing is
+changed by itself: the state of an order must not depend on what else came.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COU
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
 from checkout_integration.models import Incident, Installation, Notification
 from checkout_integration.policy.severity import Severity
+from checkout_integration.protocol.vocabulary import Event
 
 MOST_WAITING: Final = 5_000
 LONG: Final = timedelta(seconds=LONGEST_LEFT)
@@ -165,10 +166,34 @@ def unchanged_time(project: Project) -> str:
     return str(found[0][0]) if found else ""
 
 
+_COUNTED: Final = Command(
+    """SELECT MIN(newest.notification_id), MIN(newest.delivery_try), COUNT(DISTINCT newest.[key]) FROM (
+        SELECT own.[key], own.notification_id, own.delivery_try FROM {notifications} own
+        WHERE own.project = {project} AND own.event <> {validation} ORDER BY own.received_at DESC LIMIT {most}
+    ) newest""",
+    in_order=True,
+    notifications=Notification,
+)
+ENOUGH: Final = 10
+"""So many notifications without a first attempt are no longer those of an hour in which the shop was away."""
+
+
+def counted_from_one(project: Project) -> str:
+    """Return the id of a notification where none came at attempt 0 though RETRY_INTERVAL says otherwise; "" for none."""
+    if project.retry_delta == timedelta(0):
+        return ""
+    ((name, least, count),) = _COUNTED.fetch(
+        project=project.alias, most=MOST_LOOKED_AT, validation=Event.USER_VALIDATE.value
+    )
+    return str(name) if count >= ENOUGH and least >= 1 else ""
+
+
 def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     """Yield whether the times of attempts are read as the service writes them."""
     for alias in projects:
-        notification = unchanged_time(app_settings().project(alias))
+        project = app_settings().project(alias)
+        unchanged = unchanged_time(project)
+        notification = unchanged or counted_from_one(project)
         if not notification:
             text = _("No delivery attempts of one notification contradict RETRY_INTERVAL.")
             yield TIMES.found(text, project=alias)
@@ -177,5 +202,10 @@ def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding
             "Delivery attempts of one notification have the same created_at, so this service does not rewrite it. A "
             "notification that came at a later attempt counts as older than it is, and its order may show a wrong status."
         )
+        if not unchanged:
+            text = _(
+                "No notification came with the delivery attempt 0, so this service counts from 1. Each counts as older than "
+                "it is, by RETRY_INTERVAL at least."
+            )
         action = _("Set RETRY_INTERVAL of the project to 0.")
         yield CONTRADICTED.found(text, Severity.WARNING, action, project=alias, filters={"q": notification})

@@ -30,6 +30,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.inbox import apply_orders_of
 from checkout_integration.flows.ledger import (
+    PERSONAL_FIELDS,
     ErasedMeanwhile,
     columns_of,
     is_tombstoned,
@@ -257,7 +258,7 @@ def _is_personal(order: Order) -> bool:
 
 def _erase_personal(orders: Sequence[Order]) -> None:
     rows = [PersonalData(order=order, erased_at=datetime.now(UTC)) for order in orders if _is_personal(order)]
-    upsert(rows, "order", update=("document", "email", "last4", "erased_at"))
+    upsert(rows, "order", update=PERSONAL_FIELDS)
 
 
 def _erase_validation_requests(person: Person) -> None:

@@ -112,7 +112,9 @@ def _value(value: Any) -> Any:
 
 def _order(order: Order) -> Row:
     children = {name: [_columns(row) for row in getattr(order, name).all()] for name in CHILDREN}
-    return {**_columns(order), "document": order.whole_document, **children}
+    personal = getattr(order, "personal_data", None)
+    receipts = personal.refund_receipts if personal else {}
+    return {**_columns(order), "document": order.whole_document, "refund_receipts": receipts, **children}
 
 
 def _notifications(person: Person) -> Iterator[Row]:

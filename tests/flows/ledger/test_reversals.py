@@ -16,6 +16,7 @@ from checkout_integration.signals import checkout_paid, checkout_reversed, payme
 from checkout_integration.testing.assertions import assert_revoked
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.support.customer import PRIVACY_REQUEST
 from tests.support.flows.shop import Listening, notification, record_listed
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +36,33 @@ def test_a_refunds_receipt_is_stored_in_one_place(checkout_deliver: Deliver) -> 
     left = [list(model.objects.values()) for model in (Order, Refund, Transition)]
     assert address not in str(left)
     assert Refund.objects.get().receipt_url == ""
+
+
+@pytest.mark.spec("RFD-06")
+@pytest.mark.parametrize("together", [True, False], ids=["one page", "a page each"])
+@pytest.mark.parametrize("ordering", list(permutations(range(3))), ids=str)
+def test_each_part_has_the_receipt_of_its_own_document(ordering: tuple[int, ...], together: bool) -> None:
+    """Two parts: each row shows its address, in whichever sequence the list is read, until the customer is erased."""
+    paid, _, document = checkout_and_reversal("refunded")
+    addresses = [f"https://service.example.com/receipt/{name}" for name in "ab"]
+    parts = [
+        {**document, "id": address[-1], "refund": {**document["refund"], "amount": 4, "receipt_url": address}}
+        for address in addresses
+    ]
+    rows = [[paid, *parts][position] for position in ordering]
+    for page in 2 * ([rows] if together else [[row] for row in rows]):
+        record_listed(page)
+    refunds = Refund.objects.order_by("document_id")
+    assert [each.receipt_url for each in refunds] == addresses
+    (person,) = flows.privacy.find_persons(order=only_order())
+    exported = "".join(flows.privacy.export_customer([person], PRIVACY_REQUEST))
+    assert [address in exported for address in addresses] == [True, True]
+    left = [list(model.objects.values()) for model in (Order, Refund, Transition)]
+    assert all(address not in str(left) for address in addresses[:1])
+    flows.privacy.erase_customer(person, PRIVACY_REQUEST)
+    record_listed(rows)
+    assert [each.receipt_url for each in Refund.objects.all()] == ["", ""]
+    assert "receipt/" not in str(list(PersonalData.objects.values()))
 
 
 def checkout_and_reversal(status: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -64,6 +64,21 @@ def test_attempts_with_times_of_their_own_name_nothing(checkout_deliver: Deliver
     assert not named()
 
 
+@pytest.mark.spec("WHK-07", "EVT-10")
+@pytest.mark.parametrize(("first", "many", "names"), [(1, 10, True), (1, 9, False), (0, 10, False)])
+def test_a_service_that_counts_from_one_is_named(
+    checkout_deliver: Deliver, settings: Any, first: int, many: int, names: bool
+) -> None:
+    """Ten notifications and no attempt 0; until the setting is made."""
+    for number in range(many):
+        checkout_deliver(
+            attempt(first if number == 0 else 1, event="payment.chargeback", id=f"order-{number}")
+        )
+    assert named() == names
+    interval(settings, 0)
+    assert not named()
+
+
 def test_other_notifications_of_one_time_name_nothing(checkout_deliver: Deliver) -> None:
     """Of another event, another order, or the same attempt once more with another body; and one without a time."""
     checkout_deliver(attempt(0))

@@ -11,7 +11,7 @@ ERASED: Final = frozenset(
     CheckoutUser.external_id CheckoutUser.user_id CheckoutUser.validated
     Notification.body
     Order.utm_source Order.utm_medium Order.utm_campaign Order.referrer_host
-    PersonalData.document PersonalData.email PersonalData.last4
+    PersonalData.document PersonalData.refund_receipts PersonalData.email PersonalData.last4
     StaffAct.reason
     Refund.reason
     Transition.reason
