@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.models import FailedAttempt, ReceiverRun, StaffAct
 from tests.support.admin import rows
+from tests.support.admin.desk import enter
+from tests.support.paths.browsing import SIZES, expect_accessible, look_around
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/admin/checkout_integration/receiverrun/failures/"
@@ -111,3 +117,17 @@ def test_an_empty_page_says_so(admin_client: Client) -> None:
     """And the app's page leads here."""
     assert "Nothing has failed in the shop&#x27;s code." in admin_client.get(PAGE).content.decode()
     assert f'href="{PAGE}"' in admin_client.get("/admin/checkout_integration/").content.decode()
+
+
+@pytest.mark.browser
+def test_it_is_readable_on_a_desk_and_in_a_hand(page: Page, live_server: Any, admin_user: User) -> None:
+    """Nothing overflows, and axe finds nothing, by day and by night."""
+    fail()
+    fail(receiver="shop.receivers.fulfilment.grant_the_goods_of_the_order_to_the_account")
+    enter(page.context, live_server.url, admin_user)
+    page.goto(live_server.url + PAGE)
+    for size in SIZES.values():
+        page.set_viewport_size(size)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        expect_accessible(page)
+    look_around(page, "admin-failures")
