@@ -217,6 +217,7 @@ def test_reversal_takes_the_goods_back(
     assert_revoked(checkout)
 
 
+@pytest.mark.spec("EP2-08")
 def test_declined_payment_cancels_the_checkout(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
 ) -> None:

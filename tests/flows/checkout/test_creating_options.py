@@ -81,6 +81,7 @@ def test_each_option_is_sold_paid_verified_and_granted(
     flows.run_due()
     order = Order.objects.get()
     assert (order.verdict, order.type) == ("verified", checkout.type)
+    assert (order.platform_id or "") == option.get("platform_id", "")
     assert_granted(checkout)
     assert [each["checkout"] for each in heard] == [checkout]
 
@@ -97,7 +98,7 @@ def test_other_units_than_sold_are_reviewed(sandbox: Sandbox, listen: Listening)
     assert (order.verdict, order.verdict_reason, heard) == ("review", "virtual_currency", [])
 
 
-@pytest.mark.spec("EP1-20", "ORD-38")
+@pytest.mark.spec("EP1-20", "ORD-38", "EP1-21")
 def test_an_order_may_be_paid_with_virtual_currency(sandbox: Sandbox) -> None:
     """The token says so, and the order comes back with it."""
     issued = flows.create_token(

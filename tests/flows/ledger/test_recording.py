@@ -152,17 +152,24 @@ def test_a_customer_cancels(checkout_deliver: Deliver, way: str, code: str, reas
     assert (order.cancellation.code, order.cancellation.reason) == (code, reason)
 
 
-@pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "RFD-05")
+@pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "RFD-05", "RFD-04")
 def test_refund_is_a_row(checkout_deliver: Deliver) -> None:
     """One per order, however often it is reported."""
     checkout = CheckoutFactory()
     OrderFactory(checkout=checkout)
-    document = order_document_for(checkout, status="refunded", refund__reason="Wrong game")
+    document = order_document_for(
+        checkout,
+        status="refunded",
+        refund__reason="Wrong game",
+        refund__code="R-1",
+        refund__receipt_number="REFUND-1",
+    )
     for attempt in range(2):
         checkout_deliver(notification("payment.refund", document), delivery_try=attempt)
     refund = Refund.objects.get()
     assert (refund.order.order_id if refund.order else "", refund.status) == (document["id"], "refunded")
     assert (refund.amount, refund.currency, refund.reason) == (Decimal("9.99"), "USD", "Wrong game")
+    assert (refund.code, refund.receipt_number) == ("R-1", "REFUND-1")
     assert refund.refunded_at is not None
 
 

@@ -49,7 +49,7 @@ def test_approved_customer_may_pay(checkout_deliver: Deliver, hooks: type[ShopHo
     assert [user.external_id for user in users] == ["player-1"]
 
 
-@pytest.mark.spec("EVT-08", "EVT-07", "EVT-03")
+@pytest.mark.spec("EVT-08", "EVT-07", "EVT-03", "EVT-02", "EVT-11")
 @pytest.mark.parametrize("says", ["user", "order", None])
 def test_the_event_decides_what_the_object_is(
     checkout_deliver: Deliver, hooks: type[ShopHooks], says: str | None
@@ -107,6 +107,7 @@ def test_without_hooks_everyone_is_refused(checkout_deliver: Deliver) -> None:
     assert Hooks().validate_user(User(document={})) is False
 
 
+@pytest.mark.spec("EVT-11")
 def test_hooks_that_cannot_be_loaded_refuse(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """A hook's class that fails to start is an exception in the hook."""
 

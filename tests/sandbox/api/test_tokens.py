@@ -21,7 +21,7 @@ def test_a_token_comes_with_its_form(service: Service) -> None:
     assert requests.get(answer.json()["payment_form_url"], timeout=10).status_code == 200
 
 
-@pytest.mark.spec("TOK-01", "EP1-24")
+@pytest.mark.spec("TOK-01", "EP1-24", "EP1-22")
 @pytest.mark.parametrize(
     ("settings", "user", "bought"),
     [

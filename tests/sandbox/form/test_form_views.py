@@ -109,7 +109,7 @@ def test_the_buyer_cancels(service: Service) -> None:
     assert service.receiver.events == ["payment.cancel"]
 
 
-@pytest.mark.spec("EP2-09", "EP2-10")
+@pytest.mark.spec("EP2-09", "EP2-10", "EP1-21")
 @pytest.mark.parametrize(("number", "url"), [("4242424242424242", "/ok?ref=1"), (DECLINED, "/sorry?ref=1")])
 def test_the_way_back_is_a_link_with_nothing_appended(field: Service, number: str, url: str) -> None:
     """The button leads to the order's own success or fail URL, in the same frame, captioned OK."""

@@ -12,7 +12,9 @@ from tests.support.sandbox.receiver import Receiver
 from tests.support.sandbox.service import NOON, SECRET, Service, running
 
 
-@pytest.mark.spec("EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-08")
+@pytest.mark.spec(
+    "EP5-01", "EVT-03", "EVT-08", "STA-03", "AUT-04", "WHK-01", "WHK-02", "WHK-03", "WHK-08", "SVC-04"
+)
 def test_a_payment_sends_a_signed_notification(service: Service) -> None:
     """One POST with the three headers, signed over its bytes, in an envelope of type notification."""
     order_id = service.paid()

@@ -158,7 +158,7 @@ def test_the_tax_is_in_the_currency_of_the_order(profile: str) -> None:
     [("key", "gog", "gog"), ("key", None, ""), ("product", None, ""), ("product", "gog", "")],
 )
 def test_only_a_key_has_a_platform(kind: str, requested: str | None, platform: str) -> None:
-    """The requested platform, else the first; an order of another type has none."""
+    """The requested platform, else none; an order of another type has none."""
     project = SandboxProject(project_id=PROJECT, secret_key=SECRET)
     purchase = Purchase(project=PROJECT, type=kind, products=("hat",), platform_id=requested)
     order = new_order(purchase, project, NOON)
@@ -270,7 +270,14 @@ def test_an_item_of_each_kind_has_the_texts_of_its_product(kind: OrderType, text
 @pytest.mark.spec("ITM-06", "ITM-05")
 def test_a_product_brings_its_attributes() -> None:
     """Those of the catalogue; a product without has none."""
-    owl = Product(id="owl", name="Owl", price=Decimal(5), kind=OrderType.PRODUCT, metadata={"colour": "grey"})
+    owl = Product(
+        id="owl",
+        name="Owl",
+        price=Decimal(5),
+        kind=OrderType.PRODUCT,
+        metadata={"colour": "grey"},
+        images=("https://shop.example/owl.png",),
+    )
     hat = Product(
         id="hat", name="Hat", price=Decimal(5), kind=OrderType.PRODUCT, url="https://shop.example/hat"
     )
@@ -280,6 +287,7 @@ def test_a_product_brings_its_attributes() -> None:
         items = last_order(service)["items"]
     assert [item["metadata"] for item in items] == [{"colour": "grey"}, {}]
     assert [item["url"] for item in items] == ["", "https://shop.example/hat"]
+    assert [item["images"] for item in items] == [["https://shop.example/owl.png"], []]
 
 
 @pytest.mark.spec("WHK-04")

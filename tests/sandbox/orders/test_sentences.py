@@ -211,7 +211,7 @@ def test_the_agreement_is_accepted_with_the_payment(sales: dict[str, Sale]) -> N
     assert open_ones == {(False, "")}
 
 
-@pytest.mark.spec("ORD-24", "USR-03")
+@pytest.mark.spec("ORD-24", "USR-03", "EP1-04")
 @pytest.mark.parametrize(
     ("name", "external_id"),
     [
@@ -291,7 +291,19 @@ def test_each_context_has_its_fields(sales: dict[str, Sale], profile: str) -> No
             assert fields <= set(sale.notified)
 
 
-@pytest.mark.spec("USR-04", "USR-05", "USR-06", "USR-07", "USR-08", "USR-09")
+@pytest.mark.spec(
+    "USR-04",
+    "USR-05",
+    "USR-06",
+    "USR-07",
+    "USR-08",
+    "USR-09",
+    "EP1-05",
+    "EP1-06",
+    "EP1-07",
+    "EP1-08",
+    "EP2-13",
+)
 @pytest.mark.parametrize(
     ("name", "customer"),
     [
@@ -311,7 +323,7 @@ def test_the_customer_is_sent_as_given(
         assert tuple(document["user"][each] for each in names) == customer
 
 
-@pytest.mark.spec("USR-11")
+@pytest.mark.spec("USR-11", "EP1-10")
 def test_the_address_of_the_customer_is_sent_as_given(sales: dict[str, Sale], profile: str) -> None:
     """By the specification with all four members, "" where nothing was given; deployed services leave those out."""
     whole = {"country": "US", "city": "Oakland", "postal_code": "94601", "state": "US-CA"}
