@@ -104,6 +104,21 @@ def _failed() -> Order:
     return order
 
 
+def _without_receiver() -> Order:
+    order = rows.make_order(checkout=rows.make_checkout())
+    run = rows.make_granting_run(order)
+    OutboxMessage.objects.update(state="no_receivers")
+    run.delete()
+    return order
+
+
+def _unknown_to_all() -> Order:
+    order = rows.make_order(checkout=rows.make_checkout())
+    rows.make_granting_run(order, state="unknown", attempts=0)
+    OutboxMessage.objects.update(recorded_at=rows.NOON)
+    return order
+
+
 def _with_incident() -> Order:
     order = rows.make_order()
     rows.make_incident(order, "double_loss")
@@ -118,6 +133,8 @@ def _with_incident() -> Order:
             "Somebody has to decide: The amount differs",
         ),
         (_with_incident, "Somebody has to look: The payment was both refunded and charged back"),
+        (_without_receiver, "Somebody has to look: paid, and the shop has no code to deliver it"),
+        (_unknown_to_all, "Somebody has to look: paid, not delivered"),
         (_failed, "has failed: look at the error below, and run it again."),
         (
             lambda: rows.make_order(status="created", verdict="pending"),

@@ -29,7 +29,7 @@ from checkout_integration.admin.order.sold import (
 )
 from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import VERDICTS, is_test, label_of, mode_label, order_label
+from checkout_integration.admin.site.labels import VERDICTS, Text, is_test, label_of, mode_label, order_label
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -49,6 +49,7 @@ from checkout_integration.admin.site.values import (
 from checkout_integration.conf import app_settings
 from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
+from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -156,7 +157,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = [each for each in history_of(order) if viewer.reads_notes or each.act != Transition.Act.NOTE]
-    sentence, suggested = _what_to_do(order, state, runs, incidents)
+    sentence, suggested = _what_to_do(order, state, messages, runs, incidents)
     return Page(
         headline=[_what_and_when(order, items, viewer), sentence],
         suggested=suggested,
@@ -198,7 +199,11 @@ def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> 
 
 
 def _what_to_do(
-    order: Order, state: OrderState, runs: Sequence[ReceiverRun], incidents: Sequence[Incident]
+    order: Order,
+    state: OrderState,
+    messages: Sequence[OutboxMessage],
+    runs: Sequence[ReceiverRun],
+    incidents: Sequence[Incident],
 ) -> tuple[Value, Sequence[str]]:
     """Return in one sentence what somebody has to do, and since when; mostly nothing. And the buttons that do it."""
     since = _("{} Since {}.")
@@ -220,8 +225,20 @@ def _what_to_do(
     delivering = [run for run in runs if run.message.signal == GRANT and run.message.checkout_id]
     done = [run.finished_at for run in delivering if run.finished_at and run.state == ReceiverRun.State.DONE]
     if state.stands and done and len(done) == len(delivering):
-        return format_html(_("Delivered {}. Nothing to do."), moment(max(done))), ("check",)
-    return _("Nothing to do."), ("check",)
+        sentence: Value = format_html(_("Delivered {}. Nothing to do."), moment(max(done)))
+    elif (granting := [each for each in messages if each.signal == GRANT]) and (queue := _goods_queue(order)):
+        text = format_html(_("Somebody has to look: {}"), queue)
+        sentence = format_html(since, text, moment(granting[-1].recorded_at))
+    else:
+        sentence = _("Nothing to do.")
+    return sentence, ("check",)
+
+
+def _goods_queue(order: Order) -> Text:
+    """Return the name of the queue in which the order waits for its goods, as the front page has it; "" for none."""
+    queues = order_queues()
+    waiting = (queues[name] for name in ("not_granted", "undelivered"))
+    return next((label for label, rows in waiting if Order.objects.filter(rows, pk=order.pk).exists()), "")
 
 
 def _has_failed(run: ReceiverRun) -> bool:
