@@ -102,10 +102,10 @@ def test_what_the_list_showed_later_has_the_time_of_the_service(admin_client: Cl
     assert (ordered, paid) == (("12:00", "ordered | "), ("12:09", "paid | the sync"))
     assert delivered[1] == "delivery | shop.receivers.grant"
     html = page_of(admin_client, order)
-    told, _more, engine = html.partition('<details class="ci-engine">')
-    assert "learned here" in told
+    shown, _more, engine = html.partition('<details class="ci-engine">')
+    assert "learned here" in shown
     for words in ("payment_success", "payment.success", "signal"):
-        assert words in engine and words not in told.partition('id="ci-timeline"')[2]
+        assert words in engine and words not in shown.partition('id="ci-timeline"')[2]
 
 
 def test_times_that_may_be_of_another_change_are_ours(admin_client: Client) -> None:

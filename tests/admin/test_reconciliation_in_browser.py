@@ -60,10 +60,10 @@ def test_it_is_readable_on_a_desk_and_in_a_hand(auditor: Page, live_server: Any,
 
 
 def test_the_keyboard_leads_from_the_index_to_an_order(auditor: Page, live_server: Any) -> None:
-    """By the link beside the health, and a difference's order."""
+    """By the link among the daily lists, and a difference's order."""
     fill()
     auditor.goto(f"{live_server.url}{INDEX}")
-    auditor.get_by_role("link", name="Reconciliation: this shop and the service's list").focus()
+    auditor.get_by_role("link", name="Reconciliation", exact=True).focus()
     auditor.keyboard.press("Enter")
     auditor.wait_for_url(f"**{PAGE}")
     auditor.locator("#result_list .field-order a").first.focus()
