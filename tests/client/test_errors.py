@@ -166,6 +166,7 @@ def test_what_is_repeatable_is_repeated(client_of: MakeClient, name: str, status
 
 
 @pytest.mark.parametrize("status", REPEATED)
+@pytest.mark.spec("HTT-13")
 def test_order_creation_is_never_repeated(client_of: MakeClient, status: int) -> None:
     """Each request makes another order, even where the response suggests a retry."""
     with running(http(status, ERROR, Retry_After="0")) as stub:

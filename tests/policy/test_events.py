@@ -68,7 +68,8 @@ def test_a_chargeback_is_no_refund() -> None:
 
 @pytest.mark.spec("EVT-06", "STA-08", "STA-04", "STA-05")
 @pytest.mark.parametrize(
-    ("order_status", "kind"), [("rejected", "rejected"), ("canceled", "canceled"), ("created", "canceled")]
+    ("order_status", "kind"),
+    [("rejected", "rejected"), ("canceled", "canceled"), ("created", "canceled"), ("processed", "canceled")],
 )
 @pytest.mark.parametrize(
     "more", [{}, {"canceled": True}, {"cancellation": {"code": "02", "reason": "Declined by the bank"}}]

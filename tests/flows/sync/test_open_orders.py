@@ -137,6 +137,19 @@ def test_an_order_is_found_whatever_invoice_id_means(
 
 
 @pytest.mark.spec("EP3-09")
+def test_invoice_id_is_the_reference_of_the_checkout(service: ListService) -> None:
+    """It is the shop's own identifier, not the service's: one request finds the order."""
+    checkout = CheckoutFactory(order_id="order-7", expected_amount=Decimal("9.99"))
+    service.rows = [
+        listed("order-7", metadata={"checkout_reference": checkout.reference}, status="processed")
+    ]
+    requests: list[Mapping[str, list[str]]] = []
+    service.before_page = requests.append
+    flows.refresh_checkout(checkout)
+    assert requests[0]["invoice_id"] == [checkout.reference]
+
+
+@pytest.mark.spec("EP3-09")
 def test_open_checkouts_are_read_without_invoice_id(service: ListService, settings: Any) -> None:
     """Those with an order by its id; if one has none, the period is read."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "LIST_INVOICE_ID": ""}

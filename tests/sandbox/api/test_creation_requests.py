@@ -22,7 +22,7 @@ def listed(service: Service, order_id: str) -> dict[str, Any]:
     return dict(item)
 
 
-@pytest.mark.spec("EP2-01", "EP2-17", "STA-02", "EP6-03")
+@pytest.mark.spec("EP2-01", "EP2-17", "STA-02", "EP6-03", "SVC-02")
 def test_an_order_comes_with_its_form(service: Service) -> None:
     """The response has exactly the identifier and the form's address; the order is `created`."""
     answer = service.create()

@@ -71,6 +71,13 @@ def test_an_order_is_found_by_its_id(history: tuple[Service, list[str]]) -> None
     assert service.listed_ids(("id", orders[1])) == [orders[1]]
 
 
+@pytest.mark.spec("EP3-03")
+def test_an_identifier_of_the_merchant_is_no_id(spec: Service) -> None:
+    """`id` is the service's identifier: what the merchant wrote into the metadata finds nothing."""
+    spec.order_id(account="r-7", metadata={"reference": "r-7"})
+    assert spec.listed_ids(("id", "r-7")) == []
+
+
 @pytest.mark.spec("EP3-05")
 @pytest.mark.parametrize(("profile", "count"), [("field", 2), ("spec", 1)])
 def test_a_plain_status_is_ignored_in_the_field(profile: str, count: int) -> None:
@@ -100,6 +107,7 @@ def test_no_result_is_null(service: Service) -> None:
         ("project_date_to", "2026-13-04T12:00:00"),
     ],
 )
+@pytest.mark.spec("EP3-07")
 def test_an_unreadable_filter_is_refused(service: Service, pair: tuple[str, str]) -> None:
     """A limit out of range, or a time of another form, is a 400 with the error object."""
     answer = service.listed(pair)

@@ -63,13 +63,23 @@ def test_a_card_can_be_named(service: Service) -> None:
     assert service.act(service.order_id(), "pay", card="4000000000000002").json()["outcome"] == "declined"
 
 
-@pytest.mark.spec("STA-08", "EVT-06")
+@pytest.mark.spec("HTT-11")
+@pytest.mark.parametrize("action", ["pay", "decline", "cancel"])
+def test_what_has_ended_is_a_conflict(service: Service, action: str) -> None:
+    """A paid order can be neither paid again, nor declined, nor cancelled by its customer."""
+    order_id = service.paid()
+    assert service.act(order_id, action).status_code == 409
+
+
+@pytest.mark.spec("STA-08", "EVT-06", "ORD-07")
 def test_a_paid_order_can_be_cancelled_on_purpose(service: Service) -> None:
-    """payment.cancel after payment.success happens in the field, so it can be made to happen."""
+    """payment.cancel after payment.success happens in the field, so it can be made to happen; its object says so."""
     order_id = service.paid()
     assert service.act(order_id, "cancel").status_code == 409
     assert service.act(order_id, "cancel", after_payment=True).status_code == 200
     assert service.receiver.events == ["payment.success", "payment.cancel"]
+    canceled = [received.document["object"]["canceled"] for received in service.receiver.received]
+    assert canceled == [False, True]
 
 
 @pytest.mark.spec("RFD-01", "RFD-03", "STA-06")

@@ -51,7 +51,7 @@ def test_the_right_code_pays(service: Service) -> None:
     assert service.receiver.events == ["payment.success"]
 
 
-@pytest.mark.spec("STA-05", "EVT-06")
+@pytest.mark.spec("STA-05", "STA-08", "EVT-06")
 def test_a_wrong_code_is_a_decline(service: Service) -> None:
     """Any other code ends the order as rejected; it can be tried again as a new one."""
     page = service.pay_form(service.order_id(), number=ASKS_CODE)

@@ -60,7 +60,7 @@ def test_each_transition_sends_a_notification(
     assert service.receiver.received[-1].document["object"]["status"] == status
 
 
-@pytest.mark.spec("STA-07")
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize("action", ["refund", "chargeback"])
 def test_only_a_processed_order_is_reversed(service: Service, action: str) -> None:
     """There is no way from created to refunded or chargeback, and no second reversal."""
