@@ -66,7 +66,7 @@ def main() -> None:
 def _belongs(name: str) -> bool:
     if ".dist-info/" in name:
         return True
-    inside = name.startswith(PACKAGE) and "test_" not in name and "__pycache__" not in name
+    inside = name.startswith(PACKAGE) and "/test_" not in name and "__pycache__" not in name
     return inside and Path(name).suffix in {".py", *DATA}
 
 
