@@ -1,7 +1,7 @@
 """Remove what is older than RETENTION says, and needed for nothing any more; and test data. See docs/retention.md."""
 
-from checkout_integration.flows.retention.pruning import count_prunable, prune, prune_all
 from checkout_integration.flows.retention.of_tests import count_test_data, delete_test_data, has_test_data
+from checkout_integration.flows.retention.pruning import count_prunable, prune, prune_all
 
 __all__ = [
     "count_prunable",
