@@ -21,7 +21,7 @@ from checkout_integration.admin.screens.checkouts import OrdersInline
 from checkout_integration.admin.screens.customer_tables import tables_of
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.filters import DateFilter, ProjectFilter
+from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, Text, label_of
 from checkout_integration.admin.site.read_only import NEWEST, ReadOnlyAdmin
 from checkout_integration.admin.site.values import (
@@ -382,7 +382,11 @@ class CustomerAdmin(ButtonAdmin):
     """The customer's ids, the linked account, and their orders."""
 
     list_display = ("customer", "user_id", "account", "recorded_at")
-    list_filter = (ProjectFilter, ("blocked_at", admin.EmptyFieldListFilter), ("recorded_at", DateFilter))
+    list_filter = (
+        ProjectFilter,
+        empty_filter("blocked_at", gettext_lazy("blocked"), gettext_lazy("no"), gettext_lazy("yes")),
+        ("recorded_at", DateFilter),
+    )
     ordering = ("-recorded_at", "-pk")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
@@ -415,7 +419,7 @@ class CustomerAdmin(ButtonAdmin):
         "external_id": gettext_lazy("id in this shop"),
         "user_id": gettext_lazy("id at the service"),
         "recorded_at": gettext_lazy("first seen"),
-        "blocked_at": gettext_lazy("blocked"),
+        "blocked": gettext_lazy("blocked"),
     }
     personal_fields = PERSONAL
     buttons = (LINK, UNLINK, BLOCK, UNBLOCK, EXPORT, ERASE)
