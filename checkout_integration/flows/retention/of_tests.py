@@ -86,9 +86,14 @@ def delete_test_data(
 def _rows(checkouts: Sequence[int]) -> dict[str, QuerySet[Any]]:
     """Return what belongs to these checkouts, in the sequence in which it can be deleted."""
     orders = Order.primary.filter(checkout__in=checkouts)
-    ids = list(orders.values_list("order_id", flat=True))
-    references = list(Checkout.primary.filter(pk__in=checkouts).values_list("reference", flat=True))
-    about = Q(object_id__in=ids) | Q(reference__in=references)
+    about = differences = Q(pk__in=[])
+    # Ids are those of a project: another one may have the same for sales that are no tests.
+    for project in set(Checkout.primary.filter(pk__in=checkouts).values_list("project", flat=True)):
+        ids = list(orders.filter(project=project).values_list("order_id", flat=True))
+        sold = Checkout.primary.filter(pk__in=checkouts, project=project)
+        references = list(sold.values_list("reference", flat=True))
+        about |= Q(project=project) & (Q(object_id__in=ids) | Q(reference__in=references))
+        differences |= Q(project=project, order_id__in=ids)
     messages = OutboxMessage.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts))
     return {
         "receiver_runs": ReceiverRun.primary.filter(message__in=messages),
@@ -96,7 +101,7 @@ def _rows(checkouts: Sequence[int]) -> dict[str, QuerySet[Any]]:
         "grants": Grant.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts)),
         "refunds": Refund.primary.filter(order__in=orders),
         "notifications": Notification.primary.filter(about).exclude(event="user.validate"),
-        "differences": SyncDifference.primary.filter(order_id__in=ids),
+        "differences": SyncDifference.primary.filter(differences),
         "orders": orders,
     }
 

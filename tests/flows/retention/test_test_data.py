@@ -40,6 +40,7 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import UserDocumentFactory
+from tests.support.admin.rows import make_notification
 from tests.support.admin.screens import page_address
 from tests.support.documents import block
 from tests.support.flows.shop import Listening, notification, record_listed
@@ -243,3 +244,17 @@ def test_the_example_of_the_page(checkout_deliver: Deliver) -> None:
     assert names["start_clean"]() == {}
     send(checkout_deliver, sold(test=True, name="test"), live=False)
     assert names["start_clean"]()["orders"] == 1
+
+
+def test_another_project_keeps_what_has_the_same_names(checkout_deliver: Deliver) -> None:
+    """Ids and references are those of a project: what came for another one is not about these tests."""
+    document = sold(test=True, name="eve")
+    deliver_all(checkout_deliver, document)
+    checkout = Checkout.objects.get()
+    given: dict[str, Any] = {"event": "payment.success", "project": "other", "body": b"{}"}
+    by_id = make_notification(document["id"], **given)
+    by_reference = make_notification("another-order", reference=checkout.reference, **given)
+    flows.retention.delete_test_data(staff=None)
+    assert not Checkout.objects.exists()
+    assert set(Notification.objects.filter(project="other")) == {by_id, by_reference}
+    assert not Notification.objects.filter(project="default", object_id=document["id"]).exists()
