@@ -258,3 +258,13 @@ def test_another_project_keeps_what_has_the_same_names(checkout_deliver: Deliver
     assert not Checkout.objects.exists()
     assert set(Notification.objects.filter(project="other")) == {by_id, by_reference}
     assert not Notification.objects.filter(project="default", object_id=document["id"]).exists()
+
+
+def test_many_are_counted_in_parts(checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbers are those of one statement for all."""
+    for name in ("ada", "bela", "cleo"):
+        deliver_all(checkout_deliver, sold(test=True, name=name))
+    whole = flows.retention.count_test_data()
+    monkeypatch.setattr("checkout_integration.flows.retention.of_tests.COUNTED_AT_ONCE", 1)
+    assert flows.retention.count_test_data() == whole
+    assert whole["checkouts"] == whole["orders"] == 3
