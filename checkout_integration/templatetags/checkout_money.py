@@ -71,7 +71,15 @@ def checkout_money(context: Context) -> Panel | None:
         lines=[
             (
                 name,
-                urlencode({"mode": mode.value, "from_day": some[0], "to_day": some[-1]}),
+                urlencode(
+                    {
+                        "paid": "yes",
+                        "mode": mode.value,
+                        "currency": currency,
+                        "from_day": some[0],
+                        "to_day": some[-1],
+                    }
+                ),
                 _sum(currency, some, rows),
             )
             for currency in [total.currency for total in accounting.totals_of(rows)]

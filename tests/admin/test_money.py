@@ -6,17 +6,19 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.models import Order
+from checkout_integration.models import Order, OrderItem
 from tests.support.admin import rows
 
 pytestmark = pytest.mark.django_db
@@ -44,14 +46,35 @@ def file_of(client: Client, query: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def shown_rows(html: str) -> list[list[str]]:
-    """The rows of all tables of the page, each with the currency of its table."""
+LABELS = {
+    "payment method": "method_type",
+    "rate of vat": "tax_rate",
+    "vat paid by": "vat_payer",
+    "payments refunded": "refunds",
+    "refunds": "refunded",
+    "payments charged back": "chargebacks",
+    "chargebacks": "charged_back",
+    "refund rate, %": "refund_rate",
+    "chargeback rate, %": "chargeback_rate",
+    "source": "utm_source",
+    "host": "referrer_host",
+}
+"""The names that columns have in the file, where the page has another one."""
+CELL = re.compile(r'<td data-label="([^"]*)"[^>]*>(.*?)</td>')
+
+
+def shown_rows(html: str) -> list[dict[str, str]]:
+    """The rows of all tables of the page, each with the currency of its table, by the names of the file."""
     found = []
     for section in re.findall(r"<section.*?</section>", html, re.DOTALL):
         (currency,) = re.findall(r"<h2[^>]*>(.*?)</h2>", section)
         (body,) = re.findall(r"<tbody>(.*?)</tbody>", section, re.DOTALL)
-        lines = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
-        found += [[currency, *map(unescape, re.findall(r"<td[^>]*>(.*?)</td>", line))] for line in lines]
+        for line in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL):
+            cells = {
+                LABELS.get(name.lower(), name.lower()): unescape(re.sub("</?a[^>]*>", "", cell))
+                for name, cell in CELL.findall(line)
+            }
+            found.append({"currency": currency, **cells})
     return found
 
 
@@ -100,7 +123,10 @@ def test_it_is_only_read(admin_client: Client) -> None:
 
 @pytest.mark.parametrize(
     "by",
-    ["", "&by=day", "&by=method&by=country", "&by=vat&by=country", "&by=day&by=method&by=country&by=vat"],
+    [
+        *("", "&by=day", "&by=method&by=country", "&by=vat&by=country", "&by=product&by=origin"),
+        "&by=day&by=method&by=country&by=vat",
+    ],
 )
 @pytest.mark.parametrize("reversals", ["", "payment"])
 def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, reversals: str) -> None:
@@ -110,10 +136,14 @@ def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, revers
     header, *lines = file_of(admin_client, query)
     assert header[0] == "currency" and header[-len(OF_THE_FILE) :] == OF_THE_FILE
     shown = shown_rows(html_of(admin_client, PAGE + query))
-    assert [[cell or "–" for cell in line[: -len(OF_THE_FILE)]] for line in lines] == [
-        [cell.replace(",", "") for cell in line] for line in shown
-    ]
-    assert len(lines) >= 3
+    assert len(lines) == len(shown) >= 3
+    columns = header[: -len(OF_THE_FILE)]
+    for line, cells in zip(lines, shown, strict=True):
+        for name, cell in zip(columns, line, strict=False):
+            # A column without anything in it is on no table of the currency.
+            assert cells.get(name, cell if cell in ("", "0", "0.00") else "").replace(",", "") == (
+                cell or "–" if name in cells else cell
+            )
 
 
 def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
@@ -126,14 +156,14 @@ def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
     row = dict(zip(header, line, strict=True))
     assert (row["net"], row["net_unstated"], row["gross_unstated"]) == ("16.00", "1", "0")
     (shown,) = shown_rows(html_of(admin_client, PAGE + days))
-    assert shown[header.index("net")] == '16.00 <span class="ci-of">2 of 3</span>'
+    assert shown["net"] == '16.00 <span class="ci-of">2 of 3</span>'
     note = "2 of 3” beside a sum"
     assert note in html_of(admin_client, PAGE + days)
     assert note not in html_of(admin_client, PAGE + days.replace("-31&", "-04&"))
-    (day,) = [line for line in shown_rows(html_of(admin_client, f"{PAGE}{days}&by=day")) if "05" in line[1]]
-    assert day[header.index("net") + 1] == '7.90 <span class="ci-of">1 of 2</span>'
+    (day,) = [row for row in shown_rows(html_of(admin_client, f"{PAGE}{days}&by=day")) if "05" in row["day"]]
+    assert day["net"] == '7.90 <span class="ci-of">1 of 2</span>'
     assert (row["fee"], row["fee_unstated"]) == ("", "1")
-    assert shown[header.index("fee")] == "–"
+    assert "fee" not in shown
 
 
 def test_unknown_is_never_zero(admin_client: Client) -> None:
@@ -151,7 +181,7 @@ def test_unknown_is_never_zero(admin_client: Client) -> None:
         amounts = [header.index(name) for name in ("charged", "tax", "fee", "net", "refunded")]
         assert {line[place] for line in lines for place in amounts} == {""}
         shown = shown_rows(html_of(admin_client, PAGE + by))
-        assert {line[place] for line in shown for place in amounts} == {"–"}
+        assert {row.get(header[place], "–") for row in shown for place in amounts} == {"–"}
     html = html_of(admin_client, INDEX)
     assert '<td data-label="Net" class="ci-amount">–</td>' in html and "2 of 3” beside a sum" in html
 
@@ -272,8 +302,8 @@ def test_the_usual_page_shows_the_last_thirty_days(admin_client: Client) -> None
     """By day, of tests where all projects take tests."""
     sell(created_at=datetime.now(UTC) - timedelta(days=20))
     sell(created_at=datetime.now(UTC) - timedelta(days=40))
-    (row,) = [row for row in shown_rows(html_of(admin_client)) if row[0] == "USD"]
-    assert row[2] == "1"
+    (row,) = [row for row in shown_rows(html_of(admin_client)) if row["currency"] == "USD"]
+    assert row["payments"] == "1"
 
 
 def test_a_chart_has_a_bar_for_each_row(admin_client: Client) -> None:
@@ -297,6 +327,7 @@ def test_the_index_shows_the_money_of_the_last_days(admin_client: Client) -> Non
     sell(created_at=now - timedelta(days=1), amount=Decimal("2.00"))
     sell(created_at=now - timedelta(days=6), amount=Decimal("3.00"))
     sell(created_at=now - timedelta(days=6), amount=Decimal(1500), currency="JPY")
+    sell(created_at=now, status="created")
     html = html_of(admin_client, INDEX)
     table = html.partition('id="ci-money"')[2].partition("</table>")[0]
     found = {
@@ -311,7 +342,7 @@ def test_the_index_shows_the_money_of_the_last_days(admin_client: Client) -> Non
         "USD yesterday": ["1", "2.00"],
         "USD seven days": ["4", "15.00"],
     }
-    for name, number in (("USD today", 2), ("USD seven days", 5)):
+    for name, number in (("USD today", 2), ("USD seven days", 4), ("JPY seven days", 1)):
         listed = admin_client.get(found[name][0].replace("&amp;", "&"))
         assert listed.context["cl"].result_count == number
     assert "beside a sum" not in html
@@ -341,3 +372,64 @@ def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client
     html = html_of(admin_client, PAGE + "?first=2026-03-01&last=2026-03-31&mode=test&by=day")
     content = html[html.index('id="content-main"') : html.rindex("</section>")]
     assert [each for each in ("<script", "<style", " style=", " onclick=") if each in content] == []
+
+
+def test_a_number_of_payments_leads_to_them(admin_client: Client) -> None:
+    """Each row's, and that of all rows, by every column that the list can filter: as many as the sum counts."""
+    make_history()
+    OrderItem.objects.create(order=sell(day=9), position=0, name="Tin raven", sku="raven")
+    sell(day=9, status="created")
+    address = re.compile(r'<a href="([^"]+\?paid=yes[^"]*)">([\d,]+)</a>')
+    for by in ("", "&by=day", "&by=month", "&by=method", "&by=country", "&by=product", "&by=day&by=country"):
+        html = html_of(admin_client, f"{PAGE}?first=2026-03-01&last=2026-03-31&mode=test{by}")
+        links = address.findall(html)
+        assert len(links) >= 2, by
+        for link, number in links:
+            listed = admin_client.get(unescape(link))
+            assert listed.context["cl"].result_count == int(number), link
+
+
+def test_a_sum_by_tax_or_origin_leads_nowhere(admin_client: Client, client: Client) -> None:
+    """The list has no such filter; and none for those who may not see orders."""
+    make_history()
+    days = "?first=2026-03-01&last=2026-03-31&mode=test"
+    for by in ("vat", "origin", "day&by=vat"):
+        html = html_of(admin_client, f"{PAGE}{days}&by={by}")
+        assert "paid=yes" in html
+        assert not [body for body in re.findall(r"<tbody>.*?</tbody>", html, re.DOTALL) if "paid=yes" in body]
+    client.force_login(rows.make_staff("view_money", name="accountant"))
+    assert "paid=yes" not in html_of(client, f"{PAGE}{days}&by=day")
+
+
+PERIODS = {
+    "This month": 1,
+    "Last month": 1,
+    "This quarter": 3,
+    "Last quarter": 3,
+    "This year": 12,
+    "Last year": 12,
+}
+
+
+@pytest.mark.parametrize("today", ["2026-01-01", "2026-02-28", "2026-05-31", "2026-12-31", "2028-02-29"])
+def test_the_periods_of_accountants_are_links(client: Client, today: str) -> None:
+    """Months are whole, a quarter has three of them; they keep the currency, and the chosen one is marked."""
+    with time_machine.travel(f"{today}T12:00:00Z", tick=False):
+        client.force_login(rows.make_staff("view_money", name="accountant"))
+        html = html_of(client, f"{PAGE}?currency=USD")
+        links = {
+            name: dict(parse_qsl(unescape(query)))
+            for query, name in re.findall(r'<a href="\?([^"]+)"[^>]*>([A-Z][a-z0-9 ]+)</a>', html)
+        }
+        day = date.fromisoformat(today)
+        for name, months in PERIODS.items():
+            first, last = (date.fromisoformat(links[name][end]) for end in ("first", "last"))
+            following = last + timedelta(days=1)
+            assert first.day == following.day == 1
+            assert (following.year - first.year) * 12 + following.month - first.month == months
+            assert (first.month - 1) % months == 0
+            assert first <= day <= last if name.startswith("This") else last < day
+            assert links[name]["by"] == ("day" if months == 1 else "month")
+            assert links[name]["currency"] == "USD"
+        chosen = html_of(client, f"{PAGE}?{urlencode(links['Last quarter'])}")
+        assert re.findall(r'aria-current="true">([^<]+)<', chosen) == ["Last quarter"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -218,3 +219,39 @@ def test_totals_need_the_permission_to_see_money(client: Client) -> None:
     assert "19.98 USD" not in client.get(PAGE).content.decode()
     client.force_login(rows.make_staff("view_syncdifference", "view_money", name="owner"))
     assert "19.98 USD" in client.get(PAGE).content.decode()
+
+
+def verdict_of(client: Client) -> str:
+    """The first line of the page, without markup."""
+    (line,) = re.findall(r'<p class="ci-headline">(.*?)</p>', html_of(client), re.DOTALL)
+    return " ".join(re.sub("<[^>]+>", " ", line).split())
+
+
+def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
+    """Never read, equal, different; and whether the newest pass has failed."""
+    assert verdict_of(admin_client).startswith(
+        "! not read Project default: no pass over the service's list is"
+    )
+    now = datetime.now(UTC)
+    rows.make_sync_run(started_at=now - timedelta(minutes=9), finished_at=now - timedelta(minutes=8))
+    assert verdict_of(admin_client).startswith(
+        "✓ equal Project default: nothing waits. The newest complete pass"
+    )
+    assert verdict_of(admin_client).endswith("8 min ago.")
+    make_difference(state="healed")
+    rows.make_sync_run(started_at=now, state="running")
+    assert verdict_of(admin_client).startswith("✓ equal")
+    rows.make_sync_run(started_at=now, finished_at=now, state="failed", failure="no answer")
+    assert verdict_of(admin_client).startswith("! not read Project default: nothing waits.")
+    assert verdict_of(admin_client).endswith("The newest pass has failed: no answer")
+    make_difference("order-7")
+    assert "different Project default: 1 differences wait" not in verdict_of(admin_client)
+    assert "different Project default: 1 difference waits for somebody." in verdict_of(admin_client)
+
+
+def test_what_waits_comes_first(admin_client: Client) -> None:
+    """Before what was healed later."""
+    for name, state in (("oldest", "healed"), ("waits", "waiting"), ("newest", "healed")):
+        make_difference(name, state=state)
+    html = html_of(admin_client)
+    assert sorted(("oldest", "waits", "newest"), key=html.index) == ["waits", "newest", "oldest"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -46,21 +48,25 @@ from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
 from checkout_integration.admin.site.filters import (
     Choices,
     DateFilter,
-    OriginFilter,
     ProjectFilter,
     choice_filter,
     days_filter,
     label_filter,
+    text_filter,
 )
 from checkout_integration.admin.site.labels import LIVE, ORDER_STATUSES, TEST, VERDICTS, label_of, mode_label
 from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.accounting import product_sold
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import Checkout, CheckoutUser, Order, ReceiverRun
-from checkout_integration.models.order import IS_TEST
+from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun
+from checkout_integration.models.order import IS_PAYMENT, IS_TEST
+from checkout_integration.policy.amounts import fits_column
+
+AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
 
 
 def _modes() -> Choices:
@@ -79,6 +85,32 @@ def _receivers() -> Choices:
         "failing": (_("failing, retried later"), _with_run(state=due, attempts__gt=0)),
         "failed": (_("failed: given up"), _with_run(state=ReceiverRun.State.FAILED)),
     }
+
+
+def _paid() -> Choices:
+    """Return the choices for money: a payment is one that the page about money counts."""
+    return {
+        "yes": (_("paid; refunded and charged back, too"), IS_PAYMENT),
+        "no": (_("never paid"), ~IS_PAYMENT),
+    }
+
+
+def _of_amount(text: str) -> Q:
+    """Return the condition of an amount as people write it: 9.99, 9,99, 1,500 and 1.500,00; what may be two, is both."""
+    written = {text.replace(",", ""), text.replace(".", "" if "," in text else ".").replace(",", ".")}
+    amounts = [Decimal(each) for each in written if AMOUNT.fullmatch(each)]
+    return Q(amount__in=[each for each in amounts if fits_column(each)])
+
+
+def _of_product(text: str) -> Q:
+    """Return the condition of a product: its name, as the page about money has it, or the SKU of an item."""
+    named = Order.objects.alias(product=product_sold()).filter(product=text)
+    return Q(pk__in=named.values("pk")) | Q(pk__in=OrderItem.objects.filter(sku=text).values("order"))
+
+
+def _of_origin(text: str) -> Q:
+    """Return the condition of an origin: an OR over one table, since a union would collect every row of a common text."""
+    return Q(utm_source=text) | Q(utm_campaign=text) | Q(referrer_host=text)
 
 
 def _with_run(**condition: Any) -> Q:
@@ -107,9 +139,24 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         choice_filter("receivers", _("receivers"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
-        OriginFilter,
         days_filter("created_at"),
         ("created_at", DateFilter),
+        choice_filter("paid", _("paid"), _paid),
+        text_filter(
+            _("amount"),
+            ("amount", _("amount"), "search", _of_amount),
+            ("currency", _("currency"), "search", lambda text: Q(currency=text.upper())),
+        ),
+        text_filter(_("product"), ("product", _("name or SKU of the product"), "search", _of_product)),
+        text_filter(
+            _("country and payment method"),
+            ("country", _("country"), "search", lambda text: Q(country=text.upper())),
+            ("method", _("payment method"), "search", lambda text: Q(method_type__in={text, text.upper()})),
+        ),
+        text_filter(
+            _("origin (source, campaign or host)"),
+            ("origin", _("origin (source, campaign or host)"), "search", _of_origin),
+        ),
     )
     csv_columns = (
         *("order_id", "project", "status", "verdict", "verdict_reason", "type", "is_production", "live"),

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
@@ -17,6 +19,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
 from django.utils.timezone import get_default_timezone_name
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -41,13 +44,17 @@ from checkout_integration.flows.accounting import (
     totals_of,
     usual_mode,
 )
-from checkout_integration.models import Money
+from checkout_integration.models import Money, Order
 
 USUAL_DAYS: Final = 30
+DAY: Final = timedelta(days=1)
 DIMENSIONS: Final = {
     Dimension.DAY: gettext_lazy("day"),
+    Dimension.MONTH: gettext_lazy("month"),
     Dimension.METHOD: gettext_lazy("payment method"),
     Dimension.COUNTRY: gettext_lazy("country"),
+    Dimension.PRODUCT: gettext_lazy("product"),
+    Dimension.ORIGIN: gettext_lazy("origin"),
     Dimension.VAT: gettext_lazy("rate and payer of VAT"),
 }
 MODES: Final = {
@@ -135,8 +142,12 @@ MOST_SHOWN: Final = 1_000
 """Rows of a currency that the page shows; the file has all of them."""
 KEYS: Final[Mapping[str, Text]] = {
     "day": gettext_lazy("day"),
+    "month": gettext_lazy("month"),
     "method_type": gettext_lazy("payment method"),
     "country": gettext_lazy("country"),
+    "product": gettext_lazy("product"),
+    "utm_source": gettext_lazy("source"),
+    "referrer_host": gettext_lazy("host"),
     "tax_rate": gettext_lazy("rate of VAT"),
     "vat_payer": gettext_lazy("VAT paid by"),
 }
@@ -154,6 +165,9 @@ SUMS: Final[Mapping[str, Text]] = {
     "refund_rate": gettext_lazy("refund rate, %"),
     "chargeback_rate": gettext_lazy("chargeback rate, %"),
 }
+HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
+ALWAYS: Final = ("payments", "gross")
+"""The sums that the page shows without anything in them, too."""
 UNSTATED: Final = "_unstated"
 
 
@@ -165,6 +179,7 @@ class Cell:
     text: str
     of: str = ""
     is_number: bool
+    address: str = ""
 
 
 def header(columns: Sequence[str]) -> list[str]:
@@ -182,36 +197,39 @@ def values_of(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
     ]
 
 
-def headings(columns: Sequence[str]) -> list[Text]:
-    """Return the headings of a section's table."""
-    return [*(KEYS[column] for column in columns), *SUMS.values()]
+def sections(
+    rows: Sequence[MoneyRow], columns: Sequence[str], address_of: Callable[[MoneyRow], str]
+) -> Iterator[dict[str, Any]]:
+    """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone.
 
-
-def sections(rows: Sequence[MoneyRow], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone."""
+    A column in which no row has anything is left out. ``address_of`` returns the address of the orders of a row.
+    """
     for total in totals_of(rows):
         own = [row for row in rows if row.currency == total.currency]
+        names = [*columns, *(name for name in SUMS if name in ALWAYS or getattr(total.sums, name))]
         yield {
             "currency": visible(total.currency) or NOTHING,
-            "columns": headings(columns),
-            "rows": [_cells(row, columns) for row in own[:MOST_SHOWN]],
-            "total": _cells(total, columns)[len(columns) :],
+            "columns": [HEADINGS[name] for name in names],
+            "is_whole": len(names) == len(columns) + len(SUMS),
+            "rows": [_cells(row, names, address_of(row)) for row in own[:MOST_SHOWN]],
+            "total": _cells(total, names[len(columns) :], address_of(total)),
             "left_out": max(len(own) - MOST_SHOWN, 0),
             "sums": own,
         }
 
 
-def _cells(row: MoneyRow, columns: Sequence[str]) -> list[Cell]:
+def _cells(row: MoneyRow, names: Sequence[str], address: str) -> list[Cell]:
     """Return the cells of a row, without its currency."""
-    names = (*columns, *SUMS)
+    values = dict(zip([*row.by, *SUMS], _shown_values(row, list(row.by)), strict=True))
     return [
         Cell(
-            heading=heading,
-            text=_shown(value),
+            heading=HEADINGS[name],
+            text=date_format(values[name], "YEAR_MONTH_FORMAT") if name == "month" else _shown(values[name]),
             of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
             is_number=name in SUMS,
+            address=address if name == "payments" and row.sums.payments else "",
         )
-        for heading, name, value in zip(headings(columns), names, _shown_values(row, columns), strict=True)
+        for name in names
     ]
 
 
@@ -253,10 +271,18 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
         form = MoneyForm(request.GET)
         rows = _rows_of(form) if self.has_view_permission(request) else []
         columns = form.query.columns if form.is_valid() else []
+        orders = (
+            self.viewer(request).address(Order, "changelist")
+            if self.viewer(request).may("view_order")
+            else ""
+        )
+        presets = list(_presets(form))
         context = {
             **(extra_context or {}),
             "form": form,
-            "sections": list(sections(rows, columns)),
+            "presets": presets,
+            "is_preset": any(preset.is_chosen for preset in presets),
+            "sections": list(sections(rows, columns, partial(_orders_of, orders, form))),
             "is_complete": all(row.sums.is_complete for row in rows),
             "contradicted": sum(row.sums.contradicted for row in rows),
             "columns": columns,
@@ -288,6 +314,75 @@ def _rows_of(form: MoneyForm) -> list[MoneyRow]:
         form.add_error(None, _("These are too many rows: take fewer days, or fewer rows for each."))
         return []
     return [row for row in rows if row.currency == currency] if currency else rows
+
+
+ALONE: Final = {"month": "", "day": "", "method_type": "method", "country": "country", "product": "product"}
+"""Of each column of the sums, the parameter of the list of orders; days and months have two of their own."""
+
+
+def _orders_of(orders: str, form: MoneyForm, row: MoneyRow) -> str:
+    """Return the address of the payments in a row; "" where the list of orders has no such filter."""
+    if not orders or not row.currency or not all(name in ALONE and value for name, value in row.by.items()):
+        return ""
+    query = form.query
+    first, last = query.period.first, query.period.last
+    if "month" in row.by:
+        first, last = max(first, row.by["month"]), min(last, _end_of_month(row.by["month"]))
+    if "day" in row.by:
+        first = last = row.by["day"]
+    parameters = {
+        "paid": "yes",
+        "mode": query.mode.value,
+        "project": query.project,
+        "currency": row.currency,
+        "from_day": first,
+        "to_day": last,
+        **{ALONE[name]: value for name, value in row.by.items()},
+    }
+    return f"{orders}?{urlencode({name: value for name, value in parameters.items() if name and value})}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A period that accountants ask for, as a link."""
+
+    name: Text
+    query: str
+    is_chosen: bool
+
+
+def _presets(form: MoneyForm) -> Iterator[Preset]:
+    """Yield the periods around today, in the zone of the books; those longer than a month by month."""
+    today = Period.last_days(1).first
+    month, quarter, year = (
+        today.replace(day=1),
+        today.replace(day=1, month=(today.month - 1) // 3 * 3 + 1),
+        today.replace(day=1, month=1),
+    )
+    periods = (
+        (_("last 30 days"), Period.last_days(USUAL_DAYS).first, today),
+        (_("this month"), month, _end_of_month(month)),
+        (_("last month"), (month - DAY).replace(day=1), month - DAY),
+        (_("this quarter"), quarter, _end_of_month(quarter + 63 * DAY)),
+        (_("last quarter"), (quarter - 63 * DAY).replace(day=1), quarter - DAY),
+        (_("this year"), year, _end_of_month(year.replace(month=12))),
+        (_("last year"), year.replace(year=year.year - 1), year - DAY),
+    )
+    others = {name: form.data.get(name) for name in ("currency", "project", "mode", "reversals")}
+    for name, first, last in periods:
+        by = [(Dimension.DAY if last - first < 31 * DAY else Dimension.MONTH).value]
+        chosen = {"first": first, "last": last, "by": by}
+        parameters = {**chosen, **{key: value for key, value in others.items() if value}}
+        is_chosen = form.is_valid() and (first, last, by) == (
+            form.cleaned_data["first"],
+            form.cleaned_data["last"],
+            form.cleaned_data["by"],
+        )
+        yield Preset(name=name, query=urlencode(parameters, doseq=True), is_chosen=is_chosen)
+
+
+def _end_of_month(day: date) -> date:
+    return (day.replace(day=28) + 4 * DAY).replace(day=1) - DAY
 
 
 def _lines(rows: Sequence[MoneyRow], columns: Sequence[str]) -> Iterator[Sequence[Any]]:

@@ -11,13 +11,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from checkout_integration.admin.site.fields import Viewer
@@ -40,20 +40,22 @@ from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncR
 NEWEST_PASSES: Final = 3
 """So many passes of each lane are shown."""
 KINDS: Final = {
-    "missing_here": StateLabel(gettext_lazy("missing here"), "bad"),
-    "missing_there": StateLabel(gettext_lazy("not in the list"), "bad"),
-    "status": StateLabel(gettext_lazy("another status"), "bad"),
-    "amount": StateLabel(gettext_lazy("another amount"), "bad"),
-    "unknown": StateLabel(gettext_lazy("not understood"), "wait", sign="!"),
+    "missing_here": StateLabel(gettext_lazy("missing here"), "calm"),
+    "missing_there": StateLabel(gettext_lazy("not in the list"), "calm"),
+    "status": StateLabel(gettext_lazy("another status"), "calm"),
+    "amount": StateLabel(gettext_lazy("another amount"), "calm"),
+    "unknown": StateLabel(gettext_lazy("not understood"), "calm"),
 }
+"""The kinds of a difference: all one colour, since its state says whether somebody has to look."""
 STATES: Final = {
-    "healed": StateLabel(gettext_lazy("healed"), "good"),
+    "healed": StateLabel(gettext_lazy("healed"), "calm", sign="✓"),
     "waiting": StateLabel(gettext_lazy("waiting"), "bad", sign="!"),
 }
 IN_SHOP: Final = gettext_lazy("in this shop")
 AT_SERVICE: Final = gettext_lazy("at the service")
 EQUAL: Final = StateLabel(gettext_lazy("equal"), "good")
 DIFFERENT: Final = StateLabel(gettext_lazy("different"), "bad")
+NOT_READ: Final = StateLabel(gettext_lazy("not read"), "wait", sign="!")
 
 
 def _states() -> Choices:
@@ -71,6 +73,7 @@ class ReconciliationAdmin(ReportAdmin):
 
     change_list_template = "admin/checkout_integration/reconciliation.html"
     rows_are_called = gettext_lazy("sync differences")
+    ordering = (Case(When(waiting_key=None, then=1), default=0), "-pk")  # what waits comes first
     list_display = ("kind", "order", "in_shop", "at_service", "state", "found_at")
     list_display_links = None
     list_filter = (
@@ -120,13 +123,45 @@ class ReconciliationAdmin(ReportAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the page."""
+        may_view = self.has_view_permission(request)
         context = {
             **(extra_context or {}),
             "title": _("Reconciliation"),
-            "tables": list(_tables(self.viewer(request))) if self.has_view_permission(request) else [],
+            "verdicts": [_verdict(project) for project in app_settings().projects] if may_view else [],
+            "tables": list(_tables(self.viewer(request))) if may_view else [],
             "who_syncs": WHO_SYNCS[app_settings().runner],
         }
         return super().changelist_view(request, context)
+
+
+def _verdict(project: str) -> tuple[Value, str]:
+    """Return in a word and a sentence whether a project's orders are those of the service's list."""
+    waiting = SyncDifference.objects.filter(project=project, waiting_key__isnull=False).count()
+    passes = SyncRun.objects.filter(project=project).order_by("-started_at").defer("totals")
+    newest = passes.filter(state=SyncRun.State.COMPLETE, finished_at__isnull=False).first()
+    last = passes.exclude(state=SyncRun.State.RUNNING).first()
+    if newest is None or newest.finished_at is None:
+        return badge(NOT_READ), _("Project %(project)s: no pass over the service's list is complete yet.") % {
+            "project": project
+        }
+    said = {
+        "project": project,
+        "n": shown_number(waiting),
+        "ago": span((datetime.now(UTC) - newest.finished_at).total_seconds()),
+    }
+    text = (
+        ngettext(
+            "Project %(project)s: %(n)s difference waits for somebody. The newest complete pass ended %(ago)s ago.",
+            "Project %(project)s: %(n)s differences wait for somebody. The newest complete pass ended %(ago)s ago.",
+            waiting,
+        )
+        if waiting
+        else _("Project %(project)s: nothing waits. The newest complete pass ended %(ago)s ago.")
+    ) % said
+    if last is not None and last.state in (SyncRun.State.FAILED, SyncRun.State.UNREACHABLE):
+        text += " " + _("The newest pass has failed: %(why)s") % {"why": visible(last.failure) or NOTHING}
+        return badge(DIFFERENT if waiting else NOT_READ), text
+    return badge(DIFFERENT if waiting else EQUAL), text
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:

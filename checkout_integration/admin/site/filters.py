@@ -107,19 +107,28 @@ class FormFilter(admin.SimpleListFilter):
         }
 
 
-class OriginFilter(FormFilter):
-    """The filter by where customers came from, exactly, in one of some indexed columns."""
+class TextFilter(FormFilter):
+    """A filter by texts, each by a condition of its own; the rows meet all of them."""
 
-    title = _("origin (source, campaign or host)")
-    parameter_name = "origin"
-    inputs = (("origin", _("origin (source, campaign or host)"), "search"),)
+    conditions: Mapping[str, Callable[[str], Q]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with the text."""
-        text = self.text_of("origin")
-        # An OR over one table, and no union of look-ups, which would collect every row of a common text.
-        condition = Q(utm_source=text) | Q(utm_campaign=text) | Q(referrer_host=text)
-        return queryset.filter(condition) if text else queryset
+        """Return the rows with the texts. Raises ``IncorrectLookupParameters`` for what no row can have."""
+        for name, condition in self.conditions.items():
+            if text := self.text_of(name):
+                queryset = queryset.filter(condition(text))
+        return queryset
+
+
+def text_filter(heading: Text, *inputs: tuple[str, Text, str, Callable[[str], Q]]) -> type[TextFilter]:
+    """Return a filter by a form: of each input its parameter, label, kind, and the condition of what was typed."""
+    attributes = {
+        "title": heading,
+        "parameter_name": inputs[0][0],
+        "inputs": [each[:3] for each in inputs],
+        "conditions": {each[0]: each[3] for each in inputs},
+    }
+    return type("TextFilter", (TextFilter,), attributes)
 
 
 class DaysFilter(FormFilter):

@@ -36,7 +36,7 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     list_max_show_all = 50
     paginator = BoundedPaginator
     # By key, not by a time that may be null: the same on every database, and served by the table's own index.
-    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+    ordering: ClassVar[tuple[Any, ...]] = ("-pk",)
 
     list_deferred: Sequence[str] = ()
     """Large columns that the list does not read."""
@@ -186,7 +186,7 @@ class ReadOnlyInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
     template = "admin/checkout_integration/inline.html"
     formset = NewestFormSet
     explains_states = False
-    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+    ordering: ClassVar[tuple[Any, ...]] = ("-pk",)
     extra = 0
     max_num = 0
 

@@ -14,6 +14,7 @@ from checkout_integration.flows.accounting.sums import (
     Sums,
     TooManyRows,
     money_rows,
+    product_sold,
     totals_of,
     usual_mode,
 )

@@ -36,6 +36,11 @@ MONTHS = (
     (date(2026, 3, 1), date(2026, 6, 30)),
 )
 BY = (Dimension.DAY, Dimension.METHOD, Dimension.COUNTRY)
+CHOSEN = (
+    *(chosen for size in range(len(BY) + 1) for chosen in combinations(BY, size)),
+    *((Dimension.MONTH,), (Dimension.PRODUCT,), (Dimension.ORIGIN,)),
+    (Dimension.MONTH, Dimension.COUNTRY, Dimension.PRODUCT, Dimension.ORIGIN),
+)
 
 
 def take(sales: list[Sale], random: Random) -> None:
@@ -75,12 +80,12 @@ def summed(money: list[MoneyRow], columns: list[str]) -> Counter[Key]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(times(2, 25, 1)))
 def test_the_sums_are_those_of_an_accountant(settings: Any, seed: int) -> None:
-    """In each currency, day, month, country and method; unknown is not added, and counted."""
+    """In each currency, day, month, country, method, product and origin; unknown is not added, and counted."""
     settings.TIME_ZONE = ZONE.key
     sales = generated(seed, times(60, 200, 40))
     take(sales, Random(seed))
     for first, last in MONTHS:
-        for by in (chosen for size in range(len(BY) + 1) for chosen in combinations(BY, size)):
+        for by in CHOSEN:
             query = MoneyQuery(period=Period(first=first, last=last), by=by, mode=Mode.TEST)
             for on_payment_day in (False, True):
                 found = accounting.money_rows(replace(query, on_payment_day=on_payment_day))

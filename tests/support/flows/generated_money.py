@@ -56,6 +56,9 @@ class Sale:
     parts: dict[str, dict[str, Any] | None]
     country: str
     method: str
+    product: str
+    source: str
+    host: str
     said: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     reversals: list[Reversal] = field(default_factory=list)
 
@@ -88,6 +91,8 @@ class Sale:
             **self.parts,
             "country": self.country,
             "method": {"type": self.method},
+            "issuer": {"utm_source": self.source, "referrer_host": self.host},
+            "items": [{"name": self.product}, {"name": "Extra"}] if self.product else [],
             **changes,
         }
 
@@ -152,6 +157,9 @@ def generated(seed: int, number: int) -> list[Sale]:
             parts={name: random.choice(OF_THE_SERVICE) for name in ("tax", "fee", "net_revenue")},
             country=random.choice(("DE", "JP", "")),
             method=random.choice(("BANKCARD", "PAYPAL")),
+            product=random.choice(("Tin raven", "1,200 gems", "")),
+            source=random.choice(("newsletter", "")),
+            host=random.choice(("news.example", "")),
         )
         sale.happen()
         sales.append(sale)
@@ -168,7 +176,15 @@ def booked(
         currency = sale.price[1]
 
         def add(name: str, of: str, amount: Any, day: str = day, sale: Sale = sale) -> None:
-            values = {"day": day, "country": sale.country, "method_type": sale.method}
+            values = {
+                "day": day,
+                "month": f"{day[:7]}-01",
+                "country": sale.country,
+                "method_type": sale.method,
+                "product": sale.product,
+                "utm_source": sale.source,
+                "referrer_host": sale.host,
+            }
             books[name, of, *(values[column] for column in columns)] += amount
 
         if sale.is_payment and first <= day <= last:
@@ -189,7 +205,11 @@ def booked(
         for kind, name in (("refunded", "refunds"), ("chargeback", "chargebacks")):
             days = [day if on_payment_day else _day(each.at) for each in sale.reversals if each.kind == kind]
             of_period = {on for on in days if first <= on <= last}
-            for on in of_period if "day" in columns else sorted(of_period)[:1]:
+            # A payment that was refunded twice is one refund of each row.
+            each_row = {
+                on if "day" in columns else on[:7] if "month" in columns else "": on for on in of_period
+            }
+            for on in each_row.values():
                 add(name, currency, 1, on)
     return Counter({key: amount for key, amount in books.items() if amount})
 

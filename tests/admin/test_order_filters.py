@@ -1,0 +1,88 @@
+"""The filters of the order list by what staff know of a payment: amount, product, country, payment method, paid or not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from checkout_integration.models import Order, OrderItem
+from checkout_integration.testing.factories import CheckoutFactory
+from tests.support.admin import rows
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/checkout_integration/order/"
+
+
+@pytest.fixture
+def sales() -> None:
+    """Four orders that differ in everything, one of them without a payment."""
+    raven = rows.make_order("raven", amount=Decimal("9.99"), country="DE", method_type="BANKCARD")
+    OrderItem.objects.create(order=raven, position=0, name="Tin raven", sku="raven-1")
+    OrderItem.objects.create(order=raven, position=1, name="Feather", sku="feather-1")
+    gems = rows.make_order("gems", amount=Decimal(1500), currency="JPY", country="JP", method_type="paypal")
+    Order.objects.filter(pk=gems.pk).update(checkout=CheckoutFactory(description="1,200 gems"))
+    rows.make_order("dear", amount=Decimal("1500.50"), currency="EUR", status="refunded")
+    rows.make_order("open", amount=Decimal("9.99"), currency="EUR", status="created")
+
+
+def listed(client: Client, **parameters: str) -> set[str]:
+    """The ids of the orders in the list."""
+    response = client.get(LIST, parameters)
+    assert response.status_code == 200
+    return {order.order_id for order in response.context["cl"].result_list}
+
+
+@pytest.mark.usefixtures("sales")
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"amount": "9.99"}, {"raven", "open"}),
+        ({"amount": " 9,99 "}, {"raven", "open"}),
+        ({"amount": "9.99", "currency": "eur"}, {"open"}),
+        ({"currency": "EUR"}, {"dear", "open"}),
+        ({"amount": "1500"}, {"gems"}),
+        ({"amount": "1,500"}, {"gems"}),
+        ({"amount": "1.500,50"}, {"dear"}),
+        ({"amount": "1,500.50"}, {"dear"}),
+        ({"amount": "1500.5"}, {"dear"}),
+        ({"amount": "9.990001"}, set()),
+        ({"amount": "nine"}, set()),
+        ({"amount": "1e9"}, set()),
+        ({"amount": "9" * 40}, set()),
+        ({"product": "Tin raven"}, {"raven"}),
+        ({"product": "raven-1"}, {"raven"}),
+        ({"product": "feather-1"}, {"raven"}),
+        ({"product": "1,200 gems"}, {"gems"}),
+        ({"product": "%"}, set()),
+        ({"country": "de"}, {"raven"}),
+        ({"method": "bankcard"}, {"raven"}),
+        ({"method": "paypal"}, {"gems"}),
+        ({"country": "JP", "method": "BANKCARD"}, set()),
+        ({"paid": "yes"}, {"raven", "gems", "dear"}),
+        ({"paid": "no"}, {"open"}),
+        ({"paid": "yes", "amount": "9.99", "product": "Tin raven", "country": "DE"}, {"raven"}),
+    ],
+)
+def test_they_find_what_staff_know(
+    admin_client: Client, parameters: dict[str, str], expected: set[str]
+) -> None:
+    """Exactly; all of them together; what is no amount finds nothing."""
+    assert listed(admin_client, **parameters) == expected
+
+
+@pytest.mark.usefixtures("sales")
+def test_what_was_chosen_stays_in_sight(admin_client: Client) -> None:
+    """In its field, and in words above the list."""
+    page = admin_client.get(LIST, {"amount": "9.99", "currency": "USD"}).content.decode()
+    assert 'name="amount" value="9.99"' in page and 'name="currency" value="USD"' in page
+    assert "9.99 – USD" in page.partition("<summary>")[2].partition("</summary>")[0]
+
+
+@pytest.mark.parametrize("name", ["amount", "currency", "product", "country", "method"])
+def test_a_text_that_no_database_looks_for_is_refused(admin_client: Client, name: str) -> None:
+    """As by the other filters."""
+    response: Any = admin_client.get(LIST, {name: "a\0"})
+    assert response.status_code == 302 and response["Location"].endswith("?e=1")
