@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -224,7 +225,7 @@ def test_totals_need_the_permission_to_see_money(client: Client) -> None:
 def verdict_of(client: Client) -> str:
     """The first line of the page, without markup."""
     (line,) = re.findall(r'<p class="ci-headline">(.*?)</p>', html_of(client), re.DOTALL)
-    return " ".join(re.sub("<[^>]+>", " ", line).split())
+    return " ".join(unescape(re.sub("<[^>]+>", " ", line)).split())
 
 
 def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
@@ -245,13 +246,12 @@ def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
     assert verdict_of(admin_client).startswith("! not read Project default: nothing waits.")
     assert verdict_of(admin_client).endswith("The newest pass has failed: no answer")
     make_difference("order-7")
-    assert "different Project default: 1 differences wait" not in verdict_of(admin_client)
     assert "different Project default: 1 difference waits for somebody." in verdict_of(admin_client)
 
 
 def test_what_waits_comes_first(admin_client: Client) -> None:
     """Before what was healed later."""
-    for name, state in (("oldest", "healed"), ("waits", "waiting"), ("newest", "healed")):
+    for name, state in (("order-1", "healed"), ("order-2", "waiting"), ("order-3", "healed")):
         make_difference(name, state=state)
     html = html_of(admin_client)
-    assert sorted(("oldest", "waits", "newest"), key=html.index) == ["waits", "newest", "oldest"]
+    assert sorted(("order-1", "order-2", "order-3"), key=html.index) == ["order-2", "order-3", "order-1"]
