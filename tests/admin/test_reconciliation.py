@@ -231,12 +231,12 @@ def verdict_of(client: Client) -> str:
 def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
     """Never read, equal, different; and whether the newest pass has failed."""
     assert verdict_of(admin_client).startswith(
-        "! not read Project default: no pass over the service's list is"
+        "! not read Project default: the service's list was never read in full"
     )
     now = datetime.now(UTC)
     rows.make_sync_run(started_at=now - timedelta(minutes=9), finished_at=now - timedelta(minutes=8))
     assert verdict_of(admin_client).startswith(
-        "✓ equal Project default: nothing waits. The newest complete pass"
+        "✓ equal Project default: nothing waits. The list was last read in full"
     )
     assert verdict_of(admin_client).endswith("8 min ago.")
     make_difference(state="healed")
@@ -244,7 +244,7 @@ def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
     assert verdict_of(admin_client).startswith("✓ equal")
     rows.make_sync_run(started_at=now, finished_at=now, state="failed", failure="no answer")
     assert verdict_of(admin_client).startswith("! not read Project default: nothing waits.")
-    assert verdict_of(admin_client).endswith("The newest pass has failed: no answer")
+    assert verdict_of(admin_client).endswith("The last attempt has failed: no answer")
     make_difference("order-7")
     assert "different Project default: 1 difference waits for somebody." in verdict_of(admin_client)
 
