@@ -165,7 +165,8 @@ def cursor_pairs(
     """Return the query string of a generic list (EP4-01 to EP4-03).
 
     Raises:
-        ValueError: the limit is not from 1 to 100, or there are two cursors.
+        ValueError: the limit is not from 1 to 100, or there are two cursors, of which the specification does not say which
+            one counts (EP4-02, EP4-03).
 
     """
     if limit is not None and not CURSOR_LIMIT_MIN <= limit <= CURSOR_LIMIT_MAX:

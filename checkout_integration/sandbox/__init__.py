@@ -15,7 +15,7 @@ modules that the `__init__` of a lower one names:
 - `orders`: an order as a value, and its documents
 - `merchant`: projects, products, currencies
 - `wire`: HTTP, JSON, fields, errors, signatures
-- `clock`, `profile`: virtual time; by the letter of the specification, or like deployed services
+- `clock`, `profile`: virtual time; by the letter of the specification, or as in the field
 """
 
 from __future__ import annotations

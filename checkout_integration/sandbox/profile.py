@@ -1,4 +1,4 @@
-"""The two behaviours of the sandbox: `spec`, by the letter of the specification, and `field`, like deployed services.
+"""The two behaviours of the sandbox: `spec`, by the letter of the specification, and `field`, as services in the field do.
 
 Each attribute is one point where the two differ, so that no other module compares the name of a profile.
 """

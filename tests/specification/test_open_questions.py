@@ -7,7 +7,10 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from checkout_integration.conf.problems import APP_NAMES, PROJECT_NAMES
 from checkout_integration.hooks import Hooks
@@ -16,10 +19,12 @@ from tests.specification.mapping import ROOT, statements
 
 PAGE = ROOT / "docs" / "open-questions.md"
 PACKAGE = ROOT / "checkout_integration"
-DECIDING = ("protocol", "policy", "client", "conf", "flows", "hooks.py")
-"""The parts of the app that decide what is sent, read and done; the sandbox's profiles have a table of their own."""
+PROFILES = ROOT / "docs" / "sandbox.md"
+DECIDING = ("protocol", "policy", "client", "conf", "flows", "api", "hooks.py", "sandbox")
+"""The parts that decide what is sent, read and done: by the client and the app, and by the sandbox."""
 SILENCE = re.compile(
-    r"deployed services|specification (does not (show|say)|shows no|lists no)|not in the specification|does not say what",
+    r"deployed services|specification (does not (show|say)|shows no|lists no|has no|defines)|not in the specification"
+    r"|does not say what",
     re.IGNORECASE,
 )
 ID = re.compile(r"\b[A-Z]{2}[A-Z0-9]-\d\d\b")
@@ -52,6 +57,17 @@ def listed() -> set[str]:
     return found
 
 
+def profile_lines() -> list[str]:
+    """Return the lines of the table of the sandbox's two profiles, without its heading."""
+    table = PROFILES.read_text(encoding="utf-8").partition("## Two profiles\n")[2].partition("\n## ")[0]
+    return [line for line in table.splitlines() if line.startswith("| ")][1:]
+
+
+def departures() -> set[str]:
+    """Return the statements from which deployed services depart, and the sandbox's profile `field` with them."""
+    return {found for line in profile_lines() for found in ID.findall(line.split(" | ")[0])}
+
+
 def remarks(source: str) -> Iterator[tuple[int, str]]:
     """Yield each docstring and each comment, of several lines where they follow each other, with its first line's number."""
     for node in ast.walk(ast.parse(source)):
@@ -76,8 +92,13 @@ def remarks(source: str) -> Iterator[tuple[int, str]]:
         yield first, " ".join(comment)
 
 
-def decided() -> Iterator[tuple[str, set[str]]]:
-    """Yield the place of each remark on a silence, and the statements that it cites."""
+@cache
+def decided() -> tuple[tuple[str, set[str]], ...]:
+    """Return the place of each remark on a silence, and the statements that it cites."""
+    return tuple(_decided())
+
+
+def _decided() -> Iterator[tuple[str, set[str]]]:
     for part in DECIDING:
         place = PACKAGE / part
         for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
@@ -101,9 +122,36 @@ def test_a_silence_that_code_decides_names_its_statement() -> None:
 
 
 def test_a_silence_that_code_decides_is_on_the_page() -> None:
-    """Each statement that is cited there has a row."""
-    known = listed()
-    assert [f"{place} {sorted(cited - known)}" for place, cited in decided() if not cited & known] == []
+    """Each statement that is cited there has a row; where the sandbox departs from one, in the table of its profiles."""
+    known, departing = listed(), departures()
+    assert departing
+    missing = [
+        f"{place} {sorted(cited - known)}"
+        for place, cited in decided()
+        if not cited & (known | departing if place.startswith("sandbox/") else known)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "statement", ["EP1-23", "WHK-05", "USR-01", "USR-03", "EP4-02", "EP4-03", "ORD-34", "EVT-12", "EP3-08"]
+)
+def test_code_says_which_silence_it_decides(statement: str) -> None:
+    """Silences without the words "not shown" are found by what code says of them."""
+    assert [place for place, cited in decided() if statement in cited] != []
+
+
+def test_the_sandbox_is_read_too() -> None:
+    """What it answers is a reading of the specification like the client's."""
+    rooms = {place.split("/")[1] for place, _ in decided() if place.startswith("sandbox/")}
+    assert {"api", "form", "notify", "orders", "payments", "wire"} <= rooms
+
+
+def test_each_line_of_the_profiles_names_its_statement() -> None:
+    """A departure of deployed services is one from a statement that exists."""
+    assert len(profile_lines()) >= 35
+    assert [line for line in profile_lines() if not ID.findall(line.split(" | ")[0])] == []
+    assert departures() <= {each.id for each in statements()}
 
 
 def test_what_the_specification_calls_not_shown_is_on_the_page() -> None:

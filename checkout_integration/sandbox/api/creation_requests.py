@@ -29,7 +29,7 @@ from checkout_integration.sandbox.wire.json_text import read_json, write_json
 from checkout_integration.sandbox.wire.moments import from_microseconds, to_microseconds
 from checkout_integration.sandbox.wire.signing import same_secret
 
-TOKEN_LIFETIME: Final = timedelta(days=30)  # as deployed services
+TOKEN_LIFETIME: Final = timedelta(days=30)  # EP1-24: as deployed services
 
 
 class CreationRequests:

@@ -69,6 +69,7 @@ class CursorList:
         }
 
     def _check_cursor(self, cursor: str, search: Search) -> None:
+        # EP4-02, EP4-03: the specification does not show what an unknown cursor does.
         order = self._ledger.find(cursor)
         if order is None:
             raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", "the cursor names no order")

@@ -17,7 +17,7 @@ from checkout_integration.sandbox.store.order_search import Search, State
 from checkout_integration.sandbox.wire.errors import Case, RefusedError
 from checkout_integration.sandbox.wire.moments import read_filter_moment
 
-LIMIT_MAX: Final = 1000  # as deployed services
+LIMIT_MAX: Final = 1000  # EP3-10: as deployed services
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _FIELD_STATES: Final[Mapping[str, list[State]]] = {
     OrderStatus.PROCESSED: [(OrderStatus.PROCESSED, None), (OrderStatus.REFUNDED, False)],
@@ -60,7 +60,7 @@ class ListFilters:
         )
 
     def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
-        """Return an array parameter; deployed services read the bracketed name only."""
+        """Return an array parameter; deployed services read the bracketed name only (EP3-04, EP3-05)."""
         values = query.getlist(f"{name}[]")
         if self._profile.plain_arrays:
             values += query.getlist(name)

@@ -19,7 +19,7 @@ def in_old_shape(message: dict[str, Any]) -> dict[str, Any]:
     """Return the notification with times as seconds and nanos, money as text, unknown fields, and no nulls."""
     document = {name: value for name, value in message["object"].items() if value is not None}
     document |= {name: _old_moment(value) for name, value in document.items() if name.endswith("_at")}
-    # A second form of "never": deployed services were seen to mix both in one notification.
+    # ORD-08: a second form of "never". Deployed services were seen to mix both in one notification.
     if document.get("canceled_at") == _NEVER:
         document["canceled_at"] = "1970-01-01T00:00:00Z"
     return {

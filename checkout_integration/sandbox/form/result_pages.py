@@ -23,7 +23,7 @@ def code_page(order: Order, step: str) -> str:
 
 def end_page(order: Order, *, expired: bool) -> str:
     """Return the page of an order that can no longer be paid."""
-    # Deployed services reject a payment that was not acknowledged, although the customer has paid.
+    # EVT-12: deployed services reject a payment that was not acknowledged, although the customer has paid.
     if order.paid and order.status != OrderStatus.CANCELED:
         return _paid_page(order)
     if order.status == OrderStatus.CANCELED:

@@ -198,7 +198,7 @@ class DeliveryThreads:
             self._give_up(order, notification, response)
 
     def _give_up(self, order: Order, notification: QueuedNotification, response: MerchantResponse) -> None:
-        """End the retries; at deployed services a paid order then turns rejected, without a notification."""
+        """End the retries; at deployed services a paid order then turns rejected, without a notification (EVT-12)."""
         # TRANSACTION: the notification and the order change together.
         with self._store.transaction():
             self._outbox.settle(notification, "given_up", response.status)

@@ -82,7 +82,7 @@ def send_notification(
     """POST a signed body and return the response; network errors never raise.
 
     `fault` changes the body or the signature. One redirect is followed unless `follow` is False: for 301 to 303 with a GET,
-    like deployed services, and only to the loopback unless `anywhere`.
+    like deployed services, and only to the loopback unless `anywhere` (EVT-09).
     """
     message = sign_request(body, secret_key, fault)
     try:

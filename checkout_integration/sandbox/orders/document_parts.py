@@ -22,7 +22,7 @@ def user_part(order: Order, profile: Profile) -> dict[str, Any]:
     if not profile.empty_is_null:
         address = address or _NO_ADDRESS
     elif address:
-        # Deployed services leave empty members out, and write null where nothing is left.
+        # USR-11: deployed services leave empty members out, and write null where nothing is left.
         address = {name: value for name, value in address.items() if value} or None
     return {
         **order.user,
@@ -51,7 +51,7 @@ def billing_address_part(order: Order, profile: Profile) -> dict[str, str] | Non
 
 
 def country_part(order: Order) -> str:
-    """Write the country that counts: of the billing address, else of the customer (ORD-34)."""
+    """Write a country: of the billing address, else of the customer. The specification does not say whose it is (ORD-34)."""
     return str(order.billing_country or (order.user["address"] or _NO_ADDRESS)["country"])
 
 

@@ -57,7 +57,7 @@ class Documents:
         self._profile = profile
 
     def order(self, order: Order, context: Context, *, status: str | None = None) -> dict[str, Any]:
-        """Write an Order object; `status` replaces its own, as in payment.success of deployed services."""
+        """Write an Order object; `status` replaces its own, as in payment.success of deployed services (EVT-03)."""
         listed_chargeback = context is Context.LIST and order.status == OrderStatus.CHARGEBACK
         refunded = order.refunded and not listed_chargeback
         document: dict[str, Any] = {
@@ -143,7 +143,7 @@ class Documents:
         }
 
     def _moment(self, moment: datetime | None) -> str:
-        """Write a time as the profile does: "never" has its own form, and the specification shows no fractions."""
+        """Write a time as the profile does: "never" has its own form, and the specification shows no fractions (ORD-06)."""
         return self._profile.zero_time if moment is None else write_moment(self._profile.moment(moment))
 
     def _empty(self, document: dict[str, Any]) -> dict[str, Any] | None:
@@ -163,7 +163,7 @@ class Documents:
         return user
 
     def _shares(self, order: Order, context: Context) -> dict[str, Any]:
-        """Write `net_revenue` and `fee`, which the list of deployed services lacks."""
+        """Write `net_revenue` and `fee`, which the list of deployed services lacks (ORD-27, ORD-28)."""
         listed = context is Context.LIST
         return {} if listed and not self._profile.breakdown_in_list else shares_part(order, self._profile)
 
@@ -175,7 +175,7 @@ class Documents:
         return {name: value for name, value in method.items() if name != "handler"}
 
     def _agreement(self, order: Order) -> dict[str, str]:
-        """Write what deployed services add about a recurring agreement, "" without one."""
+        """Write what deployed services add about a recurring agreement, "" without one (ORD-47)."""
         if not self._profile.agreement_extras:
             return {}
         return {

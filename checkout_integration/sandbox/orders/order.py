@@ -105,7 +105,7 @@ class Order:
 
     @property
     def customer(self) -> str:
-        """Texts in which deployed services search for `account`, one a line, in lower case."""
+        """Texts in which deployed services search for `account`, one a line, in lower case (EP3-06)."""
         method = self.method or {}
         paid_with = [
             (method.get(kind) or {}).get(name)

@@ -18,7 +18,7 @@ from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.wire.errors import Case, RefusedError
 from checkout_integration.sandbox.wire.fields import Fields
 
-_CAPTION_LIMIT: Final = 18  # as deployed services
+_CAPTION_LIMIT: Final = 18  # EP1-21: as deployed services
 _LOCALE: Final = re.compile(  # EP2-13: language-region; deployed services take two letters too
     r"[A-Za-z]{2}|[A-Za-z]{2,3}-([A-Za-z]{4}-)?([A-Za-z]{2}|[0-9]{3})"
 )

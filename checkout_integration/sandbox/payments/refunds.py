@@ -16,7 +16,7 @@ from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 
 class Refunds:
-    """Refunds and chargebacks, each with its notification; at deployed services the list has an item for each."""
+    """Refunds and chargebacks, each with its notification; deployed services list an item for each (STA-06, STA-07)."""
 
     def __init__(self, transitions: Transitions) -> None:
         """Work on the orders of `transitions`."""

@@ -36,7 +36,7 @@ class Case(StrEnum):
 
 
 CODES: Final[dict[Case, tuple[str, str]]] = {
-    # as deployed services     service API  checkout API
+    # HTT-16: deployed services  service API  checkout API
     Case.UNKNOWN_PROJECT: ("fm000002", "fm000002"),
     Case.SIGNATURE_MISSING: ("ma000022", "co000005"),
     Case.WRONG_SECRET: ("fm000048", "fm000048"),
@@ -63,7 +63,7 @@ WITHOUT_DETAILS: Final = {
     Case.WRONG_SECRET,
     Case.BAD_TOKEN,
 }
-"""Cases for which deployed services send no `details`."""
+"""Cases for which deployed services send no `details` (ERR-03)."""
 
 
 def code_of(case: str, path: str) -> str:

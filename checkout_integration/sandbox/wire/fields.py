@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from checkout_integration.sandbox.wire.addresses import is_ip_address, is_web_address
 
-FIELD_LIMIT: Final = 255  # description, metadata keys and values, as deployed services
+FIELD_LIMIT: Final = 255  # LIM-03: description, metadata keys and values, as deployed services
 COUNTRY: Final = re.compile(r"[A-Z]{2}")
 PHONE: Final = re.compile(r"\+?[0-9][0-9 ()-]{3,30}", re.ASCII)
 _STATE: Final = re.compile(r"([A-Z]{2}-)?[A-Z0-9]{1,3}")

@@ -85,7 +85,7 @@ def _write_text(text: str) -> str:
 
 
 def _write_number(number: Decimal) -> str:
-    """Write a number as deployed services do, which use doubles: 100 and not 100.0; 0.12; 59.99."""
+    """Write a number as deployed services do, which use doubles: 100 and not 100.0; 0.12; 59.99 (ORD-22)."""
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
