@@ -123,7 +123,9 @@ def check_order(sandbox: CheckoutSandbox, sale: dict[str, Any], checkout: Checko
 
 
 @pytest.mark.spec("EP2-03", "EP2-04", "EP2-05", "EP2-06", "EP2-07", "EP2-08", "EP2-09", "EP2-10")
-@pytest.mark.spec("EP2-11", "EP2-13", "EP2-15", "EP2-16", "EP2-17", "EP2-18", "SVC-02", "SVC-03", "ORD-05")
+@pytest.mark.spec(
+    "EP2-11", "EP2-13", "EP2-15", "EP2-16", "EP2-17", "EP2-18", "SVC-02", "SVC-03", "ORD-05", "SVC-01"
+)
 @BOTH
 @SALE
 def test_a_sale_by_an_order(settings: Any, sale: dict[str, Any], profile: str) -> None:
@@ -166,6 +168,7 @@ def in_token(customer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.spec("EP1-03", "EP1-04", "EP1-05", "EP1-06", "EP1-07", "EP1-08", "EP1-09", "EP1-10", "EP1-11")
 @pytest.mark.spec("EP1-12", "EP1-13", "EP1-14", "EP1-15", "EP1-16", "EP1-17", "EP1-18", "EP1-19", "EP1-20")
 @pytest.mark.spec("EP1-21", "EP1-22", "EP1-23", "EP1-24", "EP2-12", "EP6-05", "TOK-01", "TOK-02", "SVC-02")
+@pytest.mark.spec("SVC-01", "EP1-01", "EP2-01")
 @BOTH
 @SALE
 def test_a_sale_by_a_token(settings: Any, sale: dict[str, Any], profile: str) -> None:

@@ -11,7 +11,7 @@ from checkout_integration.client import Client, ClientConfig
 from checkout_integration.protocol.values import Secret
 from tests.support.client.stub import Stub
 
-SECRET = "sk-canary-0123456789"
+SECRET = "sk-Canary-0123456789"
 
 MakeClient = Callable[..., Client]
 

@@ -14,6 +14,7 @@ from checkout_integration.protocol.creation import (
     build_order_document,
     build_token_document,
 )
+from checkout_integration.protocol.creation_rules import check_token
 from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.strict_json import dumps, loads
 from tests.support.protocol.creation_requests import (
@@ -115,6 +116,15 @@ def test_a_simple_token_requires_amount_and_currency() -> None:
     """Both are missed at once."""
     problems = token_problems(TokenRequest(project_id="proj-1", type="simple"))
     assert set(problems) == {"settings.amount", "settings.currency"}
+
+
+@pytest.mark.spec("EP1-11")
+@pytest.mark.parametrize("document", [{}, {"settings": None}, {"user": {"id": "p-1"}}])
+def test_a_token_requires_settings(document: dict[str, Any]) -> None:
+    """They are named themselves, not only what they lack."""
+    with pytest.raises(CreationError) as caught:
+        check_token(document)
+    assert [problem for problem in caught.value.problems if problem[0] == "settings"]
 
 
 @pytest.mark.spec("EP2-03", "EP2-04", "EP2-05", "EP2-15")

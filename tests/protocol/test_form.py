@@ -27,7 +27,7 @@ def test_an_odd_order_id_stays_one_parameter() -> None:
     )
 
 
-@pytest.mark.spec("EP6-03", "EP6-04")
+@pytest.mark.spec("EP6-03", "EP6-04", "EP1-24")
 def test_the_options_of_the_client_side_object() -> None:
     """The form's address, or the token and nothing else."""
     assert build_form_options("https://form.example", "o") == {"formUrl": "https://form.example/?order_id=o"}

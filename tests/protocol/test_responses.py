@@ -45,7 +45,34 @@ def test_order_creation_answers_an_id_and_a_form() -> None:
      {"id": 5, "payment_form_url": FORM}, {"id": "o", "payment_form_url": None},
      {"id": "o", "payment_form_url": "javascript:alert(1)"}, {"id": "o", "payment_form_url": "//form.example"}],
 )  # fmt: skip
+@pytest.mark.spec("EP2-17", "SVC-02")
 def test_an_incomplete_answer_is_malformed(document: Any) -> None:
     """An incomplete response is refused, and so is a form address that is no web address."""
     with pytest.raises(MalformedResponse):
         parse_order_response(document)
+
+
+@pytest.mark.spec("EP1-23", "TOK-01", "TOK-02")
+@pytest.mark.parametrize(
+    "document",
+    [None, {}, {"token": "t"}, {"payment_form_url": FORM}, {"token": "", "payment_form_url": FORM},
+     {"token": 5, "payment_form_url": FORM}, {"token": None, "payment_form_url": FORM},
+     {"token": "t", "payment_form_url": ""}, {"token": "t", "payment_form_url": "data:text/html,x"}],
+)  # fmt: skip
+def test_a_token_without_its_form_is_malformed(document: Any) -> None:
+    """Both are texts, and neither is empty."""
+    with pytest.raises(MalformedResponse):
+        parse_token_response(document)
+
+
+@pytest.mark.spec("EP2-17", "SVC-02", "EP1-23", "TOK-01")
+@pytest.mark.parametrize(
+    "identifier", ["0", "00-Order 1/ä", "0b8f8f0e-9d1c-4c6e-8f0b-1f7a2c3d4e50", "x" * 255]
+)
+def test_identifiers_and_addresses_are_read_to_the_letter(identifier: str) -> None:
+    """No character of either is dropped."""
+    form = f"https://form.example/?order_id={identifier}"
+    order = parse_order_response({"id": identifier, "payment_form_url": form})
+    assert (order.id, order.payment_form_url) == (identifier, form)
+    token = parse_token_response({"token": identifier, "payment_form_url": form})
+    assert (token.token, token.payment_form_url) == (identifier, form)

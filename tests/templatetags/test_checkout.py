@@ -72,7 +72,7 @@ def make_token(token: str = "tok-1", **changes: Any) -> IssuedToken:
 class TestLink:
     """``{% checkout_link %}``."""
 
-    @pytest.mark.spec("EP6-01")
+    @pytest.mark.spec("EP6-01", "SVC-02")
     def test_it_opens_the_form_in_a_new_window(self) -> None:
         """The address is the one that the service gave."""
         link = render("checkout_link checkout 'Buy now' css_class='button'", checkout=make_checkout()).one(
@@ -81,7 +81,7 @@ class TestLink:
         assert link.attributes == {"href": FORM, "target": "_blank", "rel": "noopener", "class": "button"}
         assert link.text == "Buy now"
 
-    @pytest.mark.spec("EP6-01")
+    @pytest.mark.spec("EP6-01", "SVC-02")
     def test_it_takes_what_create_token_returned(self) -> None:
         """A token comes with a form of its own."""
         assert render("checkout_link checkout", checkout=make_token()).one("a").attributes["href"] == FORM
@@ -256,7 +256,7 @@ class TestPage:
 class TestTokenPage:
     """``{% checkout_token_page %}``."""
 
-    @pytest.mark.spec("EP6-04")
+    @pytest.mark.spec("EP6-04", "EP1-24")
     def test_the_token_is_the_single_option(self) -> None:
         """Nothing beside it."""
         page = render("checkout_token_page issued", issued=make_token())

@@ -67,7 +67,10 @@ def pay(checkout: Checkout) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.spec("SVC-03", "EP1-15", "EP1-17", "EP1-19", "EP2-04", "EP2-05", "EP2-11", "EP2-15", "ORD-37")
+@pytest.mark.spec(
+    "SVC-03", "SVC-04", "EP1-15", "EP1-17", "EP1-19", "EP2-04", "EP2-05", "EP2-11", "EP2-15", "ORD-37"
+)
+@pytest.mark.spec("SVC-01", "EVT-03")
 @pytest.mark.parametrize("sell", [by_order, by_token])
 @pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
 def test_each_option_is_sold_paid_verified_and_granted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -137,6 +138,8 @@ def test_customer_data_needs_the_secret(profile: str, status: int) -> None:
         signed = service.post("/api/v1/order", document, headers={"X-API-SIGNATURE": SECRET})
         assert signed.status_code == 200
         assert service.create().status_code == 200
+        without_user = service.post("/api/v1/order", SIMPLE, headers={"X-API-SIGNATURE": "sandbox_other"})
+        assert without_user.status_code == (401 if profile == "spec" else 200)  # looked at by the letter only
 
 
 @pytest.mark.spec("EP2-18", "EP2-11")
@@ -261,17 +264,33 @@ def test_an_unknown_token_is_refused(service: Service) -> None:
         (b"project=1", "application/x-www-form-urlencoded"),
         (b"{", "application/json"),
         (json.dumps(SIMPLE).encode(), "text/plain"),
+        (json.dumps(SIMPLE).encode(), "text/xml"),
+        (json.dumps(SIMPLE).encode(), "application/xml"),
         (json.dumps(SIMPLE).encode(), None),
     ],
 )
 def test_other_formats_are_refused(profile: str, status: int, body: bytes, kind: str | None) -> None:
-    """Another format than JSON is a 406 by the specification, a 400 in the field."""
+    """Another format than JSON is a 406 by the specification, a 400 in the field, wherever something is created."""
     with running(profile=profile) as service:
-        answer = requests.post(
-            service.url + "/api/v1/order", data=body, headers={"Content-Type": kind}, timeout=10
-        )
-    assert answer.status_code == status
-    assert answer.json()["message"]
+        for path in ("/api/v1/order", "/api/v1/tokens"):
+            answer = requests.post(service.url + path, data=body, headers={"Content-Type": kind}, timeout=10)
+            assert answer.status_code == status
+            assert answer.json()["message"]
+
+
+@pytest.mark.spec("EP1-01", "EP2-01", "EP3-01", "SVC-05")
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [("/api/v1/tokens", "POST"), ("/api/v1/order", "POST"), ("/merchant/s2s/api/v1/order", "GET")],
+)
+def test_an_operation_has_one_method(service: Service, path: str, method: str) -> None:
+    """Any other is refused in JSON, with the right one named."""
+    for other in {"GET", "POST", "PUT", "DELETE"} - {method}:
+        answer = requests.request(other, service.url + path, timeout=10)
+        assert answer.status_code == 405
+        assert set(answer.headers["Allow"].split(", ")) >= {method}
+        assert other not in answer.headers["Allow"].split(", ")
+        assert answer.json()["message"]
 
 
 @pytest.mark.parametrize("profile", ["spec", "field"])
@@ -399,6 +418,11 @@ def test_a_prepared_order_comes_back_in_the_field(field: Service) -> None:
     assert prepared.json() == {"id": order_id, "payment_form_url": f"{field.url}/form/?order_id={order_id}"}
     assert field.order_id(order=order_id) == order_id
     assert field.order_id(order="unknown") not in {order_id, "unknown"}
+    other = replace(field.sandbox.projects.get(PROJECT), project_id="project-2")
+    field.sandbox.projects.add(other)
+    foreign = field.post("/api/v1/order", {**SIMPLE, "project": "project-2", "order": order_id}).json()["id"]
+    assert foreign != order_id
+    assert field.post("/api/v1/order", {"project": "project-2", "order": order_id}).status_code == 400
     assert field.post("/api/v1/order", {"project": PROJECT, "order": "unknown"}).status_code == 400
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.sandbox.service import Service, running
+from tests.support.sandbox.service import SECRET, Service, running
 
 BUY = {"type": "simple", "amount": 5, "currency": "EUR"}
 
@@ -95,6 +95,14 @@ def test_nothing_replaces_what_simple_requires(service: Service, name: str, besi
     del settings[name]
     answer = service.token(settings)
     assert (answer.status_code, f"settings.{name}: is required" in answer.json()["details"]) == (400, True)
+
+
+@pytest.mark.spec("EP1-11")
+@pytest.mark.parametrize("document", [{}, {"settings": None}, {"user": {"id": "p-1"}}])
+def test_settings_are_required(service: Service, document: dict[str, Any]) -> None:
+    """They are named themselves."""
+    answer = service.post("/api/v1/tokens", document, headers={"X-API-SIGNATURE": SECRET})
+    assert (answer.status_code, "settings: is required" in answer.json()["details"]) == (400, True)
 
 
 @pytest.mark.spec("EP1-11", "EP1-12", "EP1-14", "EP1-15", "EP1-17", "EP1-19", "EP2-18")

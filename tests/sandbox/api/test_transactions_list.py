@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 
 import pytest
@@ -133,6 +134,19 @@ def test_the_list_needs_the_secret(service: Service) -> None:
     missing = requests.get(service.url + "/merchant/s2s/api/v1/order", timeout=10)
     assert [wrong.status_code, missing.status_code] == [401, 401]
     assert wrong.json()["message"] == "Unauthorized"
+    pair = base64.b64encode(f"{PROJECT}:{SECRET}".encode()).decode()
+    for authorization, status in {
+        f"Basic {pair}": 200,
+        f"basic {pair}": 200,
+        f"Bearer {pair}": 401,
+        f"Signature {pair}": 401,
+        pair: 401,
+        f"Basic {PROJECT}:{SECRET}": 401,
+    }.items():
+        answer = requests.get(
+            service.url + "/merchant/s2s/api/v1/order", headers={"Authorization": authorization}, timeout=10
+        )
+        assert answer.status_code == status
 
 
 @pytest.mark.parametrize(("profile", "status"), [("field", 500), ("spec", 401)])
