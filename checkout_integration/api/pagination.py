@@ -100,10 +100,7 @@ def _limit(text: str | None) -> int:
 
 
 def _cursor(request: Request, name: str, view: GenericAPIView[Any]) -> int | None:
-    """Return the primary key of the cursor's row; a row of another account is unknown.
-
-    The specification does not show what an unknown cursor does, nor two of them (EP4-02, EP4-03).
-    """
+    """Return the primary key of the cursor's row. The specification does not show what an unknown one does (EP4-02)."""
     identifier = request.query_params.get(name)
     if identifier is None:
         return None

@@ -10,8 +10,7 @@ from checkout_integration.protocol.order import Order
 from checkout_integration.protocol.vocabulary import Event
 
 MOST_AHEAD: Final = timedelta(days=2)
-"""A notification from further in the future would win every later comparison of times. The specification does not show how
-far a service's clock may be ahead of ours (WHK-05)."""
+"""Later ones would win every comparison of times; the specification does not show how far a clock may be ahead (WHK-05)."""
 PAYMENT_EVENTS: Final = frozenset(Event) - {Event.USER_VALIDATE}
 
 

@@ -11,8 +11,7 @@ from checkout_integration.protocol.strict_json import StrictJsonError, loads
 CREDENTIAL_CODES: Final = frozenset({"ma000022", "co000005", "fm000048"})
 """Codes of the 400 that token and order creation return for a wrong or missing key, where AUT-05 says 401."""
 PROJECT_CODES: Final = frozenset({"fm000001", "fm000002"})
-"""Codes that mean that the service does not know the project. The specification does not say what a creation has not found
-that it answers with 404 (EP1-23); deployed services answer 400 with one of these."""
+"""Codes of an unknown project, with 400 or 404: the specification does not say what is "not found" at creation (EP1-23)."""
 
 _LONGEST_TEXT: Final = 500
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")

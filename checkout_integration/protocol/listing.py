@@ -162,11 +162,10 @@ def query_pairs(
 def cursor_pairs(
     *, limit: int | None = None, starting_after: str | None = None, ending_before: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the query string of a generic list (EP4-01 to EP4-03).
+    """Return the query string of a generic list (EP4-01, EP4-02, EP4-03).
 
     Raises:
-        ValueError: the limit is not from 1 to 100, or there are two cursors, of which the specification does not say which
-            one counts (EP4-02, EP4-03).
+        ValueError: the limit is not from 1 to 100, or there are two cursors: the specification does not say which counts.
 
     """
     if limit is not None and not CURSOR_LIMIT_MIN <= limit <= CURSOR_LIMIT_MAX:

@@ -55,10 +55,7 @@ OWNED: Final = Query(
 
 
 def identity_of(user: User | None) -> str:
-    """Return the lookup key of a customer: the shop's own id if there is one, else the service's; "" without both.
-
-    The specification does not say which of the two names a customer (USR-01, USR-03).
-    """
+    """Return the key of a customer: by the shop's id, else the service's (USR-01, USR-03: the specification does not say)."""
     if user is None:
         return ""
     return identity_here(user.external_id) or (key_of("user", user.id) if user.id else "")

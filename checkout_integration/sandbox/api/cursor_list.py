@@ -1,6 +1,6 @@
 """The generic cursor list of orders at /api/v1/orders (chapter 4).
 
-The specification defines the cursors and the envelope, but no list that uses them (EP4-05). This list is the
+The specification defines cursors (EP4-02, EP4-03) and envelope, but no list that uses them (EP4-05). This list is the
 sandbox's own, so that clients can be run against them. It is authenticated like the transactions list.
 """
 
@@ -69,7 +69,6 @@ class CursorList:
         }
 
     def _check_cursor(self, cursor: str, search: Search) -> None:
-        # EP4-02, EP4-03: the specification does not show what an unknown cursor does.
         order = self._ledger.find(cursor)
         if order is None:
             raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", "the cursor names no order")

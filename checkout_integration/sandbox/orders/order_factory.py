@@ -148,10 +148,7 @@ def _units_for(price: Decimal, project: SandboxProject) -> Decimal:
 
 
 def _user_of(purchase: Purchase, project: SandboxProject, order_id: str) -> dict[str, Any]:
-    """Return the User of the order. The specification does not say who is one customer: here who has one id at the merchant.
-
-    The service-side id is then the same for all orders (USR-01, USR-03).
-    """
+    """Return the order's User: one id for one customer of the merchant; the specification does not say (USR-01, USR-03)."""
     given = {**NO_USER, **(purchase.user or {})}
     given["external_id"] = given["external_id"] or purchase.account or ""
     identity = f"{project.project_id}/{given['external_id'] or order_id}"
