@@ -49,7 +49,7 @@ def disagreements(requests: Iterable[Request], service: Service) -> list[str]:
     "EP1-12", "EP1-13", "EP1-14", "EP1-15", "EP1-16", "EP1-17", "EP1-18", "EP1-19", "EP1-20",
     "EP1-21", "EP1-22", "EP2-03", "EP2-04", "EP2-05", "EP2-06", "EP2-07", "EP2-08", "EP2-09",
     "EP2-10", "EP2-11", "EP2-12", "EP2-13", "EP2-14", "EP2-15", "EP2-16", "EP2-18", "SVC-03",
-    "ORD-22", "ORD-23",
+    "ORD-22", "ORD-23", "LIM-03",
 )  # fmt: skip
 def test_all_agree_on_every_value_of_every_parameter(service: Service) -> None:
     """Absent, null, of other types, at each limit and one beyond it."""

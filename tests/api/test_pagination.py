@@ -94,7 +94,7 @@ def test_the_count_ends_somewhere(api: APIClient, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("_five")
-@pytest.mark.spec("LIM-01")
+@pytest.mark.spec("LIM-01", "EP4-01")
 @pytest.mark.parametrize(
     "limit", ["0", "101", "-1", "1.5", "", " 5", "+5", "1e1", "\u0665", "9" * 5000, "five"]
 )

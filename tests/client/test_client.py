@@ -155,6 +155,7 @@ def test_connections_are_reused(client_of: MakeClient) -> None:
     assert (len(stub.received), stub.connections) == (5, 1)
 
 
+@pytest.mark.spec("EP2-18")
 def test_a_request_that_breaks_a_rule_is_not_sent(client_of: MakeClient) -> None:
     """The rules are checked before anything leaves."""
     with running(http(200, ORDER_ANSWER)) as stub:
@@ -212,6 +213,7 @@ def test_a_generic_list_is_read_by_cursor(client_of: MakeClient) -> None:
     ]
 
 
+@pytest.mark.spec("SVC-07")
 def test_several_gzip_chunks_make_one_answer(client_of: MakeClient) -> None:
     """A chunked response is read to its end."""
     packed = gzip.compress(vector_bytes("transactions"))

@@ -56,6 +56,7 @@ def test_plain_http_is_for_this_machine_and_only_when_allowed(address: str) -> N
         config_for(address, allow_http_loopback=False)
 
 
+@pytest.mark.spec("AUT-01")
 def test_a_named_host_may_be_plain_http() -> None:
     """As the name of a container is, in development: that host, and no other."""
     changes = {"allow_http_loopback": False, "allow_http_hosts": ("sandbox",)}
@@ -64,11 +65,13 @@ def test_a_named_host_may_be_plain_http() -> None:
         config_for("http://other:8090", **changes)
 
 
+@pytest.mark.spec("EP1-01", "EP2-01", "EP3-01")
 def test_a_slash_at_the_end_of_an_address_does_no_harm() -> None:
     """A path is appended to it."""
     assert config_for("https://service.example/api/").base_url == "https://service.example/api"
 
 
+@pytest.mark.spec("AUT-02")
 @pytest.mark.parametrize(
     "secret", ["", " ", " sk-canary", "sk-canary ", "sk-\r\nX-Evil: 1", "sk-é-canary", "sk-\x00"]
 )

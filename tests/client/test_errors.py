@@ -121,6 +121,7 @@ def test_an_unknown_project_is_not_a_wrong_request(
     assert "correct the project identifier" in str(error)
 
 
+@pytest.mark.spec("AUT-05", "HTT-14", "EP3-12")
 def test_a_list_that_fails_may_mean_an_unknown_project(client_of: MakeClient) -> None:
     """Deployed services send 500 for one: the message names both possibilities, and only there."""
     sentences = {}
@@ -131,6 +132,7 @@ def test_a_list_that_fails_may_mean_an_unknown_project(client_of: MakeClient) ->
     assert "project" not in sentences["token"] + sentences["order"]
 
 
+@pytest.mark.spec("HTT-01", "HTT-14")
 @every_call
 def test_an_error_body_may_be_anything(client_of: MakeClient, call: Callable[[Client], Any]) -> None:
     """HTML of a gateway gives the status alone."""
@@ -176,6 +178,7 @@ def test_order_creation_is_never_repeated(client_of: MakeClient, status: int) ->
     assert error.retry_is_safe is (status == 429)
 
 
+@pytest.mark.spec("LIM-03")
 @pytest.mark.parametrize("name", ["token", "list"])
 def test_repetition_is_bounded(client_of: MakeClient, name: str) -> None:
     """Five attempts, then the last response is the exception."""
@@ -186,6 +189,7 @@ def test_repetition_is_bounded(client_of: MakeClient, name: str) -> None:
     assert len(stub.received) == 5
 
 
+@pytest.mark.spec("HTT-13", "LIM-03")
 def test_a_retry_after_beyond_the_deadline_is_not_waited_for(client_of: MakeClient) -> None:
     """The 429 is handed on at once, with time left."""
     with running(http(429, ERROR, Retry_After="3600")) as stub:
@@ -200,6 +204,7 @@ def test_an_odd_retry_after_is_ignored(client_of: MakeClient) -> None:
         assert client_of(stub).list_transactions(TransactionFilter()).count == 2
 
 
+@pytest.mark.spec("SVC-06")
 def test_client_errors_are_not_repeated(client_of: MakeClient) -> None:
     """A retry would be refused again."""
     with running(http(404, ERROR)) as stub:

@@ -12,6 +12,7 @@ from checkout_integration.client.paging import RecentIds, chained_pages
 from tests.support.client.simulated_list import Page, lost_rows, quiet_list
 
 
+@pytest.mark.spec("EP3-11")
 @pytest.mark.parametrize("size", [2, 3, 10, 100])
 @pytest.mark.parametrize("rows", [0, 1, 2, 9, 10, 11, 100, 250])
 def test_a_quiet_list_is_read_completely(rows: int, size: int) -> None:
@@ -113,6 +114,7 @@ def test_it_begins_at_the_given_start() -> None:
     assert moving.offsets[:4] == [5, 15, 5, 15]
 
 
+@pytest.mark.spec("EP3-11")
 @pytest.mark.parametrize("count", [None, 0, 1000])
 def test_a_service_that_ignores_the_offset_is_an_error(count: int | None) -> None:
     """The same page for ever is no list, and is not taken for its end; a hundred such pages are enough."""

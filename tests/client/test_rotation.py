@@ -85,6 +85,7 @@ def test_an_order_is_not_sent_again_after_anything_else(client_of: MakeClient, a
     assert len(stub.received) == 1
 
 
+@pytest.mark.spec("AUT-05")
 @every_name
 def test_each_key_is_tried_once(client_of: MakeClient, name: str) -> None:
     """Where all are refused the first refusal is the error, without any key in it."""

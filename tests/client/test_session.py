@@ -28,6 +28,7 @@ class CountingAdapter(HTTPAdapter):
         return super().send(*args, **options)
 
 
+@pytest.mark.spec("SVC-07", "AUT-02", "VER-02")
 def test_headers_are_added_and_ours_win() -> None:
     """A session may name the shop; it cannot sign for us, nor ask for an encoding that the client does not read."""
     session = requests.Session()
@@ -66,6 +67,7 @@ def test_the_deadline_holds_through_a_proxy() -> None:
             client.create_order(ORDER)
 
 
+@pytest.mark.spec("AUT-02")
 def test_redirects_are_not_followed() -> None:
     """They would carry the secret to another host."""
     answers = http(302, Location="http://127.0.0.1:9/"), http(200, ORDER_ANSWER)

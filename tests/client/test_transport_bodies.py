@@ -52,6 +52,7 @@ def test_plain_bodies_are_bounded_too(client_of: MakeClient, name: str, size: in
             CALLS[name](client)
 
 
+@pytest.mark.spec("SVC-07")
 def test_a_cut_gzip_body_is_never_data(client_of: MakeClient) -> None:
     """Cut at every byte, the trailer included: the HTTP library alone would accept the last eight cuts."""
     packed = gzip.compress(PAGE, mtime=0)
@@ -76,6 +77,7 @@ def test_a_body_shorter_than_announced_is_never_data(client_of: MakeClient, miss
     assert isinstance(error, errors.ServiceUnreachable)
 
 
+@pytest.mark.spec("SVC-07")
 @pytest.mark.parametrize(
     ("body", "encoding"),
     [
@@ -95,6 +97,7 @@ def test_odd_compression_is_refused(client_of: MakeClient, body: bytes, encoding
         assert isinstance(failure(client_of(stub), CALLS["list"]), errors.ResponseUnreadable)
 
 
+@pytest.mark.spec("EP2-17", "SVC-05")
 @pytest.mark.parametrize(
     "body",
     [b"", b"<html>", b"[]", b"null", b'"ok"', b"{}", b'{"count":NaN,"items":[]}', b'{"items":[],"items":[]}',
@@ -129,6 +132,7 @@ def test_an_odd_number_in_a_row_costs_its_field(client_of: MakeClient) -> None:
     assert (fine.amount, unread_in(fine.document)) == (Decimal("9.99"), ())
 
 
+@pytest.mark.spec("EP4-02")
 def test_a_cursor_list_that_does_not_advance_is_an_error(client_of: MakeClient) -> None:
     """Otherwise it would be read for ever."""
     stuck = {"data": [{"id": "a"}], "has_more": True, "has_before": False}
@@ -165,6 +169,7 @@ def test_a_broken_text_of_a_cursor_list_costs_its_field(client_of: MakeClient) -
     assert dict(element) == {"id": "caf\ufffd", "name": "caf\ufffd"}
 
 
+@pytest.mark.spec("EP4-02")
 def test_a_cursor_list_whose_last_element_has_no_id_is_an_error(client_of: MakeClient) -> None:
     """An empty cursor would be none, and the first page would come again."""
     page = {"data": [{"id": "a"}, {"id": ""}], "has_more": True, "has_before": False}

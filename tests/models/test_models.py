@@ -139,3 +139,21 @@ def test_names_of_rows_are_short_and_impersonal(checkout_deliver: Deliver) -> No
 def test_no_migration_is_missing() -> None:
     """The tables are those that the models describe."""
     call_command("makemigrations", "checkout_integration", check=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "RFD-04", "RFD-05", "RFD-06", "ORD-31")
+@pytest.mark.parametrize("amount", ["4", "2.50"])
+def test_refund_of_a_notification_is_an_attribute_and_a_row(amount: str, checkout_deliver: Deliver) -> None:
+    """What was refunded in all, and what the notification says of it."""
+    refund = {
+        "amount": Decimal(amount), "currency": "USD", "reason": f"Because {amount}", "code": f"c-{amount}",
+        "receipt_number": f"R-{amount}", "receipt_url": f"https://service.example.com/receipt/{amount}",
+    }  # fmt: skip
+    document = OrderDocumentFactory(
+        status="refunded", refunded=True, charge_amount=Decimal("9.99"), refund=refund
+    )
+    checkout_deliver(event="payment.refund", order=document)
+    order = Order.objects.get()
+    for read in (order.refund, order.refunds.get()):
+        assert read is not None
+        assert {name: getattr(read, name) for name in refund} == refund

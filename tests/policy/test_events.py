@@ -51,6 +51,7 @@ def test_a_refund_has_its_own_time() -> None:
     assert times(refund) == {"refunded/notification": stamp(at(60))}
 
 
+@pytest.mark.spec("ORD-11", "EVT-05")
 @pytest.mark.parametrize("zero", ZERO_TIMES)
 def test_a_refund_without_a_time_has_that_of_its_message(zero: str | None) -> None:
     """Null, "", year 1 and the epoch are no time."""
@@ -114,12 +115,14 @@ def test_a_reread_chargeback_is_later_than_the_refund_before_it() -> None:
     assert status(refund, success) == "chargeback"
 
 
+@pytest.mark.spec("EVT-03", "EVT-04", "EVT-05", "EVT-06")
 @pytest.mark.parametrize("other", ["created", "processed", "canceled", "rejected", "pending"])
 def test_no_other_status_of_a_message_is_a_fact(other: str) -> None:
     """Only reversals are read from the status of a message of another event."""
     assert set(times(message("payment.refund", status=other))) == {"refunded/notification"}
 
 
+@pytest.mark.spec("WHK-03")
 @pytest.mark.parametrize("event", ["payment.unheard_of", "user.validate", ""])
 def test_an_unknown_event_is_no_fact(event: str) -> None:
     """It is stored and shown as an incident, and changes no status."""
@@ -144,6 +147,7 @@ def test_a_row_has_the_later_of_its_own_time_and_the_margin(listed_status: str, 
     assert times(row(listed_status, 120, **document)) == {f"{listed_status}/list": stamp(at(105))}
 
 
+@pytest.mark.spec("STA-01")
 def test_a_row_with_an_unknown_status_is_no_fact() -> None:
     """It is stored and shown as an incident, and changes no status."""
     assert times(row("no such status")) == {}
@@ -178,6 +182,7 @@ def test_the_attempts_before_it_are_taken_off_the_time_of_a_message() -> None:
     }
 
 
+@pytest.mark.spec("EVT-12", "WHK-05", "EVT-10")
 def test_nothing_is_taken_off_where_the_service_does_not_rewrite_the_time() -> None:
     """The specification's reading is a setting: RETRY_INTERVAL 0."""
     timing = Timing(retry_interval=timedelta(0))
@@ -185,6 +190,7 @@ def test_nothing_is_taken_off_where_the_service_does_not_rewrite_the_time() -> N
     assert observed.slots["processed/notification"].time == stamp(at(30))
 
 
+@pytest.mark.spec("WHK-07", "EVT-10")
 def test_the_time_of_the_smallest_attempt_stands() -> None:
     """It has the smallest error, whichever arrives first."""
     late, early = (message("payment.success", minutes, delivery_try=n) for minutes, n in ((30, 3), (11, 1)))
@@ -218,6 +224,7 @@ def test_of_two_own_times_the_earlier_stands() -> None:
     assert times(*refunds) == times(*reversed(refunds)) == {"refunded/notification": stamp(at(59))}
 
 
+@pytest.mark.spec("WHK-07")
 @pytest.mark.parametrize(
     ("attempt", "expected"), [(10**12, ""), (10**40, ""), (-1, stamp(at(0))), (-(10**40), stamp(at(0)))]
 )

@@ -125,6 +125,7 @@ def test_of_a_fixed_field_the_earliest_value_stands(field: str, first: object, o
     assert f"conflict:{field}" in state.contradictions
 
 
+@pytest.mark.spec("USR-03")
 def test_the_customers_account_is_fixed() -> None:
     """``external_id`` cannot move a payment to another account; the rest of the customer may change."""
     state = either_way(
@@ -153,6 +154,7 @@ def test_two_spellings_of_one_value_are_no_conflict(field: str, first: object, o
     assert state.merged.conflicts == set()
 
 
+@pytest.mark.spec("WHK-04")
 def test_live_is_the_envelopes() -> None:
     """The list makes no statement on it, and a field of that name in the object is not it."""
     state = either_way(message("payment.success", 5, live=True), row("processed", 0, live=False))
@@ -161,6 +163,7 @@ def test_live_is_the_envelopes() -> None:
     assert known(row("processed")).merged.live is None
 
 
+@pytest.mark.spec("WHK-04")
 def test_live_is_fixed() -> None:
     """A payment does not become a real one afterwards."""
     state = either_way(message("payment.success", 0, live=False), message("payment.refund", 9, live=True))
@@ -179,6 +182,7 @@ def test_a_field_with_a_dot_is_not_the_customers(name: str) -> None:
     assert state.merged.conflicts == set()
 
 
+@pytest.mark.spec("ORD-22")
 @pytest.mark.parametrize("field", ["amount", "original_amount", "charge_amount"])
 def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
     """VAT is added when the country is known; once paid, the paid amount stands against older amounts."""
@@ -252,6 +256,7 @@ def test_a_stamp_has_the_source_and_time_of_the_standing_value() -> None:
     assert stamps["country"] == Stamp(at=moment, source=Source.NOTIFICATION)
 
 
+@pytest.mark.spec("MTH-07")
 def test_a_masked_card_number_is_rebuilt_before_it_is_stored() -> None:
     """Two truncations of one number weaken it."""
     card = {"first6": "424242", "last4": "4242", "masked": "42424242****4242"}

@@ -12,6 +12,7 @@ from checkout_integration.policy.locale import locale_of_order, locale_of_token
 from checkout_integration.protocol.creation_values import Checks
 
 
+@pytest.mark.spec("EP1-09", "EP2-13")
 @pytest.mark.parametrize(
     ("name", "order", "token"),
     [
@@ -39,6 +40,7 @@ def test_each_kind_of_name(name: str | None, order: str | None, token: str | Non
     assert (locale_of_order(name) or None, locale_of_token(name) or None) == (order, token)
 
 
+@pytest.mark.spec("EP1-09", "EP2-13")
 @pytest.mark.parametrize("code", [code for code, _ in LANGUAGES])
 def test_no_language_of_django_is_refused(code: str) -> None:
     """Neither as Django writes it in settings, nor as its catalogues are called; the language is never another one."""

@@ -97,6 +97,7 @@ def test_what_the_books_need_is_not_personal(document: dict[str, Any]) -> None:
     assert split(document) == (document, {})
 
 
+@pytest.mark.spec("MTH-07")
 @pytest.mark.parametrize(
     ("card", "masked"),
     [
@@ -116,6 +117,7 @@ def test_masked_is_rebuilt(card: dict[str, Any], masked: str) -> None:
     }
 
 
+@pytest.mark.spec("MTH-07")
 @pytest.mark.parametrize(
     ("card", "expected"),
     [

@@ -27,6 +27,7 @@ def test_two_days_ahead_is_the_limit(created_at: datetime | None, expected: bool
     assert is_too_far_ahead(created_at, NOW) is expected
 
 
+@pytest.mark.spec("WHK-05")
 def test_the_present_clock_judges() -> None:
     """A notification quarantined because the clock was behind is released when the clock is right."""
     created_at = NOW + timedelta(days=30)

@@ -74,6 +74,7 @@ def test_documents_add_up() -> None:
     assert of(*parts).full
 
 
+@pytest.mark.spec("RFD-01")
 def test_a_notification_states_the_same_money_again() -> None:
     """The larger of both is the refunded amount; what no document has is the rest."""
     both = of(stated("5"), document("a", "3"))
@@ -125,6 +126,7 @@ def test_a_refund_is_compared_with_the_total_of_its_own_currency(
     assert seen(refund, "full", "problems") == [full, frozenset()]
 
 
+@pytest.mark.spec("RFD-01")
 @pytest.mark.parametrize("paid", [PAID, IN_EUROS, {}, {"amount": 0, "currency": "USD"}])
 def test_a_refund_without_an_amount_is_full_and_stays_full(paid: dict[str, Any]) -> None:
     """A smaller amount that is stated earlier or later lowers nothing."""
@@ -142,6 +144,7 @@ def test_a_document_without_an_amount_has_what_the_others_do_not_have() -> None:
     assert every.rest == {}
 
 
+@pytest.mark.spec("RFD-02")
 def test_parts_in_both_currencies_are_never_added() -> None:
     """Full when one reaches its own total; otherwise nobody can say."""
     parts = of(stated("5.00", "USD"), document("a", "5.00", "EUR"), paid=IN_EUROS)
@@ -152,6 +155,7 @@ def test_parts_in_both_currencies_are_never_added() -> None:
     assert (whole.full, whole.problems, whole.shown.currency) == (True, frozenset(), "USD")
 
 
+@pytest.mark.spec("RFD-02")
 def test_a_refund_in_neither_currency_is_full_and_listed_in_its_own() -> None:
     """Staff have to look."""
     foreign = of(stated("2.00", "GBP"), paid=IN_EUROS)
@@ -166,6 +170,7 @@ def test_noise_of_a_double_is_no_difference(amount: str) -> None:
     assert seen(of(stated(amount)), "full", "problems") == [True, frozenset()]
 
 
+@pytest.mark.spec("RFD-01")
 def test_more_than_was_paid_is_full() -> None:
     """Staff have to look."""
     more = of(stated("99.99"))

@@ -62,6 +62,7 @@ def test_classes(observations: list[Observation], displayed: str) -> None:
     assert status(*reversed(observations)) == displayed
 
 
+@pytest.mark.spec("STA-04", "STA-05", "STA-06", "STA-07")
 @pytest.mark.parametrize(
     ("first", "second", "displayed"),
     [
@@ -92,6 +93,7 @@ def test_an_order_that_nobody_has_paid_is_created(observations: list[Observation
     assert status(*observations) == "created"
 
 
+@pytest.mark.spec("STA-03")
 @pytest.mark.parametrize("end", ["rejected", "canceled"])
 def test_an_end_known_only_from_the_list_never_beats_a_payment(end: str) -> None:
     """An order whose receiver failed for 48 hours turns rejected in the list although it is paid."""
@@ -112,6 +114,7 @@ def test_a_listed_end_does_not_choose_between_two_signed_ones() -> None:
     assert status(PAY, CANCEL, later, row("canceled", 9999)) == "rejected"
 
 
+@pytest.mark.spec("STA-04", "STA-05")
 def test_a_listed_end_of_an_unpaid_order_is_shown() -> None:
     """Nothing speaks against it."""
     assert status(creation(), row("rejected")) == "rejected"
@@ -170,6 +173,7 @@ def test_the_latest_decision_stands() -> None:
     assert displayed_status(join(first, second)) == displayed_status(join(second, first)) == "canceled"
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 def test_a_reversal_may_be_undone_by_staff_only() -> None:
     """A list row with processed does not make it paid again."""
     reversed_facts = facts(PAY, REFUND, row("processed", 99999))

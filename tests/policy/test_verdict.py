@@ -80,6 +80,7 @@ def test_only_what_was_sold_is_verified(mode: tuple[bool, bool | None, bool | No
             assert given == VERIFIED, (fields, given)
 
 
+@pytest.mark.spec("STA-03")
 @pytest.mark.parametrize(
     "observation",
     [
@@ -134,6 +135,7 @@ def test_a_conflict_over_another_field_is_an_incident_only() -> None:
 ACCEPTED = Verdict(VerdictStatus.ACCEPTED, Reason.BY_SETTING)
 
 
+@pytest.mark.spec("ORD-42", "ORD-43", "WHK-04")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", CASES)
 def test_accepting_unbound_orders_still_asks_for_mode_and_testing_case(
@@ -159,6 +161,7 @@ def test_accepting_unbound_orders_accepts_no_conflict() -> None:
     assert verdict(state, None, accept_unbound=True) == review(Reason.CONFLICT)
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 @pytest.mark.parametrize("accept_test", [True, False])
 @pytest.mark.parametrize("test", [True, False])
 def test_a_checkout_has_its_own_mode(test: bool, accept_test: bool) -> None:
@@ -167,6 +170,7 @@ def test_a_checkout_has_its_own_mode(test: bool, accept_test: bool) -> None:
     assert verdict(state, replace(SIMPLE, test=test), accept_test=accept_test) == VERIFIED
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 def test_a_list_row_alone_verifies_by_is_production() -> None:
     """The list makes no statement on ``live``."""
     assert verdict(known(row("processed", 60, **PAYS_SIMPLE))) == VERIFIED

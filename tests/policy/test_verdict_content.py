@@ -52,6 +52,7 @@ def test_the_products_must_be_those_of_the_checkout(
     assert verdict(state, replace(GEMS, type=checkout_type)) == expected
 
 
+@pytest.mark.spec("ORD-22", "ORD-23")
 @pytest.mark.parametrize(
     ("amount", "currency", "expected"),
     [
@@ -66,6 +67,7 @@ def test_a_price_that_the_shop_set_is_compared(amount: str, currency: str, expec
     assert verdict(success(**{**PAYS_GEMS, "amount": amount, "currency": currency}), priced) == expected
 
 
+@pytest.mark.spec("ORD-35")
 def test_a_key_is_no_product() -> None:
     """The type of the order must be that of the checkout."""
     assert verdict(success(**{**PAYS_GEMS, "type": "key"}), GEMS) == review(Reason.TYPE)
@@ -94,6 +96,7 @@ def test_virtual_currency_may_come_back_as_any_listed_word(word: str, units: int
     assert verdict(success(**paid), COINS) == expected
 
 
+@pytest.mark.spec("ORD-35", "ORD-37", "ITM-01")
 @pytest.mark.parametrize(
     ("items", "expected"), [([{"id": "coins"}], VERIFIED), (None, review(Reason.NO_ITEMS))]
 )
@@ -103,6 +106,7 @@ def test_virtual_currency_sold_as_a_product(items: object, expected: Verdict) ->
     assert verdict(success(**{**PAYS_COINS, "items": items}), checkout) == expected
 
 
+@pytest.mark.spec("ORD-37", "ORD-22")
 @pytest.mark.parametrize(("amount", "expected"), [("9.99", VERIFIED), ("9.98", review(Reason.AMOUNT))])
 def test_virtual_currency_sold_by_its_price_alone(amount: str, expected: Verdict) -> None:
     """Without an expected amount or products, the shop's price is compared."""
@@ -150,6 +154,7 @@ def test_vat_that_is_added_for_the_buyer_is_not_the_shops_price(
     assert verdict(success(**{**PAYS_SIMPLE, **document})) == expected
 
 
+@pytest.mark.spec("ORD-22")
 @pytest.mark.parametrize(
     ("currency", "expected", "paid", "same"),
     [

@@ -99,12 +99,14 @@ def test_a_token_of_any_length_makes_an_order(length: int) -> None:
     assert build_order_document(OrderRequest(token="t" * length)) == {"token": "t" * length}
 
 
+@pytest.mark.spec("EP2-12")
 @pytest.mark.parametrize("token", [5, "half a character: \ud800"])
 def test_a_wrong_token_is_one_problem(token: Any) -> None:
     """A project is not required beside it."""
     assert set(order_problems(OrderRequest(token=token))) == {"token"}
 
 
+@pytest.mark.spec("EP1-15", "EP2-04")
 def test_the_amount_is_sent_with_its_exact_digits() -> None:
     """As a JSON number from the Decimal, never by way of a float."""
     request = replace(SIMPLE_ORDER, amount=Decimal("999999999999.90"))
@@ -161,6 +163,7 @@ def test_a_key_order_has_exactly_one_product() -> None:
     assert set(order_problems(replace(KEY_ORDER, products=["key-1", "key-2"]))) == {"products"}
 
 
+@pytest.mark.spec("EP2-18", "EP2-04")
 @pytest.mark.parametrize("kind", ["product", "key"])
 def test_products_and_keys_have_no_amount(kind: str) -> None:
     """Deployed services refuse it: the price is theirs."""
@@ -168,6 +171,7 @@ def test_products_and_keys_have_no_amount(kind: str) -> None:
     assert set(order_problems(request)) == {"amount"}
 
 
+@pytest.mark.spec("EP2-18", "EP2-11")
 def test_simple_has_no_products() -> None:
     """Deployed services refuse both a price and products; an empty list is left out."""
     assert set(order_problems(replace(SIMPLE_ORDER, products=["a"]))) == {"products"}
@@ -193,6 +197,7 @@ def test_the_amount_is_a_positive_decimal_that_fits_its_currency(amount: Any) ->
     assert set(order_problems(replace(SIMPLE_ORDER, amount=amount))) == {"amount"}
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 @pytest.mark.parametrize(
     ("amount", "currency"), [("100", "JPY"), ("1.234", "KWD"), ("9.9900", "USD"), ("1", "USD")]
 )
@@ -202,6 +207,7 @@ def test_amounts_fit_the_places_of_their_currency(amount: str, currency: str) ->
     assert build_order_document(request)["currency"] == currency
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 def test_a_yen_has_no_cents() -> None:
     """The wrong exponent has given hundredfold charges elsewhere."""
     assert set(order_problems(replace(SIMPLE_ORDER, amount=Decimal("9.99"), currency="JPY"))) == {"amount"}
@@ -271,6 +277,7 @@ def test_fields_have_limits(change: dict[str, Any], field: str) -> None:
     assert set(token_problems(replace(KEY_TOKEN, **change))) == {field}
 
 
+@pytest.mark.spec("EP1-09", "EP1-16", "EP1-21", "LIM-03")
 def test_the_limits_themselves_are_allowed() -> None:
     """255 characters, 18 for the caption, five for the locale."""
     build_token_document(

@@ -16,6 +16,7 @@ def test_code_message_and_details_are_read() -> None:
     assert parse_error(body) == ErrorObject(code="fm000048", message="Bad", details="amount")
 
 
+@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03", "HTT-01")
 @pytest.mark.parametrize(
     ("body", "error"),
     [
@@ -34,6 +35,7 @@ def test_other_bodies_give_what_they_have(body: bytes, error: ErrorObject) -> No
     assert parse_error(body) == error
 
 
+@pytest.mark.spec("HTT-01")
 @given(st.binary(max_size=200))
 def test_no_body_raises(body: bytes) -> None:
     """An error while reading an error would hide it."""

@@ -19,6 +19,7 @@ def test_the_address_of_the_form_names_the_order(base: str) -> None:
     assert form_address(base, "order-1") == "https://form.example/?order_id=order-1"
 
 
+@pytest.mark.spec("EP6-03")
 def test_an_odd_order_id_stays_one_parameter() -> None:
     """It comes from outside."""
     assert (

@@ -106,11 +106,28 @@ def test_an_empty_filter_sends_no_parameters() -> None:
 NO_ZONE = datetime(2024, 5, 1)  # noqa: DTZ001 -- the point of the test
 
 
+@pytest.mark.spec("EP3-07", "EP3-10", "EP3-11")
 @pytest.mark.parametrize("change", [{"limit": 0}, {"limit": -1}, {"offset": -1}, {"date_from": NO_ZONE}])
 def test_a_senseless_filter_is_refused(change: dict[str, Any]) -> None:
     """Before it is sent."""
     with pytest.raises(ValueError, match=r"must be|without a zone"):
         query_pairs(TransactionFilter(**change))
+
+
+@pytest.mark.spec("EP3-12", "EP4-04")
+@pytest.mark.parametrize(
+    ("body", "count", "ids"),
+    [
+        (b'{"count":7,"items":[{"id":"a"},{"id":"b"}]}', 7, ("a", "b")),
+        (b'{"count":0,"items":null}', 0, ()),
+        (b'{"count":3,"items":null}', 3, ()),
+        (b'{"items":[],"count":12}', 12, ()),
+    ],
+)
+def test_the_count_is_of_all_that_was_found(body: bytes, count: int, ids: tuple[str, ...]) -> None:
+    """Not of the page; null is a page without rows."""
+    page = parse_transaction_page(body)
+    assert (page.count, page.ids) == (count, ids)
 
 
 @pytest.mark.spec("EP3-12", "SVC-04")
@@ -140,18 +157,21 @@ def test_the_time_of_a_row_needs_no_parsing_of_its_order(created_at: str, expect
     assert page.rows[0].created_at == expected
 
 
+@pytest.mark.spec("EP3-12")
 def test_null_items_are_an_empty_page() -> None:
     """A service without rows may send this."""
     page = parse_transaction_page(b'{"count": 0, "items": null}')
     assert (page.count, page.items) == (0, ())
 
 
+@pytest.mark.spec("EP3-12")
 @pytest.mark.parametrize("count", [None, -1, "2", True, {}])
 def test_an_unreadable_count_is_none(count: Any) -> None:
     """The count is only informative; the rows matter."""
     assert parse_transaction_page(json.dumps({"count": count, "items": []}).encode()).count is None
 
 
+@pytest.mark.spec("EP3-12")
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"count": 0}, {"items": {}}, {"items": [1]}, {"items": "none"}]
 )
@@ -161,6 +181,7 @@ def test_an_answer_without_rows_is_malformed(document: Any) -> None:
         parse_transaction_page(json.dumps(document).encode())
 
 
+@pytest.mark.spec("EP3-12")
 @pytest.mark.parametrize(
     ("row", "problem"),
     [

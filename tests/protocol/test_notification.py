@@ -86,6 +86,7 @@ def test_every_event_is_text(event: str) -> None:
     assert parse_notification({"id": "n", "event": event, "object": {}}).event == event
 
 
+@pytest.mark.spec("WHK-01", "WHK-03", "WHK-08", "EVT-08")
 @pytest.mark.parametrize(
     "change",
     [{"id": None}, {"id": ""}, {"id": 5}, {"event": None}, {"event": ""}, {"event": []}, {"object": None}, {"object": []},
@@ -97,6 +98,7 @@ def test_without_id_event_or_object_it_is_malformed(change: dict[str, Any]) -> N
         parse_notification({**vector("notification_success"), **change})
 
 
+@pytest.mark.spec("EVT-08")
 @pytest.mark.parametrize("document", [None, [], "x", 1, True])
 def test_what_is_no_object_is_malformed(document: object) -> None:
     """Any JSON value may arrive."""
@@ -104,6 +106,7 @@ def test_what_is_no_object_is_malformed(document: object) -> None:
         parse_notification(document)
 
 
+@pytest.mark.spec("WHK-04", "WHK-05", "WHK-07")
 def test_everything_else_is_tolerated() -> None:
     """Wrong types of the other fields are problems, not errors."""
     notification = parse_notification(

@@ -26,6 +26,7 @@ def test_a_complete_order_has_no_problems(order: Order) -> None:
     assert order.document["recurring_plan_id"] == "an unknown field"
 
 
+@pytest.mark.spec("ORD-48")
 def test_absent_is_not_null() -> None:
     """Both are None as attributes; the document distinguishes them."""
     order = parse_order({"refund": None})
@@ -55,6 +56,7 @@ def test_a_method_without_card_wallet_or_crypto_currency_has_none() -> None:
     assert (method.card, method.wallet, method.crypto_currency) == (None, None, None)
 
 
+@pytest.mark.spec("ORD-43")
 @pytest.mark.parametrize(
     ("sent", "read"), [("", ""), (False, None), (None, None), ("existing_user", "existing_user")]
 )
@@ -74,12 +76,14 @@ def test_an_unreadable_testing_case_is_one_all_the_same(sent: object) -> None:
     assert order.problems == ("testing_case",)
 
 
+@pytest.mark.spec("ORD-04", "ORD-35", "ORD-36")
 def test_unknown_words_are_parsed_as_text() -> None:
     """An unknown status, type or platform is text like any other."""
     order = parse_order({"status": "disputed", "type": "bundle", "vat_payer": "moon"})
     assert (order.status, order.type, order.vat_payer, order.problems) == ("disputed", "bundle", "moon", ())
 
 
+@pytest.mark.spec("ORD-05")
 def test_long_text_is_not_cut() -> None:
     """Columns have limits; the parser has none."""
     assert parse_order({"description": "x" * 10_000}).description == "x" * 10_000
@@ -121,6 +125,7 @@ def test_what_is_readable_beside_a_problem_is_read() -> None:
     assert set(order.problems) == {"items.0", "items.1.amount", "metadata.c"}
 
 
+@pytest.mark.spec("ITM-08")
 @pytest.mark.parametrize("name", ["platform", "platform_id"])
 def test_the_platform_of_an_item_has_two_names(name: str) -> None:
     """With either key, both attributes have the value."""
@@ -151,6 +156,7 @@ def test_items_know_the_further_fields_of_the_field() -> None:
     assert (item.created_at, item.updated_at) == (datetime(2024, 5, 1, 10, tzinfo=UTC), None)
 
 
+@pytest.mark.spec("MTH-07")
 def test_the_masked_number_is_never_the_one_that_was_sent() -> None:
     """Another cut of the number, together with ours, would reveal more of it."""
     order = parse_order({"method": {"card": {"masked": "40000000****0002"}}})

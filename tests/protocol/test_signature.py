@@ -25,6 +25,7 @@ def test_the_hash_of_body_and_secret_verifies() -> None:
     assert sign(BODY, SECRET) == DIGEST.hex()
 
 
+@pytest.mark.spec("AUT-04")
 def test_a_known_signature_stays_what_it_is() -> None:
     """A value worked out by another tool: printf '{}key' | sha256sum."""
     assert sign(b"{}", Secret("key")) == "59292d1886189af59e739dfd7487d7c5fb3a137106b1ae5ef3b105d2072aba71"
@@ -40,12 +41,14 @@ def test_base64_verifies_where_it_is_accepted() -> None:
     assert verify(HEADER, BODY, [SECRET], [Encoding.BASE64]) is None
 
 
+@pytest.mark.spec("AUT-04")
 def test_an_older_secret_verifies_and_is_named() -> None:
     """A refund months later is signed with the secret of the day of the order."""
     secrets = [Secret("new-secret-of-project"), Secret("between"), SECRET]
     assert verify(HEADER, BODY, secrets) == 2
 
 
+@pytest.mark.spec("AUT-07", "EP5-01")
 def test_upper_case_hex_and_scheme_are_accepted() -> None:
     """Hex digits and authentication schemes have no case."""
     assert verify(f"signature {DIGEST.hex().upper()}", BODY, [SECRET]) == 0
@@ -70,6 +73,7 @@ def test_another_body_or_secret_does_not_verify() -> None:
     assert verify(HEADER, BODY, []) is None
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.parametrize("blank", ["", " ", "\t\n", "\u00a0"])
 def test_a_blank_secret_verifies_nothing(blank: str) -> None:
     """Not even the hash that anyone can compute: the empty secret of a missing setting."""
@@ -90,6 +94,7 @@ def test_the_header_names_its_scheme(scheme: str, encoding: Encoding) -> None:
     assert verify(f"{scheme}{value}", BODY, [SECRET]) is None
 
 
+@pytest.mark.spec("AUT-04", "EP5-01")
 @pytest.mark.parametrize(
     "header",
     [
@@ -122,6 +127,7 @@ def test_a_bad_header_is_none_and_no_error(header: str | None) -> None:
     assert verify(header, BODY, [SECRET]) is None
 
 
+@pytest.mark.spec("AUT-07")
 def test_the_unused_bits_of_base64_are_no_second_spelling() -> None:
     """Only the canonical text of a hash is accepted."""
     value = base64.b64encode(DIGEST).decode()
@@ -131,6 +137,7 @@ def test_the_unused_bits_of_base64_are_no_second_spelling() -> None:
     assert verify(f"Signature {twin}", BODY, [SECRET]) is None
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.parametrize("bit", range(256))
 def test_every_flipped_bit_is_noticed(bit: int) -> None:
     """No part of the hash goes uncompared."""
@@ -146,6 +153,7 @@ def test_any_header_and_body_get_an_answer(header: str, body: bytes) -> None:
     assert verify(f"Signature {header}", body, [SECRET]) is None
 
 
+@pytest.mark.spec("AUT-04", "AUT-07")
 @given(
     st.binary(max_size=200),
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(str.strip),

@@ -24,6 +24,7 @@ from checkout_integration.protocol.values import (
 from tests.support.corpora import corpus
 
 
+@pytest.mark.spec("ORD-06", "WHK-05")
 @pytest.mark.parametrize(
     ("value", "moment"),
     [
@@ -112,12 +113,14 @@ def test_moments_are_sent_in_utc_without_a_zone() -> None:
     assert format_moment(moment) == "2024-04-30T23:02:03"
 
 
+@pytest.mark.spec("EP3-07", "EP3-08")
 def test_a_moment_without_a_zone_is_not_sent() -> None:
     """Guessing its zone would move the window of a sync."""
     with pytest.raises(ValueError, match="zone"):
         format_moment(datetime(2024, 5, 1))  # noqa: DTZ001 -- the point of the test
 
 
+@pytest.mark.spec("ORD-22")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -183,6 +186,7 @@ def test_what_is_no_money_is_a_value_error(value: object) -> None:
         parse_money(value)
 
 
+@pytest.mark.spec("ORD-22", "ORD-23")
 @pytest.mark.parametrize(
     ("currency", "places"),
     [("USD", 2), ("JPY", 0), ("KWD", 3), ("CLF", 4), ("XAU", None), ("usd", None), ("", None)],
@@ -192,6 +196,7 @@ def test_currencies_know_their_places(currency: str, places: int | None) -> None
     assert minor_units(currency) == places
 
 
+@pytest.mark.spec("ORD-23", "EP1-14", "EP2-05")
 def test_the_table_of_currencies_is_the_active_iso_list() -> None:
     """All active codes of the published list, and no other, with their places."""
     with corpus("currencies/codes-all.csv").open(encoding="utf-8") as lines:

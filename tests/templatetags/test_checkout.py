@@ -86,6 +86,7 @@ class TestLink:
         """A token comes with a form of its own."""
         assert render("checkout_link checkout", checkout=make_token()).one("a").attributes["href"] == FORM
 
+    @pytest.mark.spec("AUT-01", "SVC-05")
     @pytest.mark.parametrize("address", UNSAFE_ADDRESSES)
     @pytest.mark.parametrize(
         "tag", ["checkout_link checkout", "checkout_frame checkout", "checkout_page checkout"]
@@ -245,6 +246,7 @@ class TestPage:
         with pytest.raises(ImproperlyConfigured, match=rf"{name}.*sandbox has it at {path}"):
             render("checkout_page checkout", checkout=make_checkout())
 
+    @pytest.mark.spec("EP6-03")
     def test_a_checkout_without_an_order_has_no_page(self) -> None:
         """A form of no order would be an error of the service's."""
         with pytest.raises(ValueError, match="has no order"):

@@ -106,6 +106,7 @@ def through_wsgi(body: bytes, **environ: Any) -> int:
     return int(answered[0].split()[0])
 
 
+@pytest.mark.spec("EP5-01")
 def test_chunked_body_is_accepted_where_input_is_terminated(live_server: LiveServer) -> None:
     """Servers such as gunicorn unpack the chunks and mark the end."""
     assert through_wsgi(body_of()) == 200
@@ -137,7 +138,7 @@ def test_upload_limit_of_the_shop_does_not_apply(live_server: LiveServer, settin
     assert post(live_server.url, body, authorization=signature(body)).status == 200
 
 
-@pytest.mark.spec("SVC-07")
+@pytest.mark.spec("SVC-07", "AUT-04")
 @pytest.mark.parametrize("signed", ["the JSON", "the bytes as sent"])
 def test_compressed_body_is_accepted(live_server: LiveServer, signed: str) -> None:
     """Signed over the JSON body, as in the specification, or over the compressed bytes."""
@@ -188,6 +189,7 @@ def test_the_sandbox_reads_a_packed_error(checkout_sandbox: Sandbox, live_server
     assert (trial.status, trial.code, trial.passed) == (401, "INVALID_SIGNATURE", True)
 
 
+@pytest.mark.spec("SVC-07")
 @pytest.mark.parametrize(
     ("sent", "encoding"),
     [

@@ -27,6 +27,7 @@ def test_acknowledgement_is_empty(live_server: LiveServer) -> None:
     assert "transfer-encoding" not in answer.headers
 
 
+@pytest.mark.spec("EP5-02")
 def test_length_is_sent_without_middleware(settings: Any) -> None:
     """CommonMiddleware may be missing, and not every server adds a length; without one a response is chunked."""
     settings.MIDDLEWARE = []
@@ -38,6 +39,7 @@ def test_length_is_sent_without_middleware(settings: Any) -> None:
         assert (response.status_code, response["Content-Length"]) == (status, str(len(response.content)))
 
 
+@pytest.mark.spec("EP5-01", "EP5-02", "EVT-09")
 @pytest.mark.parametrize(
     "path",
     ["/checkout/webhook", "/checkout/webhook/", "/checkout/webhook/default", "/checkout/webhook/default/"],
@@ -49,6 +51,7 @@ def test_every_form_of_the_address_answers_itself(live_server: LiveServer, path:
     assert Notification.objects.count() == 1
 
 
+@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03")
 @pytest.mark.parametrize("path", ["/checkout/webhook/nobody/", "/checkout/webhook/nobody"])
 def test_unknown_project_is_not_found(live_server: LiveServer, path: str) -> None:
     """404 with the error object, and no SQL."""
@@ -58,6 +61,7 @@ def test_unknown_project_is_not_found(live_server: LiveServer, path: str) -> Non
     assert (answer.status, answer.error["code"], seen) == (404, "UNKNOWN_PROJECT", [])
 
 
+@pytest.mark.spec("EP5-01")
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "OPTIONS"])
 def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> None:
     """The service sends POST; the Allow header names it."""
@@ -65,6 +69,7 @@ def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
+@pytest.mark.spec("EP5-01", "ERR-01")
 @pytest.mark.parametrize("body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'{"id": NaN}'])
 def test_signed_body_that_is_not_json_is_a_bad_request(checkout_deliver: Deliver, body: bytes) -> None:
     """400, and nothing is stored: there is nothing that could be read later."""
@@ -111,6 +116,7 @@ def test_order_without_an_id_is_stored(checkout_deliver: Deliver) -> None:
     assert not Order.objects.exists()
 
 
+@pytest.mark.spec("WHK-03")
 def test_unknown_event_is_stored(checkout_deliver: Deliver) -> None:
     """200, stored as it came, an incident, no order, whatever the object is."""
     body = body_of(event="payment.paused")
@@ -121,6 +127,7 @@ def test_unknown_event_is_stored(checkout_deliver: Deliver) -> None:
     assert not Order.objects.exists()
 
 
+@pytest.mark.spec("STA-01", "EVT-03")
 def test_unknown_status_is_stored(checkout_deliver: Deliver) -> None:
     """The event decides; the unknown status is an incident."""
     body = body_of(object=OrderDocumentFactory(status="dancing"))
@@ -166,6 +173,7 @@ def test_odd_values_never_fail(checkout_deliver: Deliver, odd: dict[str, object]
     assert Notification.objects.get().state in ("applied", "quarantined")
 
 
+@pytest.mark.spec("WHK-07")
 @pytest.mark.parametrize("delivery_try", [-1, 10**30, "seven", None, True])
 def test_odd_attempt_numbers_never_fail(checkout_deliver: Deliver, delivery_try: object) -> None:
     """The number of the attempt only moves a time."""

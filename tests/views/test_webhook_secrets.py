@@ -69,6 +69,7 @@ def test_a_vault_that_is_away_is_unavailable(
     assert not [each for each in (OLD_SECRET, CANARY) if each in shown]
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.django_db
 def test_an_old_secret_counts_when_the_vault_answers(checkout_deliver: Deliver, settings: Any) -> None:
     """Callables are called at each request."""

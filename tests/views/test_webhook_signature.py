@@ -66,6 +66,7 @@ def test_statements_of_other_threads_are_seen(live_server: LiveServer) -> None:
     assert any("INSERT" in each for each in seen)
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.parametrize("source", ["", "   "])
 def test_empty_secret_lets_nobody_in(live_server: LiveServer, settings: Any, source: str) -> None:
     """A secret that a callable leaves empty matches no signature, the one over the bare body least of all."""
@@ -74,6 +75,7 @@ def test_empty_secret_lets_nobody_in(live_server: LiveServer, settings: Any, sou
     assert post(live_server.url, BODY, authorization=f"Signature {over_body_alone}").status == 401
 
 
+@pytest.mark.spec("AUT-04")
 def test_older_secret_is_accepted_and_its_position_stored(live_server: LiveServer, settings: Any) -> None:
     """A refund months later is signed with the secret of the order's day."""
     settle(settings, SECRET_KEY="sandbox_new_secret", PREVIOUS_SECRET_KEYS=["sandbox_older_one", SECRET])
@@ -81,6 +83,7 @@ def test_older_secret_is_accepted_and_its_position_stored(live_server: LiveServe
     assert Notification.objects.get().secret_position == 2
 
 
+@pytest.mark.spec("AUT-04")
 def test_removed_secret_is_refused(live_server: LiveServer, settings: Any) -> None:
     """A previous secret is valid until it is removed from the list."""
     settle(settings, SECRET_KEY="sandbox_new_secret", PREVIOUS_SECRET_KEYS=[])
@@ -100,6 +103,7 @@ def test_base64_is_accepted_where_it_is_set(
     assert post(live_server.url, BODY, authorization=sent).status == status
 
 
+@pytest.mark.spec("AUT-07", "EP5-01")
 @pytest.mark.parametrize(
     "authorization",
     [f"signature {HEX}", f"Signature {HEX.upper()}", f"SIGNATURE  {HEX}"],
@@ -111,6 +115,7 @@ def test_case_of_scheme_and_hash_does_not_matter(live_server: LiveServer, author
     assert post(live_server.url, BODY, authorization=authorization).status == 200
 
 
+@pytest.mark.spec("AUT-04")
 def test_projects_are_apart(live_server: LiveServer, settings: Any) -> None:
     """Each project's address accepts its own secret alone: of ten by ten only the diagonal passes."""
     own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]

@@ -50,6 +50,7 @@ def test_checkout_is_made_and_paid(
     assert [(each["checkout"], each["source"]) for each in heard] == [(checkout, "notification")]
 
 
+@pytest.mark.spec("SVC-03", "ORD-37")
 def test_checkout_of_virtual_currency(checkout_sandbox: Sandbox, live_server: LiveServer) -> None:
     """The payment is compared by the amount of the game's currency, or by the price."""
     checkout = flows.create_checkout(type="virtual_currency", products=["gems-500"])
@@ -59,6 +60,7 @@ def test_checkout_of_virtual_currency(checkout_sandbox: Sandbox, live_server: Li
     assert_granted(checkout)
 
 
+@pytest.mark.spec("STA-02")
 def test_our_own_creation_is_no_news(checkout_sandbox: Sandbox, listen: Listening) -> None:
     """The order is known as created, and nothing is announced for it."""
     heard = listen(order_changed)
@@ -67,6 +69,7 @@ def test_our_own_creation_is_no_news(checkout_sandbox: Sandbox, listen: Listenin
     assert heard == []
 
 
+@pytest.mark.spec("EP2-06", "EP2-13", "USR-03")
 def test_buyer_travels_as_external_id(checkout_sandbox: Sandbox, live_server: LiveServer) -> None:
     """The account's key reaches the service, and the customer of the order is that account."""
     ada = User.objects.create_user("ada")
@@ -200,6 +203,7 @@ def test_lost_answer_of_a_token_is_requested_again(checkout_sandbox: Sandbox) ->
     assert flows.create_token(**PRICE).checkout.status == "open"
 
 
+@pytest.mark.spec("STA-03", "STA-06", "STA-07", "EVT-04", "EVT-05")
 @pytest.mark.parametrize("event", ["refund", "chargeback"])
 def test_reversal_takes_the_goods_back(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening, event: str
@@ -231,6 +235,7 @@ def test_declined_payment_cancels_the_checkout(
     assert (checkout.status, Order.objects.get().status, heard) == ("cancelled", "rejected", [])
 
 
+@pytest.mark.spec("EP2-08", "ORD-32")
 def test_own_metadata_travels_beside_the_reference(checkout_sandbox: Sandbox) -> None:
     """The shop's attributes are sent."""
     checkout = flows.create_checkout(metadata={"level": "7"}, **PRICE)

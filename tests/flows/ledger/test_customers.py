@@ -15,6 +15,7 @@ from checkout_integration.protocol.user import parse_user
 from checkout_integration.testing.payloads import UserDocumentFactory
 
 
+@pytest.mark.spec("USR-03")
 @pytest.mark.django_db
 def test_the_account_that_was_sent_is_found() -> None:
     """By its key, as `create_checkout` writes it; whether it is active is for the hook to decide."""

@@ -69,6 +69,7 @@ def test_refund_before_its_success_ends_refunded(checkout_deliver: Deliver, list
     assert checkout.status == "reversed"
 
 
+@pytest.mark.spec("WHK-05")
 def test_future_notification_is_quarantined(checkout_deliver: Deliver) -> None:
     """It would win every later comparison of times: it is stored with an incident, and not applied."""
     document = notification(at=datetime.now(UTC) + timedelta(days=3))
@@ -130,6 +131,7 @@ def test_duplicate_from_the_future_does_not_undo_what_was_applied(checkout_deliv
     assert Order.objects.get().description == order["description"]
 
 
+@pytest.mark.spec("WHK-05")
 def test_old_notification_is_applied(checkout_deliver: Deliver) -> None:
     """Years old is late, not wrong."""
     checkout_deliver(notification(at=datetime(2019, 1, 1, tzinfo=UTC)))
@@ -243,6 +245,7 @@ def test_database_that_refuses_writes_is_unavailable(checkout_deliver: Deliver) 
     assert checkout_deliver(order=OrderDocumentFactory()).status_code == 503
 
 
+@pytest.mark.spec("ORD-43")
 @pytest.mark.parametrize("case", ["correct_payment", True, 1, {"x": 1}, ["a"]])
 def test_testing_case_makes_no_order(checkout_deliver: Deliver, listen: Listening, case: object) -> None:
     """A test of the webhook is acknowledged and stored as such; no signal is sent."""

@@ -69,12 +69,14 @@ def test_the_event_decides_what_the_object_is(
     assert (questions, [order.order_id for order in Order.objects.all()]) == (["player-1"], [document["id"]])
 
 
+@pytest.mark.spec("EVT-02", "EVT-07", "EVT-11", "ERR-01", "ERR-02")
 def test_refused_customer_may_not(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """403 with the service's error object."""
     error = refuses(lambda user: False, hooks, checkout_deliver)
     assert (error["code"], set(error)) == ("INVALID_USER", {"code", "message", "details"})
 
 
+@pytest.mark.spec("EVT-02", "ERR-02")
 def test_refusal_has_its_own_words(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """The shop says why."""
     error = refuses(lambda user: Refusal("BANNED", "Not until May."), hooks, checkout_deliver)
@@ -86,6 +88,7 @@ def failing(user: User) -> bool:
     raise LookupError(f"canary {user.email}")
 
 
+@pytest.mark.spec("EVT-02")
 @pytest.mark.parametrize(
     "answer", [failing, lambda user: None, lambda user: 1, lambda user: "yes", lambda user: []]
 )
@@ -101,6 +104,7 @@ def test_anything_but_true_refuses(
     assert "canary" not in caplog.text + str(error) + str(ValidationDecision.objects.values().get())
 
 
+@pytest.mark.spec("EVT-02")
 def test_without_hooks_everyone_is_refused(checkout_deliver: Deliver) -> None:
     """The default is the safe one."""
     assert checkout_deliver(**QUESTION).status_code == 403
@@ -121,6 +125,7 @@ def test_hooks_that_cannot_be_loaded_refuse(checkout_deliver: Deliver, hooks: ty
         del hooks.__init__
 
 
+@pytest.mark.spec("EVT-11")
 def test_status_of_a_refusal_is_a_setting(checkout_deliver: Deliver, settings: Any) -> None:
     """The specification does not show it (EVT-11)."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "VALIDATE_REFUSE_STATUS": 400}

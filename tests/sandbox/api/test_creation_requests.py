@@ -60,6 +60,7 @@ def test_what_a_type_requires_must_be_there(service: Service, document: dict[str
     assert field in answer.json()["details"]
 
 
+@pytest.mark.spec("HTT-05", "EP2-17", "ERR-03")
 def test_all_problems_are_reported_at_once(service: Service) -> None:
     """Two wrong fields are both named."""
     details = service.create(metadata={"a": 1}, description="x" * 256).json()["details"]
@@ -242,6 +243,7 @@ def test_a_token_overrides_what_its_type_forbids(service: Service, kind: str, ow
     assert (item["amount"] == 7) == (kind == "simple")
 
 
+@pytest.mark.spec("EP1-24", "EP2-12")
 def test_a_token_is_used_again_for_thirty_days(service: Service) -> None:
     """Each use makes another order; after thirty days the token is refused."""
     token = service.token({"type": "simple", "amount": 7, "currency": "EUR"}).json()["token"]
@@ -251,6 +253,7 @@ def test_a_token_is_used_again_for_thirty_days(service: Service) -> None:
     assert service.post("/api/v1/order", {"token": token}).status_code == 400
 
 
+@pytest.mark.spec("EP2-12", "HTT-05", "EP2-17")
 def test_an_unknown_token_is_refused(service: Service) -> None:
     """A made-up token is a 400."""
     assert service.post("/api/v1/order", {"token": "made-up"}).status_code == 400
@@ -293,6 +296,7 @@ def test_an_operation_has_one_method(service: Service, path: str, method: str) -
         assert answer.json()["message"]
 
 
+@pytest.mark.spec("HTT-05", "EP2-17", "EP2-04")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 @pytest.mark.parametrize("number", ["1e999", "1e99999999999999999999", "1" * 5000])
 def test_a_number_beyond_reach_is_bad_data(profile: str, number: str) -> None:
@@ -317,6 +321,7 @@ def test_gzip_goes_both_ways(service: Service) -> None:
     assert "Content-Encoding" not in plain.headers
 
 
+@pytest.mark.spec("SVC-07")
 def test_a_gzip_bomb_is_refused(service: Service) -> None:
     """A packed body that would unpack to more than a mebibyte is a 400."""
     packed = gzip.compress(b" " * 5_000_000)
@@ -340,7 +345,7 @@ def test_any_version_is_served(service: Service, version: str | None) -> None:
     assert service.post("/api/v1/order", SIMPLE, headers=headers).status_code == 200
 
 
-@pytest.mark.spec("SVC-05", "ERR-01", "ERR-02")
+@pytest.mark.spec("SVC-05", "ERR-01", "ERR-02", "HTT-09")
 def test_even_an_unknown_path_answers_json(service: Service) -> None:
     """Framework errors are JSON with a message."""
     answer = service.post("/api/v1/nothing", {})
@@ -348,6 +353,7 @@ def test_even_an_unknown_path_answers_json(service: Service) -> None:
     assert answer.json()["message"] == "Not Found"
 
 
+@pytest.mark.spec("EP2-11", "RFD-07")
 def test_a_catalogue_sells_only_what_it_holds() -> None:
     """With a catalogue, unknown products are refused and known ones have its price."""
     gem = Product(id="gem", name="Gem", price=Decimal("2.50"), kind=OrderType.PRODUCT)

@@ -106,6 +106,7 @@ def test_the_ends_are_empty(service: Service, orders: list[str]) -> None:
     assert (ahead["has_before"], ahead["has_more"]) == (False, True)
 
 
+@pytest.mark.spec("LST-02", "LST-03", "LST-04", "LST-05")
 def test_a_list_without_objects(service: Service) -> None:
     """An empty list is an empty array, with nothing on either side and a count of nothing."""
     body = page(service)
@@ -175,6 +176,7 @@ def test_the_client_reads_one_page_in_both_directions(
     assert {page.total_count for page in (first, middle, before, last)} == {count}
 
 
+@pytest.mark.spec("EP4-01", "EP4-02", "EP4-03", "LIM-01")
 @pytest.mark.parametrize("size", [0, 101])
 def test_the_client_refuses_what_the_service_would(client: Client, size: int) -> None:
     """Before anything is sent: a limit out of range, and both cursors at once."""

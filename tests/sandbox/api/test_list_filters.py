@@ -53,6 +53,7 @@ def test_several_statuses_find_the_orders_of_each(spec: Service) -> None:
     assert found == [orders["processed"], orders["chargeback"]]
 
 
+@pytest.mark.spec("EP3-05")
 def test_processed_finds_refunded_originals_in_the_field(field: Service) -> None:
     """Their own status says so; charged back and cancelled ones are not among them, and no reversal item is."""
     orders = ended(field)
@@ -60,6 +61,7 @@ def test_processed_finds_refunded_originals_in_the_field(field: Service) -> None
     assert found == [(orders["processed"], "processed"), (orders["refunded"], "refunded")]
 
 
+@pytest.mark.spec("EP3-05")
 def test_refunded_finds_refund_documents_in_the_field(field: Service) -> None:
     """The item with an id of its own, not the order."""
     orders = ended(field)
@@ -84,6 +86,7 @@ def test_plain_names_narrow_by_the_specification(spec: Service) -> None:
     assert spec.listed_ids(("project", "another")) == []
 
 
+@pytest.mark.spec("EP3-04")
 def test_a_plain_project_is_ignored_in_the_field(field: Service) -> None:
     """Everything comes back."""
     order_id = field.order_id()
@@ -101,6 +104,7 @@ def test_the_account_is_the_whole_identifier(spec: Service, account: str, found:
     assert spec.listed_ids(("account", account)) == ([order_id] if found else [])
 
 
+@pytest.mark.spec("EP3-06")
 @pytest.mark.parametrize(
     ("paid_with", "account"),
     [
@@ -142,6 +146,7 @@ def test_an_unknown_id_finds_nothing(service: Service) -> None:
     assert service.listed_ids(("id", str(uuid.uuid4()))) == []
 
 
+@pytest.mark.spec("EP3-03")
 def test_an_id_is_a_uuid_in_the_field(field: Service) -> None:
     """Anything else is a 400; upper case is one."""
     order_id = field.order_id()
@@ -155,6 +160,7 @@ def test_an_id_is_a_text_by_the_specification(spec: Service) -> None:
     assert spec.listed(("id", "nothing")).json() == {"count": 0, "items": None}
 
 
+@pytest.mark.spec("EP3-10", "LIM-02")
 def test_limit_zero_is_the_default_in_the_field(field: Service) -> None:
     """As if it was not given."""
     orders = [field.order_id(), field.order_id()]

@@ -58,9 +58,12 @@ def test_each_action_answers_the_order(service: Service, actions: list[str], sta
     assert answers[-1].json()["status"] == status
 
 
+@pytest.mark.spec("STA-05", "STA-08", "EVT-01", "EVT-06")
 def test_a_card_can_be_named(service: Service) -> None:
     """`pay` with a declining card is a decline."""
     assert service.act(service.order_id(), "pay", card="4000000000000002").json()["outcome"] == "declined"
+    assert service.receiver.events == ["payment.cancel"]
+    assert service.receiver.received[0].document["object"]["status"] == "rejected"
 
 
 @pytest.mark.spec("HTT-11")
@@ -91,6 +94,7 @@ def test_a_refund_can_be_partial(service: Service) -> None:
     assert (str(refund["amount"]), refund["reason"]) == ("2.5", "Half a hat")
 
 
+@pytest.mark.spec("HTT-09", "ERR-01")
 @pytest.mark.parametrize(
     ("path", "document", "status"),
     [
@@ -162,6 +166,7 @@ def test_a_part_that_cannot_be_paid_back_is_refused(service: Service, amount: An
     assert service.receiver.events == ["payment.success"]
 
 
+@pytest.mark.spec("MTH-07")
 def test_the_step_of_the_bank_can_be_chosen(service: Service) -> None:
     """A card that asks for a code passes the step by default (MTH-07)."""
     ends = []

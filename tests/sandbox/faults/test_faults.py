@@ -24,13 +24,14 @@ def switch(service: Service, *rules: dict[str, Any]) -> None:
     assert answer.status_code == 200, answer.text
 
 
-@pytest.mark.spec("HTT-13", "LIM-03")
+@pytest.mark.spec("HTT-13", "LIM-03", "ERR-01", "ERR-02", "ERR-03", "HTT-01")
 @pytest.mark.parametrize(("seconds", "header"), [(0, None), (3, "3")])
 def test_too_many_requests(field: Service, seconds: int, header: str | None) -> None:
     """429 with and without Retry-After, and no order is made."""
     switch(field, {"point": "api", "kind": "too_many_requests", "seconds": seconds, "times": 1})
     answer = field.create()
     assert (answer.status_code, answer.headers.get("Retry-After")) == (429, header)
+    assert answer.json() == {"code": "fm000429", "message": "too many requests", "details": ""}
     assert field.listed_ids() == []
 
 

@@ -83,6 +83,7 @@ def test_a_project_opens_a_form_of_its_own(service: Service) -> None:
     assert (order["type"], order["amount"], order["currency"]) == ("simple", 12.5, "EUR")
 
 
+@pytest.mark.spec("EP2-11", "EP2-18")
 def test_a_project_opens_a_form_for_products(service: Service) -> None:
     """`products` may be given several times."""
     page = visit(service, project=PROJECT, type="product", products=["sword", "shield"])

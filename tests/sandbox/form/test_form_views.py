@@ -57,6 +57,7 @@ def test_a_card_pays(service: Service) -> None:
     assert service.receiver.events == ["payment.success"]
 
 
+@pytest.mark.spec("MTH-07")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -99,14 +100,23 @@ def test_a_decline_can_be_tried_again(service: Service) -> None:
     assert paid["user"]["external_id"] == "player-1"
 
 
-@pytest.mark.spec("STA-04", "EVT-06")
+@pytest.mark.spec("STA-04", "EVT-06", "ORD-07", "ORD-08", "ORD-09")
 def test_the_buyer_cancels(service: Service) -> None:
     """The order is canceled and the merchant is notified."""
     order_id = service.order_id()
+    service.advance(60)
     page = requests.post(f"{service.url}/form/cancel", {"order_id": order_id}, timeout=10)
     service.settle()
     assert "Payment cancelled" in page.text
     assert service.receiver.events == ["payment.cancel"]
+    (item,) = service.listed().json()["items"]
+    for order in (item, service.receiver.received[0].document["object"]):
+        assert (order["status"], order["canceled"], order["canceled_at"]) == (
+            "canceled",
+            True,
+            "2026-03-04T12:01:00Z",
+        )
+        assert order["cancellation"] == {"code": "01", "reason": "Canceled by the customer"}
 
 
 @pytest.mark.spec("EP2-09", "EP2-10", "EP1-21")
@@ -158,6 +168,7 @@ def test_paying_twice_charges_once(service: Service) -> None:
     assert service.receiver.events == ["payment.success"]
 
 
+@pytest.mark.spec("EP6-03")
 @pytest.mark.parametrize("order_id", ["", "nothing", "<b>"])
 def test_an_unknown_order_has_no_form(service: Service, order_id: str) -> None:
     """A page says so, with 404."""

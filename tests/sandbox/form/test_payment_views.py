@@ -62,6 +62,7 @@ def test_a_wrong_code_is_a_decline(service: Service) -> None:
     assert method_of(service)["card"]["secure3d"] is False
 
 
+@pytest.mark.spec("MTH-07")
 def test_a_code_counts_once_and_for_its_order(service: Service) -> None:
     """Neither a second press nor another order's step pays anything; a made-up step leads back to the form."""
     first, second = service.order_id(), service.order_id()
@@ -127,6 +128,7 @@ def test_what_cannot_be_refunded_is_not(service: Service) -> None:
     assert service.act(order_id, "chargeback").status_code == 200
 
 
+@pytest.mark.spec("STA-05", "MTH-08", "MTH-09")
 @pytest.mark.parametrize(
     "typed",
     [

@@ -43,6 +43,7 @@ def test_another_window_shows_how_it_ended(service: Service, ending: str) -> Non
     assert len(service.receiver.received) == (ending != "expire")
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize("action", ["refund", "chargeback"])
 def test_a_returned_payment_completes_nothing(service: Service, action: str) -> None:
     """Title and heading say returned, and the page around the form hears of no completed payment."""

@@ -48,6 +48,7 @@ def test_anything_else_is_refused(text: str) -> None:
         read_catalogue(text)
 
 
+@pytest.mark.spec("ITM-03")
 def test_a_generated_product_stays_the_same() -> None:
     """Name and price depend on the identifier alone."""
     first, second = (generated_product("dragon-armor", OrderType.PRODUCT, "USD") for _ in range(2))

@@ -60,7 +60,7 @@ def test_each_transition_sends_a_notification(
     assert service.receiver.received[-1].document["object"]["status"] == status
 
 
-@pytest.mark.spec("STA-06", "STA-07")
+@pytest.mark.spec("STA-06", "STA-07", "HTT-11")
 @pytest.mark.parametrize("action", ["refund", "chargeback"])
 def test_only_a_processed_order_is_reversed(service: Service, action: str) -> None:
     """There is no way from created to refunded or chargeback, and no second reversal."""
@@ -71,6 +71,7 @@ def test_only_a_processed_order_is_reversed(service: Service, action: str) -> No
     assert service.act(order_id, action).status_code == 409
 
 
+@pytest.mark.spec("AUT-04")
 def test_the_sent_bytes_are_escaped(field: Service) -> None:
     """`< > &` arrive escaped, other characters raw, 100.00 as 100: parsing and writing again breaks the hash."""
     field.paid(description="Zoë <3 & you>", amount=100.0)
@@ -123,6 +124,7 @@ def test_which_statuses_acknowledge(profile: str, acknowledging: set[int], statu
         assert len(service.receiver.received) == (1 if status in acknowledging else 2)
 
 
+@pytest.mark.spec("EVT-12", "EVT-10")
 @pytest.mark.parametrize(
     ("profile", "numbers", "status"), [("field", [0, 1, 2], "rejected"), ("spec", [1, 2, 3], "processed")]
 )
@@ -138,6 +140,7 @@ def test_retries_end(profile: str, numbers: list[int], status: str) -> None:
         assert (item["status"], item["cancellation"]) == (status, None)
 
 
+@pytest.mark.spec("EVT-09")
 def test_a_redirect_turns_into_a_get(field: Service) -> None:
     """A 302 is followed by a GET without the body, and the response to that counts."""
     field.receiver.answers = [302]
@@ -190,6 +193,7 @@ def test_two_refunds_are_two_events_by_the_specification(spec: Service) -> None:
     assert one != two == again
 
 
+@pytest.mark.spec("WHK-01")
 def test_two_refunds_share_an_id_in_the_field(field: Service) -> None:
     """It depends on order and event, so only the body differs."""
     order_id = field.paid()
@@ -200,6 +204,7 @@ def test_two_refunds_share_an_id_in_the_field(field: Service) -> None:
     assert one["object"]["refund"]["amount"] != two["object"]["refund"]["amount"]
 
 
+@pytest.mark.spec("EP5-01")
 def test_no_webhook_url_sends_nothing() -> None:
     """Nothing is sent for a project without an address, and nothing waits."""
     with running(webhook_url="") as service:
@@ -219,6 +224,7 @@ def test_no_proxy_of_the_machine_is_used(field: Service, monkeypatch: pytest.Mon
     assert len(field.receiver.received) == 1
 
 
+@pytest.mark.spec("EVT-09", "EVT-10")
 def test_nobody_listening_is_a_failed_attempt() -> None:
     """A refused connection is retried like any other failure."""
     with running(webhook_url="http://127.0.0.1:9/") as service:
@@ -227,6 +233,7 @@ def test_nobody_listening_is_a_failed_attempt() -> None:
     assert (notification["state"], notification["answer"], notification["delivery_try"]) == ("due", 0, 1)
 
 
+@pytest.mark.spec("EVT-12")
 def test_a_fraction_of_a_second_is_a_retry_interval(field: Service) -> None:
     """A schedule set by the control API is followed."""
     url = f"{field.url}/_sandbox/project"
@@ -237,6 +244,7 @@ def test_a_fraction_of_a_second_is_a_retry_interval(field: Service) -> None:
     assert len(field.receiver.received) == 2
 
 
+@pytest.mark.spec("EVT-09", "EP5-02")
 def test_the_status_counts_when_the_answer_breaks_off(field: Service) -> None:
     """A 200 with an incomplete body acknowledges: the body is ignored."""
     field.receiver.promised = 100

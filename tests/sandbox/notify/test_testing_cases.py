@@ -72,6 +72,7 @@ def test_the_answer_is_judged(mode: str, case: str, status: int, body: bytes, pa
     assert (document["status"], document["passed"]) == (status, passed)
 
 
+@pytest.mark.spec("ORD-43")
 @pytest.mark.parametrize("case", CASES)
 def test_no_order_is_stored_and_nothing_comes_again(service: Service, case: str) -> None:
     """Neither list nor form knows the object, and a refused case is not retried."""
@@ -119,6 +120,7 @@ def test_the_results_are_listed(service: Service) -> None:
     ]
 
 
+@pytest.mark.spec("ORD-43")
 def test_a_case_is_run_for_a_tester(service: Service) -> None:
     """The result has the expected response and the verdict on the actual one."""
     trial = run(service, "invalid_signature", external_id="ada")

@@ -46,6 +46,42 @@ def test_the_customer_alone_is_sent_for_validation(strict: Service) -> None:
     }
 
 
+@pytest.mark.spec(
+    "EVT-02", "EVT-07", "USR-01", "USR-03", "USR-04", "USR-05", "USR-06", "USR-07", "USR-08", "USR-09"
+)
+@pytest.mark.spec("USR-10", "USR-11", "USR-12", "WHK-04", "WHK-05", "ORD-24", "ORD-48")
+@pytest.mark.parametrize("profile", ["spec", "field"])
+@pytest.mark.parametrize("live", [False, True])
+def test_what_is_known_of_the_customer_is_asked_about(profile: str, live: bool) -> None:
+    """Whole, a minute after the order was made; the customer is the one of the payment."""
+    name = "Ada" if live else "Ben"
+    known = {
+        "external_id": f"{name}/7", "name": name, "email": f"{name}@mail.example", "email_verified": live,
+        "phone": "+4930" if live else "12025550103", "phone_verified": not live,
+        "ip": "192.0.2.7" if live else "2001:db8::1", "locale": "de-DE" if live else "en-US",
+        "address": {"country": "DE" if live else "FR", "city": name, "postal_code": "1", "state": "BE" if live else "IDF"},
+    }  # fmt: skip
+    token = {
+        "id": known["external_id"], "address": known["address"], "metadata": {"Guild": name},
+        **{key: {"value": known[key]} for key in ("name", "ip", "locale")},
+        **{key: {"value": known[key], "verified": known[f"{key}_verified"]} for key in ("email", "phone")},
+    }  # fmt: skip
+    with running(profile=profile, mode="pre_approval", live=live) as service:
+        made = service.token({"type": "simple", "amount": 1, "currency": "USD"}, token).json()["token"]
+        order_id = service.post("/api/v1/order", {"token": made}).json()["id"]
+        service.advance(60)
+        service.act(order_id, "pay")
+        validate, success = (each.document for each in service.receiver.received)
+        (listed,) = service.listed(("id", order_id)).json()["items"]
+    for user in (success["object"]["user"], listed["user"]):
+        assert {**known, "metadata": {"Guild": name}}.items() <= user.items()
+    assert "id" not in listed["user"]
+    assert {**known, "metadata": {"Guild": name}}.items() <= validate["object"].items()
+    assert validate["object"]["id"] == success["object"]["user"]["id"] != ""
+    assert (validate["live"], success["live"]) == (live, live)
+    assert validate["created_at"] == "2026-03-04T12:01:00Z"
+
+
 @pytest.mark.spec("WHK-02", "WHK-08", "EVT-08")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 def test_each_notification_is_one_and_has_the_object_of_its_event(profile: str) -> None:
@@ -145,6 +181,7 @@ def test_an_order_that_ended_meanwhile_is_not_cancelled_again(literal: Service) 
     assert order is not None and order.cancellation == {"code": "01", "reason": "Canceled by the customer"}
 
 
+@pytest.mark.spec("WHK-01", "EVT-07")
 def test_each_question_has_an_id_of_its_own(strict: Service) -> None:
     """Asking about the same customer again is a new notification."""
     order_id = strict.order_id()
@@ -155,6 +192,7 @@ def test_each_question_has_an_id_of_its_own(strict: Service) -> None:
     assert first != second
 
 
+@pytest.mark.spec("EVT-02")
 def test_nobody_there_refuses(strict: Service) -> None:
     """A connection error is a refusal."""
     strict.sandbox.projects.update("project-1", webhook_url="http://127.0.0.1:9/")
@@ -196,6 +234,7 @@ def test_the_country_stays_after_a_refusal() -> None:
     assert "Pay $11.90 USD" in page.text
 
 
+@pytest.mark.spec("EVT-02")
 def test_the_form_says_that_nobody_answered(strict: Service) -> None:
     """A response that comes too late is none."""
     strict.sandbox.projects.update("project-1", attempt_timeout=0.05)
@@ -220,6 +259,7 @@ def test_the_body_of_a_200_is_not_read(strict: Service, body: bytes, promised: i
     assert "Payment successful" in strict.pay_form(strict.order_id()).text
 
 
+@pytest.mark.spec("EVT-02")
 def test_without_an_address_nobody_can_approve(strict: Service) -> None:
     """The run log names the missing address."""
     strict.sandbox.projects.update("project-1", webhook_url="")
@@ -235,6 +275,7 @@ def test_an_old_question_of_the_bank_says_so(strict: Service) -> None:
     assert strict.receiver.received == []
 
 
+@pytest.mark.spec("EVT-02", "STA-04")
 def test_an_order_cancelled_while_the_merchant_thinks_is_not_paid(strict: Service) -> None:
     """The response to user.validate comes too late: the order stays canceled, and no payment is notified."""
     order_id = strict.order_id()

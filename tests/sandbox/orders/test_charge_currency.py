@@ -54,6 +54,7 @@ def test_the_tax_is_charged_too(abroad: Service) -> None:
     assert money(abroad.receiver.received[-1].document["object"]) == ["11.9", "USD", "1785", "JPY"]
 
 
+@pytest.mark.spec("ORD-39", "ORD-40")
 def test_an_order_in_the_currency_of_the_card_is_charged_as_it_is(abroad: Service) -> None:
     """No rate is applied, and the form shows one amount."""
     order_id = abroad.order_id(amount=500, currency="JPY")
@@ -62,6 +63,7 @@ def test_an_order_in_the_currency_of_the_card_is_charged_as_it_is(abroad: Servic
     assert money(abroad.receiver.received[-1].document["object"]) == ["500", "JPY", "500", "JPY"]
 
 
+@pytest.mark.spec("ORD-39", "ORD-40")
 def test_trying_again_is_charged_alike(abroad: Service) -> None:
     """The new order has the currency of the card as well."""
     order_id = abroad.order_id(amount=9.99)

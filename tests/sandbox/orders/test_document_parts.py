@@ -84,6 +84,7 @@ def test_the_receipt_goes_to_a_phone(service: Service) -> None:
     assert last_order(service)["receipt_phone"] == ""
 
 
+@pytest.mark.spec("ORD-13")
 def test_a_phone_that_is_none_pays_nothing(service: Service) -> None:
     """The form says so, and so does the control API."""
     order_id = service.order_id()
@@ -303,6 +304,7 @@ def test_a_testing_case_is_as_live_as_its_project(service: Service, live: bool, 
     assert (sent.document["live"], sent.document["object"]["is_production"]) == (live, live)
 
 
+@pytest.mark.spec("USR-11")
 def test_an_empty_member_of_an_address_is_left_out_in_the_field(field: Service) -> None:
     """An address of which nothing is known is null."""
     user: dict[str, Any] = {"external_id": "u", "address": {"country": "FR", "city": ""}}

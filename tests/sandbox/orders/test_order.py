@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.sandbox.server.app import ROUTES
 from tests.support.sandbox.service import PROJECT, Service
 
 ACTIONS: dict[str, list[str]] = {
@@ -38,6 +39,18 @@ def test_no_order_is_ever_pending(service: Service) -> None:
     answer = service.listed(("status[]", "pending"))
     assert (answer.status_code, answer.json()) == (200, {"count": 0, "items": None})
     assert {*ACTIONS, "pending"} == set(OrderStatus)
+
+
+@pytest.mark.spec("EP4-05", "RFD-07", "STA-10", "EP1-01", "EP2-01", "EP3-01")
+def test_the_service_has_the_operations_of_the_specification() -> None:
+    """And a list with cursors, which the specification defines without an operation that uses it; nothing else."""
+    rules = [rule for rule in ROUTES.iter_rules() if rule.rule.startswith(("/api/", "/merchant/"))]
+    assert sorted((rule.rule, *sorted((rule.methods or set()) - {"HEAD"})) for rule in rules) == [
+        ("/api/v1/order", "POST"),
+        ("/api/v1/orders", "GET"),
+        ("/api/v1/tokens", "POST"),
+        ("/merchant/s2s/api/v1/order", "GET"),
+    ]
 
 
 @pytest.mark.spec("STA-10")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.sandbox.service import PROJECT, Service
+from tests.support.sandbox.service import PROJECT, Service, running
 
 
 def items(service: Service) -> list[dict[str, Any]]:
@@ -48,6 +48,7 @@ def test_the_first_part_ends_the_order(service: Service) -> None:
     assert (order["amount"], order["charge_amount"]) == (Decimal("9.99"), Decimal("9.99"))
 
 
+@pytest.mark.spec("RFD-01", "RFD-06", "ORD-31", "ORD-11")
 def test_each_part_is_an_item_of_its_own(field: Service) -> None:
     """Own id, amounts and receipt; the same transaction and metadata."""
     order_id = refunded_in_parts(field, "4", "", metadata={"reference": "r-1"})
@@ -62,6 +63,7 @@ def test_each_part_is_an_item_of_its_own(field: Service) -> None:
     assert [part["created_at"] for part in parts] == ["2026-03-04T12:01:00Z", "2026-03-04T12:02:00Z"]
 
 
+@pytest.mark.spec("ORD-26", "ORD-22", "ORD-33")
 def test_a_part_has_its_part_of_the_tax(field: Service) -> None:
     """Half of 11.90 is half of the price and half of the tax."""
     field.sandbox.projects.update(PROJECT, vat_payer="buyer")
@@ -76,6 +78,7 @@ def test_a_part_has_its_part_of_the_tax(field: Service) -> None:
     )
 
 
+@pytest.mark.spec("RFD-01", "ORD-31", "STA-06")
 def test_the_specification_lists_the_order_alone(spec: Service) -> None:
     """It has no second item: the one row has the sum."""
     refunded_in_parts(spec, "4", "")
@@ -83,6 +86,7 @@ def test_the_specification_lists_the_order_alone(spec: Service) -> None:
     assert order["refund"]["amount"] == Decimal("9.99")
 
 
+@pytest.mark.spec("RFD-01", "STA-06", "HTT-11")
 def test_nothing_is_refunded_twice(service: Service) -> None:
     """More than is left is refused, and so is anything once all went back."""
     order_id = refunded_in_parts(service, "4")
@@ -115,3 +119,37 @@ def test_the_receipt_of_a_refund_shows_its_number(spec: Service) -> None:
     assert order["refund"]["receipt_number"] in shown and "$6.50 USD" in shown
     assert order["receipt_number"] not in shown
     assert order["receipt_number"] in other and order["refund"]["receipt_number"] not in other
+
+
+@pytest.mark.spec(
+    "ORD-10", "ORD-11", "ORD-31", "STA-06", "EVT-05", "RFD-01", "RFD-02", "RFD-03", "RFD-04", "RFD-05"
+)
+@pytest.mark.spec("RFD-06")
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_a_refund_is_its_own(profile: str) -> None:
+    """Two refunds of two orders, an hour apart, in the currency of the card: time, money, reason, code and receipt."""
+    with running(profile=profile, charge_currency="EUR", charge_rate=2) as service:
+        found = []
+        for reason, amount in (("Asked for", None), ("Too late", "1.50")):
+            order_id = service.paid()
+            service.advance(3600)
+            service.act(order_id, "refund", reason=reason, **({"amount": amount} if amount else {}))
+            notified = service.receiver.received[-1].document["object"]
+            (listed,) = service.listed(("id", order_id)).json(parse_float=Decimal)["items"]
+            assert notified["refund"] == listed["refund"]
+            found.append((order_id, notified, listed))
+        codes = set()
+        for (order_id, *both), (reason, amount, hour) in zip(
+            found, [("Asked for", Decimal("19.98"), 13), ("Too late", Decimal("1.5"), 14)], strict=True
+        ):
+            for order in both:
+                assert (order["id"], order["status"], order["refunded"]) == (order_id, "refunded", True)
+                assert order["refunded_at"] == f"2026-03-04T{hour}:00:00Z"
+                refund = order["refund"]
+                assert (refund["amount"], refund["currency"], refund["reason"]) == (amount, "EUR", reason)
+                assert bool(refund["code"]) is bool(refund["receipt_number"]) is (profile == "spec")
+                assert profile == "field" or refund["receipt_number"] != order["receipt_number"] != ""
+                assert refund["receipt_url"] != order["receipt_url"]
+                assert requests.get(refund["receipt_url"], timeout=10).status_code == 200
+            codes.add(refund["code"])
+        assert len(codes) == (2 if profile == "spec" else 1)

@@ -53,6 +53,7 @@ def test_a_renewal_is_a_new_order_of_the_same_agreement(service: Service) -> Non
     assert (before["created_at"], after["created_at"]) == ("2026-03-04T12:00:00Z", "2026-04-03T12:00:00Z")
 
 
+@pytest.mark.spec("EVT-03", "ORD-46", "ORD-32", "STA-03")
 def test_a_renewal_is_notified_and_listed(service: Service) -> None:
     """One payment.success and one row of its own, found by the same metadata."""
     second = renewed(service, first := subscribed(service))
@@ -61,6 +62,7 @@ def test_a_renewal_is_notified_and_listed(service: Service) -> None:
     assert service.listed().json()["items"][1]["status"] == "processed"
 
 
+@pytest.mark.spec("ORD-46", "ORD-47")
 def test_each_order_of_an_agreement_can_be_renewed(service: Service) -> None:
     """The newest one too; two agreements are two identities."""
     first = subscribed(service)
@@ -99,6 +101,7 @@ def test_a_renewal_asks_for_no_approval(service: Service) -> None:
     assert service.receiver.events == ["payment.success", "payment.success"]
 
 
+@pytest.mark.spec("AUT-04", "EP5-01")
 def test_a_renewal_follows_the_project_as_it_is_now(service: Service) -> None:
     """A rotated secret signs the renewal, since it is an order made now."""
     first = subscribed(service)
@@ -108,6 +111,7 @@ def test_a_renewal_follows_the_project_as_it_is_now(service: Service) -> None:
     assert order is not None and order.secret_key == "sandbox_new"
 
 
+@pytest.mark.spec("HTT-09", "HTT-11")
 def test_only_an_agreement_can_be_renewed(service: Service) -> None:
     """An order without one, an unpaid one and an unknown one are refused; nothing is made."""
     paid, unpaid = service.paid(), service.order_id()
@@ -162,6 +166,7 @@ def test_deployed_services_name_subscription_and_plan(field: Service) -> None:
     assert one[3] == two[3]
 
 
+@pytest.mark.spec("ORD-47")
 def test_the_specification_knows_neither(spec: Service) -> None:
     """Orders have no field that the specification does not list."""
     subscribed(spec)

@@ -155,6 +155,7 @@ def test_it_listens_on_this_machine_only() -> None:
         assert sandbox.public_url == server.url
 
 
+@pytest.mark.spec("SVC-08")
 def test_json_with_a_charset_is_json(service: Service) -> None:
     """As some clients write it."""
     headers = {"Content-Type": "application/json; charset=utf-8"}

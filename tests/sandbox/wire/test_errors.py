@@ -186,6 +186,7 @@ def test_the_page_has_the_table() -> None:
     ]
 
 
+@pytest.mark.spec("ERR-01")
 def test_codes_stand_in_the_table_alone() -> None:
     """Refusals name an entry of the table; only the framework's codes are made from the status."""
     folder = Path(sandbox.__file__).parent

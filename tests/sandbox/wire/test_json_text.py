@@ -10,6 +10,7 @@ import pytest
 from checkout_integration.sandbox.wire.json_text import NotJsonError, read_json, write_json
 
 
+@pytest.mark.spec("AUT-04", "ORD-22")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -31,11 +32,13 @@ def test_it_writes_as_the_service_does(value: Any, text: str) -> None:
     assert write_json(value) == text
 
 
+@pytest.mark.spec("EP1-15", "EP2-04")
 def test_numbers_are_read_exactly() -> None:
     """A fraction becomes the Decimal of its own digits."""
     assert read_json(b'{"amount": 0.1000}')["amount"] == Decimal("0.1000")
 
 
+@pytest.mark.spec("SVC-08")
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"\xff", b"NaN", b"[1e999999999]", b"[" * 100_000, b"1" * 5000, '{"a":1}'.encode("utf-16")],
