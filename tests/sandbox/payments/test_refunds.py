@@ -130,10 +130,10 @@ def test_a_refund_is_its_own(profile: str) -> None:
     """Two refunds of two orders, an hour apart, in the currency of the card: time, money, reason, code and receipt."""
     with running(profile=profile, charge_currency="EUR", charge_rate=2) as service:
         found = []
-        for reason, amount in (("Asked for", None), ("Too late", "1.50")):
+        for reason, part in (("Asked for", None), ("Too late", "1.50")):
             order_id = service.paid()
             service.advance(3600)
-            service.act(order_id, "refund", reason=reason, **({"amount": amount} if amount else {}))
+            service.act(order_id, "refund", reason=reason, **({"amount": part} if part else {}))
             notified = service.receiver.received[-1].document["object"]
             (listed,) = service.listed(("id", order_id)).json(parse_float=Decimal)["items"]
             assert notified["refund"] == listed["refund"]
