@@ -146,6 +146,7 @@ def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, revers
             )
 
 
+@pytest.mark.spec("ORD-27", "ORD-28")
 def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
     """In its cell, in those of the totals, and in the file; a sum without any amount is a dash, and empty in the file."""
     sell(net_revenue_amount=Decimal("8.10"), net_revenue_currency="USD")

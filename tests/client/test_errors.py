@@ -52,6 +52,8 @@ def test_each_status_has_its_exception(
     assert (error.status, error.error.code, error.error.message) == (status, "zz000001", "no ***")
     assert error.error.details == "***"
     assert f"answered {status} (zz000001); {kind.advice}" in str(error)
+    others = [each.advice for each in errors.ErrorResponse.__subclasses__() if not issubclass(kind, each)]
+    assert kind.advice and kind.advice not in others
     assert "***" not in f"{error!s}{error!r}{error.error!r}"
 
 

@@ -160,7 +160,10 @@ def test_virtual_currency_requires_neither() -> None:
 @pytest.mark.spec("EP2-18")
 def test_a_key_order_has_exactly_one_product() -> None:
     """One key product, says the shape."""
-    assert set(order_problems(replace(KEY_ORDER, products=["key-1", "key-2"]))) == {"products"}
+    for products in (["key-1", "key-2"], ("key-1", "key-2"), ["key-1", "key-1"]):
+        assert set(order_problems(replace(KEY_ORDER, products=products))) == {"products"}
+        token = replace(KEY_TOKEN, products_ids=products)
+        assert set(token_problems(token)) == {"settings.products_ids"}
 
 
 @pytest.mark.spec("EP2-18", "EP2-04")

@@ -258,9 +258,11 @@ class TestPage:
 class TestTokenPage:
     """``{% checkout_token_page %}``."""
 
-    @pytest.mark.spec("EP6-04", "EP1-24")
+    @pytest.mark.spec("EP6-04", "EP1-24", "TOK-01")
     def test_the_token_is_the_single_option(self) -> None:
         """Nothing beside it."""
+        for token in ("Tok_1-x", "t" * 5_000):
+            assert render("checkout_token_page issued", issued=make_token(token)).json == [{"token": token}]
         page = render("checkout_token_page issued", issued=make_token())
         assert page.json == [{"token": "tok-1"}]
         assert "new BrandClient(read(" in page.scripts[1].text

@@ -51,6 +51,7 @@ def test_every_form_of_the_address_answers_itself(live_server: LiveServer, path:
     assert Notification.objects.count() == 1
 
 
+@pytest.mark.spec("HTT-09")
 @pytest.mark.spec("ERR-01", "ERR-02", "ERR-03")
 @pytest.mark.parametrize("path", ["/checkout/webhook/nobody/", "/checkout/webhook/nobody"])
 def test_unknown_project_is_not_found(live_server: LiveServer, path: str) -> None:
@@ -69,6 +70,7 @@ def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
+@pytest.mark.spec("HTT-05")
 @pytest.mark.spec("EP5-01", "ERR-01")
 @pytest.mark.parametrize("body", [b"", b"gems", b'{"id": ', b"\xff\xfe{}", b'{"id": NaN}'])
 def test_signed_body_that_is_not_json_is_a_bad_request(checkout_deliver: Deliver, body: bytes) -> None:

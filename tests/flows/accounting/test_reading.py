@@ -47,6 +47,9 @@ def sums_here(sums_of_rows: list[MoneyRow]) -> Counter[Key]:
 
 
 @pytest.mark.slow
+@pytest.mark.spec(
+    "ORD-22", "ORD-26", "ORD-27", "ORD-28", "ORD-34", "ORD-40", "ORD-41", "RFD-01", "STA-06", "STA-07"
+)
 @pytest.mark.parametrize("profile", ["field", "spec"])
 @pytest.mark.parametrize("notified", [False, True], ids=["list", "notifications and list"])
 def test_sums_equal_those_of_the_services_list(

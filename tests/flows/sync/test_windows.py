@@ -91,6 +91,7 @@ def test_a_pass_reads_all_windows(sold: int, lane: str) -> None:
     assert set(run.windows.values_list("state", flat=True)) == {"complete"}
 
 
+@pytest.mark.spec("EP3-07", "EP3-08")
 def test_a_period_is_read_alone(sold: int) -> None:
     """With a beginning and an end; the watermark stays, since the rest was not read."""
     begin = min(window.window_to for window in pass_of().windows.exclude(window_to=None) if window.window_to)

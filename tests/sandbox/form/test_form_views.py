@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import requests
@@ -83,6 +84,7 @@ def test_the_card_is_never_shown_again(field: Service) -> None:
     assert "5555555555554444" not in page.text
 
 
+@pytest.mark.spec("SVC-04", "STA-03", "EVT-03")
 @pytest.mark.spec("STA-05")
 def test_a_decline_can_be_tried_again(service: Service) -> None:
     """Trying again makes a new order with a new id and the same metadata, which can be paid."""
@@ -98,6 +100,55 @@ def test_a_decline_can_be_tried_again(service: Service) -> None:
     assert (rejected["id"], rejected["status"]) == (first, "rejected")
     assert (paid["id"], paid["status"], paid["metadata"]) == (second, "processed", {"reference": "r-1"})
     assert paid["user"]["external_id"] == "player-1"
+    assert service.receiver.events == ["payment.cancel", "payment.success"]
+    assert service.receiver.received[1].document["object"]["id"] == second
+
+
+@pytest.mark.spec(
+    "ORD-05", "ORD-22", "ORD-23", "ORD-24", "ORD-30", "ORD-32", "ORD-35", "ORD-36", "ORD-37", "ORD-38"
+)
+@pytest.mark.spec(
+    "ORD-42", "ORD-45", "USR-03", "EVT-03", "SVC-04", "STA-02", "EP1-13", "EP1-20", "EP1-21", "EP2-16"
+)
+@pytest.mark.parametrize("profile", ["field", "spec"])
+@pytest.mark.parametrize(
+    "sale",
+    [
+        {"type": "simple", "amount": 9.99, "currency": "EUR"},
+        {"type": "key", "products_ids": ["quest"], "platform_id": "gog"},
+        {"type": "product", "products_ids": ["owl", "hat"], "is_buy_for_virtual_currency": True},
+        {"type": "virtual_currency", "products_ids": ["gems-500"]},
+    ],
+)
+def test_another_attempt_is_the_same_sale(profile: str, sale: dict[str, Any]) -> None:
+    """But for what an order has of its own."""
+    own = {"id", "created_at", "status", "transaction", "method", "receipt_id", "receipt_number", "receipt_url",
+           "issuer", "net_revenue", "fee", "items", "cancellation", "agreement_accepted", "agreement_version",
+           "receipt_email"}  # fmt: skip
+    said = {"description": "A hat", "metadata": {"a": "B"}, "button_caption": "Back",
+            "return_url": {"success": "https://shop.example/y", "fail": "https://shop.example/n"}}  # fmt: skip
+    user = {
+        "id": "Ada/7",
+        "name": {"value": "Ada"},
+        "locale": {"value": "de-DE"},
+        "metadata": {"Guild": "Owl"},
+    }
+    with running(profile=profile, live=True) as service:
+        token = service.token({**sale, **said}, user).json()["token"]
+        first = service.post("/api/v1/order", {"token": token}).json()["id"]
+        service.pay_form(first, number=DECLINED)
+        second = order_of(requests.post(f"{service.url}/form/again", {"order_id": first}, timeout=10))
+        page = service.pay_form(second).text
+        assert 'href="https://shop.example/y"' in page
+        assert ">Back</a>" in page
+        declined, paid = (each.document["object"] for each in service.receiver.received)
+        rows = service.listed().json()["items"]
+    for before, after in ((declined, paid), rows):
+        assert (before["id"], after["id"], after["status"] != "rejected") == (first, second, True)
+        assert {name: value for name, value in after.items() if name not in own} == {
+            name: value for name, value in before.items() if name not in own
+        }
+        assert [item["id"] for item in after["items"] or ()] == sale.get("products_ids", [])
 
 
 @pytest.mark.spec("STA-04", "EVT-06", "ORD-07", "ORD-08", "ORD-09")

@@ -55,6 +55,7 @@ def test_a_returned_payment_completes_nothing(service: Service, action: str) -> 
     assert "paymentCompleted" not in page
 
 
+@pytest.mark.spec("HTT-08")
 def test_trying_again_is_refused_to_a_suspended_project(service: Service) -> None:
     """As every other creation, on a page."""
     order_id = service.order_id()

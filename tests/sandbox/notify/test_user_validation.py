@@ -82,6 +82,17 @@ def test_what_is_known_of_the_customer_is_asked_about(profile: str, live: bool) 
     assert validate["created_at"] == "2026-03-04T12:01:00Z"
 
 
+@pytest.mark.spec("USR-13", "USR-14", "ORD-43", "ORD-19", "ORD-20")
+def test_nobody_has_agreed_to_anything_yet(literal: Service) -> None:
+    """An unpaid order, and the object of a testing case, have no consent in them."""
+    literal.order_id(account="ada")
+    assert literal.post("/_sandbox/testing/correct_payment", {}).status_code == 200
+    (listed,) = literal.listed().json()["items"]
+    for order in (listed, literal.receiver.received[0].document["object"]):
+        assert (order["user"]["notify_new_region"], order["user"]["notify_new_region_email"]) == (False, "")
+        assert (order["notify_sale"], order["notify_sale_email"]) == (False, "")
+
+
 @pytest.mark.spec("WHK-02", "WHK-08", "EVT-08")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 def test_each_notification_is_one_and_has_the_object_of_its_event(profile: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from importlib.resources import files
 from itertools import product
 from string import ascii_uppercase
 from typing import Any, Final
@@ -145,3 +146,12 @@ def test_the_sandbox_s_currencies_are_listed(profile: str) -> None:
         smallest = rule["then"]["properties"]["amount"]["multipleOf"]
         codes = set(rule["if"]["properties"]["currency"]["enum"])
         assert codes == {code for code in listed if currencies.smallest_unit(code) == Decimal(str(smallest))}
+
+
+@pytest.mark.spec("VER-01", "VER-02")
+def test_the_version_is_major_and_minor() -> None:
+    """The description has the version that requests carry: two numbers, as a text."""
+    description = yaml.safe_load(
+        files("checkout_integration.sandbox").joinpath("openapi.yaml").read_text("utf-8")
+    )
+    assert description["info"]["version"] == "1.0" == vocabulary.API_VERSION

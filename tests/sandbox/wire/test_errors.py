@@ -74,6 +74,7 @@ CASES: dict[str, tuple[Ask, str, int, int]] = {
 NO_DETAILS_IN_THE_FIELD = ("unknown project", "no signature", "wrong secret", "bad token")
 
 
+@pytest.mark.spec("EP1-23", "EP2-17", "HTT-05", "HTT-09")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.spec("ERR-01", "HTT-01", "AUT-05", "SVC-08", "HTT-06", "HTT-10")
 def test_each_case_has_its_code(name: str) -> None:
