@@ -63,7 +63,7 @@ OF_THE_CUSTOMER: Final = (
         order="user.ip",
         token="user.ip.value",
         good=("192.0.2.7", "2001:db8::1"),
-        bad=("999.1.1.1", "192.0.2", "localhost", 5, ["192.0.2.7"]),
+        bad=("999.1.1.1", "192.0.2", "192.0.2.7/24", "::1/128", "localhost", 5, ["192.0.2.7"]),
     ),
     Parameter(
         name="token_locale",

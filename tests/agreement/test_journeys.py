@@ -31,7 +31,7 @@ BEN: Final[dict[str, Any]] = {
     "external_id": "ben/2", "name": "Ben", "email": "ben@shop.example", "email_verified": False,
     "phone": "12025550103", "phone_verified": True, "ip": "2001:db8::1", "locale": "en-US", "address": OAKLAND,
 }  # fmt: skip
-SALES: Final[list[dict[str, Any]]] = [
+SALES: list[dict[str, Any]] = [
     {
         "customer": ADA,
         "terms": {"type": "simple", "amount": Decimal("9.99"), "currency": "EUR"},
@@ -60,7 +60,12 @@ SALES: Final[list[dict[str, Any]]] = [
         "spent": False,
     },
 ]
-SALE = pytest.mark.parametrize("sale", SALES, ids=["simple", "product", "key"])
+SALES += [
+    {"customer": {"external_id": "d/4"}, "terms": {"type": "simple", "amount": amount, "currency": currency},
+     "more": {}, "caption": "", "addresses": {}, "spent": None}
+    for amount, currency in ((Decimal("1.234"), "KWD"), (Decimal(1200), "JPY"))
+]  # fmt: skip
+SALE = pytest.mark.parametrize("sale", SALES, ids=["simple", "product", "key", "three places", "none"])
 BOTH = pytest.mark.parametrize("profile", ["field", "spec"])
 
 

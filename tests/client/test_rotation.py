@@ -35,7 +35,7 @@ def coded(status: int, code: str) -> bytes:
 
 
 @every_name
-@pytest.mark.spec("AUT-02", "AUT-03")
+@pytest.mark.spec("AUT-02", "AUT-03", "EP1-02", "EP2-02", "EP3-02")
 def test_another_key_is_tried_where_one_is_refused(
     client_of: MakeClient, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -60,3 +60,20 @@ def test_the_options_of_the_client_side_object() -> None:
 def test_only_safe_addresses_are_for_a_page(address: str | None, loopback: bool, safe: bool) -> None:
     """HTTPS, and this machine where it is allowed; a safe one stays as it is, any other is empty."""
     assert safe_address(address, loopback=loopback) == (address if safe else "")
+
+
+@pytest.mark.spec("AUT-01", "SVC-05")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://localhost/",
+        "http://127.0.0.1:8001/",
+        "http://[::1]/",
+        "http://form.example/",
+        "http://sandbox/",
+    ],
+)
+def test_plain_http_is_never_linked_unasked(address: str) -> None:
+    """Each of the two ways that allow it has to be named."""
+    assert safe_address(address) == ""
+    assert safe_address(address.replace("http:", "https:")) == address.replace("http:", "https:")

@@ -90,10 +90,11 @@ def test_each_option_is_sold_paid_verified_and_granted(
 
 
 @pytest.mark.spec("ORD-37")
-def test_other_units_than_sold_are_reviewed(sandbox: Sandbox, listen: Listening) -> None:
-    """The service counts itself: 500 were sold, and its package has 100."""
+@pytest.mark.parametrize("units", [500, 99])
+def test_other_units_than_sold_are_reviewed(sandbox: Sandbox, listen: Listening, units: int) -> None:
+    """The service counts itself: more or fewer were sold, and its package has 100."""
     heard = listen(checkout_paid)
-    checkout = flows.create_checkout(**VIRTUAL, products=["gems-100"], virtual_currency_amount=500)
+    checkout = flows.create_checkout(**VIRTUAL, products=["gems-100"], virtual_currency_amount=units)
     pay(checkout)
     assert sandbox.wait_idle()
     flows.run_due()

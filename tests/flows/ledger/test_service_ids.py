@@ -43,6 +43,7 @@ def ids() -> set[tuple[str, str]]:
 @pytest.mark.spec("USR-01")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("USR-01", "USR-03")
 def test_a_sale_as_readme_shows_it(
     settings: Any, live_server: LiveServer, profile: str, admin_client: Client
 ) -> None:
@@ -95,6 +96,7 @@ WAYS = [by_notification, by_another_order_of_a_batch, by_a_later_event, by_user_
 @pytest.mark.spec("USR-01")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("known_before", [True, False])
+@pytest.mark.spec("USR-01", "USR-03")
 def test_the_id_is_filled_in(
     checkout_deliver: Deliver, hooks: type[ShopHooks], way: Callable[[Deliver], None], known_before: bool
 ) -> None:
@@ -134,6 +136,7 @@ def test_an_erasure_finds_the_customer_by_the_id(checkout_deliver: Deliver) -> N
     assert ids() == {("", "")}
 
 
+@pytest.mark.spec("USR-01", "USR-03")
 def test_no_two_customers_are_merged(checkout_deliver: Deliver) -> None:
     """Customers of the shop whom the service gives one id, a guest with it, and a customer with two: each has a row."""
     listed(UNKNOWN)
@@ -161,3 +164,14 @@ def test_a_customer_whose_id_is_known_costs_no_statement(checkout_deliver: Deliv
             checkout_deliver(order={**document, "user": KNOWN})
         counts.append(sum("checkoutuser" in each for each in seen))
     assert counts[0] - counts[1] == 2
+
+
+@pytest.mark.spec("USR-01", "USR-03")
+@pytest.mark.parametrize("guests", [("u-1", "u-2"), ("Guest/7", "guest/7")])
+def test_a_guest_is_known_by_the_services_id(checkout_deliver: Deliver, guests: tuple[str, str]) -> None:
+    """Two orders of one are one customer's, another id is another customer, and who has neither id is none."""
+    for identifier in (guests[0], guests[0], guests[1], ""):
+        checkout_deliver(order=order({"id": identifier, "external_id": ""}))
+    customers = [each.user for each in Order.objects.order_by("pk")]
+    assert [customer and customer.user_id for customer in customers] == [guests[0], *guests, None]
+    assert customers[0] == customers[1] != customers[2]

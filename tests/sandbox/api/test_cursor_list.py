@@ -11,7 +11,7 @@ import requests
 from checkout_integration.client import Client, ClientConfig, CursorPage
 from checkout_integration.protocol.values import Secret
 from checkout_integration.sandbox import SandboxProject
-from tests.support.sandbox.service import PROJECT, SECRET, Service
+from tests.support.sandbox.service import PROJECT, SECRET, SIMPLE, Service
 
 
 def request_page(
@@ -116,6 +116,16 @@ def test_a_list_without_objects(service: Service) -> None:
         False,
         False,
     )
+
+
+@pytest.mark.spec("EP4-01", "LIM-01", "LST-02", "LST-03", "LST-05")
+def test_a_page_is_as_long_as_its_limit(field: Service) -> None:
+    """Of a hundred and one objects, at both ends of what a limit may be and between."""
+    for _ in range(101):
+        field.sandbox.creation.create_order({**SIMPLE, "amount": 1}, None)
+    for limit in (1, 2, 60, 99, 100):
+        answer = page(field, limit=limit)
+        assert (len(answer["data"]), answer["has_more"], answer["total_count"]) == (limit, True, 101)
 
 
 @pytest.mark.spec("EP4-01", "LIM-01")

@@ -129,6 +129,8 @@ def test_a_page_has_a_hundred_items(field: Service) -> None:
     answer = field.listed().json()
     assert set(answer) == {"count", "items"}
     assert (answer["count"], len(answer["items"])) == (101, 100)
+    for limit in (2, 99, 101, 1000):
+        assert len(field.listed(("limit", str(limit))).json()["items"]) == min(limit, 101)
 
 
 @pytest.mark.spec("EP3-02", "AUT-03", "AUT-05", "HTT-06")

@@ -74,6 +74,22 @@ def test_what_has_ended_is_a_conflict(service: Service, action: str) -> None:
     assert service.act(order_id, action).status_code == 409
 
 
+@pytest.mark.spec("STA-04", "EVT-06", "ORD-07", "ORD-09")
+@pytest.mark.parametrize("seconds", [0, 3600])
+def test_an_order_is_cancelled_while_it_is_created(service: Service, seconds: int) -> None:
+    """However long its form has been open."""
+    order_id = service.order_id()
+    service.advance(seconds)
+    assert service.act(order_id, "cancel").status_code == 200
+    (item,) = service.listed().json()["items"]
+    assert (item["status"], item["canceled"], bool(item["cancellation"]["reason"])) == (
+        "canceled",
+        True,
+        True,
+    )
+    assert service.receiver.events == ["payment.cancel"]
+
+
 @pytest.mark.spec("STA-08", "EVT-06", "ORD-07")
 def test_a_paid_order_can_be_cancelled_on_purpose(service: Service) -> None:
     """payment.cancel after payment.success happens in the field, so it can be made to happen; its object says so."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.sandbox.service import PROJECT, Service
+from tests.support.sandbox.service import PROJECT, Service, running
 
 METADATA = {"reference": "r-1"}
 AGREEMENT = ("recurring", "recurring_id", "recurring_subscription_id", "recurring_plan_id")
@@ -171,3 +171,60 @@ def test_the_specification_knows_neither(spec: Service) -> None:
     """Orders have no field that the specification does not list."""
     subscribed(spec)
     assert not set(AGREEMENT[2:]) & set(documents(spec)[0])
+
+
+@pytest.mark.spec(
+    "ORD-05", "ORD-12", "ORD-13", "ORD-17", "ORD-18", "ORD-19", "ORD-20", "ORD-22", "ORD-23", "ORD-24"
+)
+@pytest.mark.spec(
+    "ORD-25", "ORD-26", "ORD-27", "ORD-28", "ORD-29", "ORD-32", "ORD-33", "ORD-34", "ORD-35", "ORD-39"
+)
+@pytest.mark.spec(
+    "ORD-40", "ORD-41", "ORD-46", "ORD-47", "MTH-06", "MTH-07", "MTH-11", "USR-03", "USR-11", "USR-12"
+)
+@pytest.mark.parametrize("profile", ["field", "spec"])
+@pytest.mark.parametrize("country", ["US", "DE"])
+def test_a_renewal_is_the_same_payment_again(profile: str, country: str) -> None:
+    """All that the customer agreed to and entered, in its notification and in the list; only what an order has of its own."""
+    own = {"id", "created_at", "transaction", "receipt_id", "receipt_number", "receipt_url", "issuer"}
+    user = {
+        "id": "Ada/7",
+        "name": {"value": "Ada"},
+        "metadata": {"Guild": "Owl"},
+        "address": {"country": "FR", "city": "Lyon"},
+    }
+    settings = {
+        "type": "simple",
+        "amount": 9.99,
+        "currency": "USD",
+        "description": "A pass",
+        "metadata": {"a": "B"},
+    }
+    with running(
+        profile=profile, vat_payer="buyer", charge_currency="EUR", charge_rate=2, live=True
+    ) as service:
+        first = service.post(
+            "/api/v1/order", {"token": service.token(settings, user).json()["token"]}
+        ).json()["id"]
+        service.act(
+            first, "pay", recurring=True, saved=True, notify_sale=True, notify_new_region=True,
+            notify_new_region_email="n@mail.example", receipt_email="r@mail.example", receipt_phone="+4930",
+            billing_country=country, billing_state="CA", billing_zip="94105",
+        )  # fmt: skip
+        service.advance(86400)
+        second = renewed(service, first)
+        rows = service.listed().json()["items"]
+        notified = documents(service)
+    consent = {
+        "notify_new_region",
+        "notify_new_region_email",
+    }  # of user.validate, which a renewal does not send
+    for before, after in (notified, rows):
+        assert (before["id"], after["id"]) == (first, second)
+        for order in (before, after):
+            order["user"] = {name: value for name, value in order["user"].items() if name not in consent}
+        assert {name: value for name, value in after.items() if name not in own} == {
+            name: value for name, value in before.items() if name not in own
+        }
+        assert after["billing_address"]["country"] == country
+        assert after["method"]["card"]["last4"] == "4242"
