@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
+from urllib.parse import quote
 
 from django.contrib import admin
 from django.test import RequestFactory
@@ -46,11 +47,11 @@ def pages(viewer: Any) -> dict[str, list[str]]:
     return found
 
 
-def money(days: int) -> str:
-    """Return the address of the page about money, of so many days until today."""
+def money(days: int, by: str = "day") -> str:
+    """Return the address of the page about money, of so many days until today, in rows of this kind."""
     address = reverse("admin:checkout_integration_money_changelist")
     today = datetime.now(get_default_timezone()).date()
-    return f"{address}?first={today - timedelta(days=days)}&last={today}&by=day"
+    return f"{address}?first={today - timedelta(days=days)}&last={today}&by={by}"
 
 
 def _filters(screen: ReadOnlyAdmin, address: str, viewer: Any) -> Iterator[str]:
@@ -59,8 +60,21 @@ def _filters(screen: ReadOnlyAdmin, address: str, viewer: Any) -> Iterator[str]:
     changes = screen.get_changelist_instance(request)
     for filtered in changes.filter_specs:
         given: Iterable[Any] = filtered.choices(changes)
-        choices = [choice["query_string"] for choice in given if "query_string" in choice]
-        yield from choices[1:] or [f"?origin={text}" for text in ORIGINS]
+        yield from [choice["query_string"] for choice in given if "query_string" in choice][1:]
+        yield from (
+            f"?{name}={text}" for name, *_ in getattr(filtered, "inputs", ()) for text in _typed(name)
+        )
+
+
+def _typed(name: str) -> Iterable[str]:
+    """Return what staff type into a field of a filter: what a row has, and what none has."""
+    if name.endswith("_day"):
+        return [str(datetime.now(get_default_timezone()).date() - timedelta(days=7))]
+    if name == "origin":
+        return ORIGINS
+    column = {"method": "method_type", "product": "items__name"}.get(name, name)
+    known = Order.objects.order_by("pk").exclude(**{f"{column}__isnull": True}).values_list(column, flat=True)
+    return [quote(str(known[place])) for place in (0, COPIED)] + ["0.07" if name == "amount" else "XX"]
 
 
 def _texts(screen: ReadOnlyAdmin) -> Iterable[str]:

@@ -79,6 +79,8 @@ def test_the_keyboard_leads_to_the_file(accountant: Page, live_server: Any) -> N
     accountant.locator("#ci-money a").focus()
     accountant.keyboard.press("Enter")
     accountant.wait_for_url(f"**{PAGE}")
+    accountant.locator("summary", has_text="Other days").focus()
+    accountant.keyboard.press("Enter")
     accountant.get_by_label("country").focus()
     accountant.keyboard.press("Space")
     accountant.keyboard.press("Enter")
