@@ -146,7 +146,8 @@ def _copied(field: models.Field[Any, Any], age: str) -> str:
     if isinstance(field, models.AutoField) or (field.remote_field and own):
         return f"{column} + copy.number * {STRIDE}"
     if field.name == "line":
-        return f"{column} + sign({column}) * copy.number * {STRIDE}"
+        # A letter for what the line is of, and the key of that row.
+        return f"left({column}, 1) || (substr({column}, 2)::bigint + copy.number * {STRIDE})"
     if field.name in HASHED:
         return f"CASE WHEN {column} = '' THEN '' ELSE md5({column} || ':' || copy.number) END"
     if isinstance(field, models.DateTimeField):
