@@ -146,8 +146,9 @@ def _copied(field: models.Field[Any, Any], age: str) -> str:
     if isinstance(field, models.AutoField) or (field.remote_field and own):
         return f"{column} + copy.number * {STRIDE}"
     if field.name == "line":
-        # A letter for what the line is of, and the key of that row.
-        return f"left({column}, 1) || (substr({column}, 2)::bigint + copy.number * {STRIDE})"
+        # What the line is of, and the key of that row.
+        kind, key = (f"split_part({column}, ' ', {part})" for part in (1, 2))
+        return f"{kind} || ' ' || ({key}::bigint + copy.number * {STRIDE})"
     if field.name in HASHED:
         return f"CASE WHEN {column} = '' THEN '' ELSE md5({column} || ':' || copy.number) END"
     if isinstance(field, models.DateTimeField):

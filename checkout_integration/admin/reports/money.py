@@ -209,7 +209,7 @@ def sections(
         names = [*columns, *(name for name in SUMS if name in ALWAYS or getattr(total.sums, name))]
         yield {
             "currency": visible(total.currency) or NOTHING,
-            "columns": [HEADINGS[name] for name in names],
+            "columns": [(HEADINGS[name], name in SUMS) for name in names],
             "is_whole": len(names) == len(columns) + len(SUMS),
             "rows": [_cells(row, names, address_of(row)) for row in own[:MOST_SHOWN]],
             "total": _cells(total, names[len(columns) :], address_of(total)),
