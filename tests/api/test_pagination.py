@@ -93,6 +93,15 @@ def test_the_count_ends_somewhere(api: APIClient, monkeypatch: pytest.MonkeyPatc
     assert page(api, limit=1) == ("e", True, False, 3)
 
 
+@pytest.mark.spec("EP4-01", "LIM-01")
+def test_a_page_may_have_a_hundred_rows(api: APIClient, buyer: User) -> None:
+    """As many as are requested, up to the most that the specification allows."""
+    for _ in range(101):
+        CheckoutFactory(user=buyer)
+    for limit in (21, 100):
+        assert len(api.get("/api/checkouts/", {"limit": limit}).json()["data"]) == limit
+
+
 @pytest.mark.usefixtures("_five")
 @pytest.mark.spec("LIM-01", "EP4-01")
 @pytest.mark.parametrize(

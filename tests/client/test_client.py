@@ -98,6 +98,16 @@ def test_the_list_is_read_as_the_project_with_its_key(client_of: MakeClient, pro
     assert (scheme, base64.b64decode(credentials).decode()) == ("Basic", f"{project}:{key}")
 
 
+@pytest.mark.spec("LIM-02", "EP3-10")
+def test_a_page_of_the_default_limit_is_read(client_of: MakeClient) -> None:
+    """A query without a limit sends none, and expects the hundred rows of the service, however many values they have."""
+    rows = [{"id": f"order-{number}", "items": [0] * 500} for number in range(100)]
+    with running(http(200, json.dumps({"count": 100, "items": rows}).encode())) as stub:
+        page = client_of(stub).list_transactions(TransactionFilter())
+    assert "limit" not in stub.received[0].target
+    assert len(page.rows) == 100
+
+
 @pytest.mark.spec("EP3-08")
 def test_the_open_names_of_the_list_are_configured(client_of: MakeClient) -> None:
     """The end of the period and the style of arrays."""

@@ -109,6 +109,7 @@ def parts_of(order: dict[str, Any]) -> list[dict[str, Any]]:
     return [first, second, again]
 
 
+@pytest.mark.spec("RFD-01", "ORD-31")
 @pytest.mark.parametrize("arrivals", [*permutations(range(3)), (1, 2)], ids=str)
 def test_an_earlier_statement_that_arrives_later_lowers_nothing(
     checkout_deliver: Deliver, arrivals: Sequence[int]

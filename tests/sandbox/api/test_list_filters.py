@@ -70,7 +70,7 @@ def test_refunded_finds_refund_documents_in_the_field(field: Service) -> None:
     assert len(with_status(field, "processed", "refunded")) == 3
 
 
-@pytest.mark.spec("EP3-12", "HTT-05")
+@pytest.mark.spec("EP3-05", "EP3-12", "HTT-05")
 def test_an_unknown_status_is_refused(service: Service) -> None:
     """A word that is no status is a 400."""
     assert service.listed(("status[]", "paid")).status_code == 400
