@@ -33,7 +33,7 @@ SECOND = {
 }
 
 
-@pytest.mark.spec("WHK-01", "WHK-03", "WHK-04", "WHK-05", "WHK-06", "WHK-07")
+@pytest.mark.spec("EVT-10", "WHK-01", "WHK-03", "WHK-04", "WHK-05", "WHK-06", "WHK-07")
 def test_each_row_has_the_values_of_its_notification(checkout_deliver: Deliver) -> None:
     """Two that differ in every field; an empty expires_at is no time (WHK-06)."""
     orders = [order_document_for(CheckoutFactory()) for _ in range(2)]

@@ -266,7 +266,7 @@ def test_a_reversal_is_judged_as_its_lost_success_would_be() -> None:
 CHARGED = {**PAYS_SIMPLE, "charge_currency": "USD"}
 
 
-@pytest.mark.spec("ORD-40")
+@pytest.mark.spec("ORD-39", "ORD-40")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [

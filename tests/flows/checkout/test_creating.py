@@ -237,10 +237,11 @@ def test_declined_payment_cancels_the_checkout(
 
 @pytest.mark.spec("EP2-08", "ORD-32")
 def test_own_metadata_travels_beside_the_reference(checkout_sandbox: Sandbox) -> None:
-    """The shop's attributes are sent."""
+    """The shop's attributes are sent, and the order has them here before any notification."""
     checkout = flows.create_checkout(metadata={"level": "7"}, **PRICE)
     (order,) = checkout_sandbox.ledger.newest(1)[1]
     assert order.metadata == {"level": "7", "checkout_reference": checkout.reference}
+    assert Order.objects.get().metadata == order.metadata
 
 
 @pytest.mark.spec("EP2-09")

@@ -283,6 +283,16 @@ def test_the_account_travels_as_account_and_as_customer(checkout_sandbox: Sandbo
     assert (request["account"], request["user"]) == ("player-7", {"external_id": "player-7"})
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("EP2-06")
+def test_a_customer_without_an_identifier_is_the_account(checkout_sandbox: Sandbox) -> None:
+    """A shop that adds a name only need not repeat who the customer is."""
+    ada = User.objects.create_user("ada")
+    checkout = flows.create_checkout(user=ada, customer=flows.Customer(name="Ada"), **PRICE)
+    (order,) = checkout_sandbox.ledger.newest(1)[1]
+    assert (order.account, order.user["name"], checkout.user) == (str(ada.pk), "Ada", ada)
+
+
 ADA = flows.Customer(
     external_id="player-7",
     name="Ada Lovelace",

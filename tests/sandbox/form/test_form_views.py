@@ -10,7 +10,7 @@ import requests
 
 from tests.support.sandbox.service import SECRET, Service, running
 
-DECLINED = "4000 0000 0000 0002"
+PAYS, DECLINED = "4242 4242 4242 4242", "4000 0000 0000 0002"
 
 
 def order_of(page: requests.Response) -> str:
@@ -102,6 +102,18 @@ def test_a_decline_can_be_tried_again(service: Service) -> None:
     assert paid["user"]["external_id"] == "player-1"
     assert service.receiver.events == ["payment.cancel", "payment.success"]
     assert service.receiver.received[1].document["object"]["id"] == second
+
+
+@pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")
+@pytest.mark.parametrize(
+    ("number", "address"), [(PAYS, "https://shop.example/y"), (DECLINED, "https://shop.example/n")]
+)
+def test_another_attempt_leads_back_as_the_first(service: Service, number: str, address: str) -> None:
+    """To the address for its own end."""
+    first = service.order_id(url_success="https://shop.example/y", url_fail="https://shop.example/n")
+    service.pay_form(first, number=DECLINED)
+    second = order_of(requests.post(f"{service.url}/form/again", {"order_id": first}, timeout=10))
+    assert f'href="{address}"' in service.pay_form(second, number=number).text
 
 
 @pytest.mark.spec(
