@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from django.db.models import Model
     from django.http import HttpRequest
 
+    from checkout_integration import models
     from checkout_integration.models import Checkout
     from checkout_integration.policy.attribution import Attribution
     from checkout_integration.protocol.creation import Customer
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from checkout_integration.protocol.user import User
     from checkout_integration.protocol.vocabulary import CheckoutsOption, OrderType
 
-__all__ = ["CheckoutArguments", "CheckoutTerms", "FailedRun", "Hooks", "Refusal", "Validator"]
+__all__ = ["CheckoutArguments", "CheckoutTerms", "FailedRun", "Hooks", "Refusal", "Use", "Validator"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ class FailedRun:
     attempt: int
     given_up: bool
     traceback: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """One time that a customer used what they bought. A bank reads the text, so it names nobody of the staff, and no code."""
+
+    at: datetime
+    text: str
 
 
 class CheckoutTerms(TypedDict, total=False):
@@ -157,6 +167,14 @@ class Hooks:
         ``error`` is the exception itself: its message, and the variables of its frames, may hold personal data. An exception
         of this method is logged and changes nothing. The next receivers wait until it returns. Default: nothing.
         """
+
+    def proof_of_use(self, order: models.Order) -> Sequence[Use]:
+        """Return when the customer used what an order paid for: a first download, a log-in, a code that was redeemed.
+
+        Called when staff download the evidence for a bank; ``order`` is the row. An exception is logged, the file has no use
+        then, and staff read that. Default: none.
+        """
+        return []
 
     def build_checkout(self, request: HttpRequest, data: dict[str, object]) -> CheckoutArguments:
         """Return price and content of a checkout that is requested over REST. Default: ``PermissionDenied``.

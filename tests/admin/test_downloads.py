@@ -328,4 +328,4 @@ def test_an_asgi_server_gets_an_export_and_the_evidence_piece_by_piece() -> None
     export = asyncio.run(received(staff, lambda client: client.post(f"{page}/export/", reason)))
     assert json.loads(export)["projects"][0]["orders"][0]["order_id"] == order.order_id
     evidence = asyncio.run(received(staff, lambda client: client.get(f"{page}/evidence/")))
-    assert "order.json" in ZipFile(io.BytesIO(evidence)).namelist()
+    assert "summary.html" in ZipFile(io.BytesIO(evidence)).namelist()

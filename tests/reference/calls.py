@@ -100,6 +100,7 @@ def hook_values() -> str:
     return joined(
         value_class("Refusal", hooks.Refusal),
         value_class("FailedRun", hooks.FailedRun),
+        value_class("Use", hooks.Use),
         anything("Validator", None, text=attribute_texts(hooks)["Validator"]),
     )
 

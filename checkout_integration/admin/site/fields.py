@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django.contrib.admin.options import BaseModelAdmin, InlineModelAdmin
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
@@ -24,7 +24,6 @@ from checkout_integration.admin.site.values import (
     Value,
     badge,
     breakable,
-    copyable,
     folded,
     hidden,
     in_list,
@@ -42,8 +41,6 @@ class Viewer:
 
     user: AbstractBaseUser | AnonymousUser
     site_name: str
-    reads_notes: ClassVar[bool] = True
-    """Whether they read the notes of colleagues."""
 
     def may(self, permission: str) -> bool:
         """Return whether they have a permission of this app, by its codename."""
@@ -62,10 +59,6 @@ class Viewer:
     def personal_link(self, address: str | None, *, loopback: bool = False) -> str | SafeString:
         """Return a link to personal data for those who may see it; "–" for no address."""
         return link(address, loopback=loopback) if self.sees_personal_data or not address else hidden()
-
-    def copyable(self, text: str, label: str) -> str | SafeString:
-        """Return a text in a field from which it can be copied."""
-        return copyable(text, label)
 
     def address(self, model: type[Model], page: str, *args: object) -> str:
         """Return the address of a model's list, ``changelist``, or of the page of its row with a key, ``change``."""

@@ -97,5 +97,5 @@ def test_the_search_and_the_evidence_have_it_with_the_order_that_pays_now(
     for order in orders:
         answer = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/evidence/")
         with ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as pack:  # type: ignore[attr-defined]
-            packs.append(pack.read("receivers.csv").decode().count("checkout_paid,"))
+            packs.append(pack.read("annex/timeline.csv").decode().count("delivered"))
     assert packs == [0, 1]
