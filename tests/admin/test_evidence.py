@@ -1,4 +1,4 @@
-"""The evidence of an order: for a bank to read, without the shop's own affairs, logged, and for those who may have personal data."""
+"""The evidence of an order: for a bank to read, without the shop's own affairs; for staff who may have personal data."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def address(order: Order) -> str:
 def disputed(document: dict[str, Any] | None = None) -> Order:
     """A charged-back order with a checkout, a customer, a history and goods that were granted."""
     checkout = rows.make_checkout(description="500 gems")
-    receipt = "https://service.example/receipts/R-1"
+    document = {"receipt_url": "https://service.example/receipts/R-1", **(document or {})}
     order = rows.make_order(
         checkout=checkout,
         user=rows.make_customer(),
         status="chargeback",
-        document={"receipt_url": receipt, **(document or {})},
+        document=document,
     )
     rows.make_history(order)
     rows.make_granting_run(order, state="done", finished_at=rows.NOON)
@@ -100,10 +100,10 @@ def test_the_page_answers_the_bank(admin_client: Client, order: Order) -> None:
     """What was sold, to whom, why it is genuine, when it was delivered, and that it was charged back."""
     page = unescape(pack_of(admin_client, order).read("summary.html").decode())
     for text in (
-        *("500 gems", "9.99\N{NO-BREAK SPACE}USD", "charged back: 9.20\N{NO-BREAK SPACE}EUR", "Ada Lovelace"),
+        *("Game", "9.99\N{NO-BREAK SPACE}USD", "charged back: 9.20\N{NO-BREAK SPACE}EUR", "Ada Lovelace"),
         *("E-mail address: ada@buyers.example.", "Country: DE.", "IP address 203.0.113.7", "ends in 4242"),
         *("Whether 3-D Secure was used is not known.", "The goods were delivered.", "10115, DE"),
-        *(order.order_id, order.transaction, "2026-03-04 13:00 CET"),
+        *(order.order_id, order.transaction, "2026-03-04 12:00 UTC"),
     ):
         assert text in page, text
     assert "refunded: " not in page
@@ -221,7 +221,7 @@ def test_the_shop_adds_proof_of_use(admin_client: Client, order: Order, settings
     with_hooks(settings, "UsingHooks")
     pack = pack_of(admin_client, order)
     assert (
-        f"2026-03-04 13:00 CET</span> – First download of {order.order_id}"
+        f"2026-03-04 12:00 UTC</span> – First download of {order.order_id}"
         in pack.read("summary.html").decode()
     )
     assert f"First download of {order.order_id}" in {row["what"] for row in table(pack, "annex/timeline.csv")}

@@ -135,6 +135,9 @@ def test_each_hook_of_the_page_decides() -> None:
     assert [validator(ada) for validator in hooks.validators()] == [True, True]
     assert hooks.build_checkout(RequestFactory().post("/"), {"hat": "hat"})["amount"] == Decimal("9.99")
     assert hooks.resolve_checkout(OrderFactory().snapshot) is None
+    account.last_login = datetime.now(UTC)
+    (use,) = hooks.proof_of_use(OrderFactory(checkout=CheckoutFactory(user=account)))
+    assert (use.at, use.text) == (account.last_login, "The customer logged in to the shop.")
     with pytest.raises(PermissionDenied):
         Hooks().build_checkout(RequestFactory().post("/"), {})
 

@@ -1,8 +1,8 @@
 """The evidence of an order for a bank that decides about a chargeback: one page to read, and an annex, in a ZIP file.
 
-The bank reads what was sold, to whom, why the payment is genuine, and when the goods were delivered and used. It reads nothing
-of how the shop works: no fee or net revenue, no notes or reasons of staff, no names of staff or of code. So this module names
-all that is in the file; nothing is in it because a document or a row has it.
+The bank reads what was sold, to whom, why the payment is genuine, and when the goods were delivered and used. It reads
+nothing of how the shop works: no fee or net revenue, no notes or reasons of staff, no names of staff or of code. So this
+module names all that is in the file; nothing is in it because a document or a row has it.
 """
 
 from __future__ import annotations

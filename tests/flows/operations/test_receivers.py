@@ -93,6 +93,8 @@ def test_the_search_and_the_evidence_have_it_with_the_order_that_pays_now(
         for order in orders
     ]
     assert [len(each) for each in runs] == [0, 1]
+    (run,) = flows.operations.markable_runs(orders[1])
+    assert flows.operations.mark_granted(run, staff=User.objects.create_user("grace"), reason="by post")
     packs = []
     for order in orders:
         answer = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/evidence/")
