@@ -24,7 +24,7 @@ from django.utils.translation import override
 from checkout_integration import errors, flows
 from checkout_integration.flows import outbox
 from checkout_integration.hooks import FailedRun, Hooks, Refusal
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.user import Address, parse_user
 from checkout_integration.protocol.user import User as ServiceUser
 from checkout_integration.schedule import DRAIN_SECONDS, SYNC_SECONDS
@@ -136,7 +136,7 @@ def test_each_hook_of_the_page_decides() -> None:
     assert hooks.build_checkout(RequestFactory().post("/"), {"hat": "hat"})["amount"] == Decimal("9.99")
     assert hooks.resolve_checkout(OrderFactory().snapshot) is None
     account.last_login = datetime.now(UTC)
-    (use,) = hooks.proof_of_use(OrderFactory(checkout=CheckoutFactory(user=account)))
+    (use,) = hooks.proof_of_use(Order(checkout=Checkout(user=account)))
     assert (use.at, use.text) == (account.last_login, "The customer logged in to the shop.")
     with pytest.raises(PermissionDenied):
         Hooks().build_checkout(RequestFactory().post("/"), {})
