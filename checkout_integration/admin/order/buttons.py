@@ -109,11 +109,15 @@ def _restore(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -
     return _with_effects(text, order, [change])
 
 
+LONGEST_CHECK: Final = 5.0
+"""Seconds for the service to answer while staff wait."""
+
+
 def _check(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     orders = Order.objects.select_related("personal_data").filter(pk=order.pk)
     before = orders.get()
     try:
-        found = flows.refresh_order(order)
+        found = flows.refresh_order(order, seconds=LONGEST_CHECK)
     except flows.CheckoutError as error:
         text = _("The order could not be fetched from the service. %(why)s") % {
             "why": failure_in_words(error)

@@ -23,7 +23,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from checkout_integration.admin.order.buttons import (
     ACCEPT,
@@ -31,12 +31,14 @@ from checkout_integration.admin.order.buttons import (
     BIND,
     CHECK,
     CHECK_SELECTED,
+    LONGEST_CHECK,
     MARK_GRANTED,
     NOTE,
     RESTORE,
     REVOKE,
     RUN,
     RUN_SELECTED,
+    failure_in_words,
 )
 from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
 from checkout_integration.admin.order.page import order_page
@@ -54,17 +56,29 @@ from checkout_integration.admin.site.filters import (
     label_filter,
     text_filter,
 )
-from checkout_integration.admin.site.labels import LIVE, ORDER_STATUSES, TEST, VERDICTS, label_of, mode_label
+from checkout_integration.admin.site.labels import (
+    LIVE,
+    ORDER_STATUSES,
+    TEST,
+    VERDICTS,
+    Text,
+    label_of,
+    mode_label,
+)
 from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
+from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.accounting import product_sold
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
+from checkout_integration.flows.sync import fetch_orders
 from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun
+from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.amounts import fits_column
+from checkout_integration.views.transactions import outside_transactions
 
 AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
 
@@ -227,7 +241,14 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             self.admin_site.admin_view(self.find_view),
         )
         evidence = path("<path:object_id>/evidence/", view, name=self.address_name("evidence"))
-        return [evidence, path("find/", find, name=self.address_name("find")), *super().get_urls()]
+        # It calls the service: never inside a transaction of the request.
+        ask = outside_transactions(self.admin_site.admin_view(self.ask_view))
+        return [
+            evidence,
+            path("find/", find, name=self.address_name("find")),
+            path("ask/", ask, name=self.address_name("ask")),
+            *super().get_urls(),
+        ]
 
     @method_decorator(require_safe)
     def find_view(self, request: HttpRequest) -> HttpResponseBase:
@@ -248,6 +269,28 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
                     f"{viewer.address(screen.model, 'changelist')}?{urlencode({SEARCH_VAR: text})}"
                 )
         return HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode({SEARCH_VAR: text})}")
+
+    @method_decorator(require_POST)
+    def ask_view(self, request: HttpRequest) -> HttpResponse:
+        """Ask the service for what the search has not found here, and search again."""
+        if not (self.has_view_permission(request) and self.viewer(request).may("check_order")):
+            raise PermissionDenied
+        text = request.POST.get(SEARCH_VAR, "").strip()[:LONGEST_IDENTIFIER].replace("\0", "")
+        level, found = messages.WARNING, False
+        try:
+            found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
+        except CheckoutError as error:
+            answer: Text = _("The service could not be asked. %(why)s") % {"why": failure_in_words(error)}
+        else:
+            level = messages.SUCCESS if found else messages.INFO
+            answer = (
+                _("The service has it. What it has sent is here now.")
+                if found
+                else _("The service has no order with this id, reference or customer.")
+            )
+        self.message_user(request, answer, level)
+        page = "find" if found else "changelist"
+        return HttpResponseRedirect(f"{self.address_of(page)}?{urlencode({SEARCH_VAR: text})}")
 
     @method_decorator(require_GET)
     def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
@@ -286,6 +329,8 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         response = super().changelist_view(request, extra_context)
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
             response.context_data["chosen"] = list(_chosen(response.context_data["cl"]))
+            if self.viewer(request).may("check_order"):
+                response.context_data["ask"] = self.address_of("ask")
         return response
 
     def get_search_results(

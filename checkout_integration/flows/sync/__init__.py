@@ -14,7 +14,7 @@ from checkout_integration.flows.sync.lanes import (
     lanes_due,
     unsynced_for,
 )
-from checkout_integration.flows.sync.list_rows import refresh_checkout, refresh_order
+from checkout_integration.flows.sync.list_rows import fetch_orders, refresh_checkout, refresh_order
 from checkout_integration.flows.sync.passes import (
     Progress,
     begin_pass,
@@ -35,6 +35,7 @@ __all__ = [
     "begin_pass",
     "drift_report",
     "end_pass",
+    "fetch_orders",
     "lane_statuses",
     "lanes_due",
     "read_window",

@@ -1,16 +1,18 @@
 """Rows of the transaction list, recorded by the ledger if they have changed since they were last read.
 
-`record_page` records the rows of a pass; `refresh_order` and `refresh_checkout` read and record those of one order now.
+`record_page` records the rows of a pass; `refresh_order` and `refresh_checkout` read and record those of one order now, and
+`fetch_orders` those of an order that is not here yet.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
+from time import monotonic
 from typing import Final, TypeAlias
 
 from django.utils.crypto import salted_hmac
@@ -45,6 +47,8 @@ from checkout_integration.protocol.responses import MalformedResponse
 
 logger = logging.getLogger("checkout_integration.sync")
 KeyAndHash: TypeAlias = tuple[str, str]
+SHORTEST_CALL: Final = 0.1
+"""Seconds that the last calls of a question have at least; the client takes no time-out of zero."""
 NOT_APPLIED: Final = "not_applied"
 HASHES: Final = Command("SELECT [key], row_hash FROM {rows} WHERE [key] IN {keys}", rows=ListedRow)
 
@@ -257,12 +261,34 @@ def _incident_key(project: Project, order_id: str) -> str:
     return key_of("order", project.alias, order_id, NOT_APPLIED)
 
 
-def refresh_order(order: Order) -> bool:
+def fetch_orders(text: str, *, seconds: float) -> bool:
+    """Read the orders that the service has under this text now, and record them; return whether there is any.
+
+    By the service's id of an order, the reference of a checkout, or the customer's id in this shop, in each project.
+    ``seconds`` is the time for all of it: somebody waits. Raises ``CheckoutError`` when a call does not succeed.
+    """
+    ends_at, found = monotonic() + seconds, False
+    for project in app_settings().projects.values():
+        own = TransactionFilter(projects=[project.project_id])
+        queries = [replace(own, id=text), replace(own, account=text)]
+        if project.list_invoice_id:
+            queries.insert(1, replace(own, invoice_id=text))
+        for query in queries:
+            left = max(ends_at - monotonic(), SHORTEST_CALL)
+            if _refresh(replace(project, timeout=min(project.timeout, left)), query):
+                found = True
+                break
+    return found
+
+
+def refresh_order(order: Order, *, seconds: float | None = None) -> bool:
     """Refresh one order from the transaction list; return whether the service knows it.
 
-    Raises ``CheckoutError`` when the call does not succeed.
+    ``seconds``: the time for it, where that is less than TIMEOUT. Raises ``CheckoutError`` when the call does not succeed.
     """
     project = app_settings().project(order.project)
+    if seconds is not None:
+        project = replace(project, timeout=min(project.timeout, seconds))
     return _refresh(project, TransactionFilter(id=order.order_id, projects=[project.project_id]))
 
 

@@ -1,0 +1,73 @@
+"""An order that is not here yet: staff ask the service for it from the list in which it was not found."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from checkout_integration import flows
+from checkout_integration.models import Checkout, Order
+from checkout_integration.testing.service import SandboxService as Sandbox
+from tests.support.admin import rows
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_pauses")]
+LIST = "/admin/checkout_integration/order/"
+
+
+@pytest.fixture
+def unheard(checkout_sandbox: Sandbox) -> Checkout:
+    """A paid checkout of which no notification has come."""
+    checkout = flows.create_checkout(user="player-7", amount=Decimal("9.99"), currency="USD")
+    checkout_sandbox.pay(checkout, deliver=False)
+    Order.objects.all().delete()
+    return checkout
+
+
+def ask(client: Client, text: str) -> tuple[str, str]:
+    """Where the button leads, and what it says there."""
+    response = client.post(f"{LIST}ask/", {"q": text}, follow=True)
+    address, _code = response.redirect_chain[-1]
+    return address, " ".join(str(each) for each in response.context["messages"])
+
+
+@pytest.mark.parametrize("by", ["order_id", "reference", "customer"])
+def test_the_order_is_fetched_and_opened(client: Client, unheard: Checkout, by: str) -> None:
+    """By the service's id, the checkout's reference, and the customer's id here."""
+    client.force_login(rows.make_staff("view_order", "check_order"))
+    text = {"order_id": unheard.order_id, "reference": unheard.reference, "customer": "player-7"}[by]
+    page = client.get(LIST, {"q": text}).content.decode()
+    assert f'action="{LIST}ask/"' in page and f'name="q" value="{text}"' in page
+    address, said = ask(client, f" {text} ")
+    order = Order.objects.get()
+    assert (order.status, order.checkout) == ("processed", unheard)
+    assert address == f"{LIST}{order.pk}/change/"
+    assert said == "The service has it. What it has sent is here now."
+
+
+def test_what_the_service_does_not_have_is_said(client: Client, unheard: Checkout) -> None:
+    """And nothing else; a text that no database knows is none."""
+    client.force_login(rows.make_staff("view_order", "check_order"))
+    for text in ("nobody", "", "\0", "x" * 5000):
+        assert ask(client, text)[1] == "The service has no order with this id, reference or customer."
+    assert not Order.objects.exists()
+
+
+def test_a_service_that_is_away_is_said(client: Client, settings: Any) -> None:
+    """With the reason; the list stays."""
+    away = {"BASE_URL": "http://127.0.0.1:9", "LIST_URL": "http://127.0.0.1:9"}
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **away}
+    client.force_login(rows.make_staff("view_order", "check_order"))
+    address, said = ask(client, "order-1")
+    assert address == f"{LIST}?q=order-1"
+    assert said == "The service could not be asked. There was no connection to the service."
+
+
+def test_it_needs_the_permission_and_a_post(client: Client) -> None:
+    """As the button of an order's page does."""
+    client.force_login(rows.make_staff("view_order"))
+    assert "ask/" not in client.get(LIST, {"q": "order-1"}).content.decode()
+    assert client.post(f"{LIST}ask/", {"q": "order-1"}).status_code == 403
+    assert client.get(f"{LIST}ask/").status_code == 405
