@@ -52,12 +52,13 @@ def test_a_lookup_in_the_address_is_refused(client: Client, screen: str) -> None
     shown = screen_of(screen)
     chosen: Any = shown.list_filter
     filters = {each[0] if isinstance(each, tuple) else each.parameter_name for each in chosen}
+    typed = {name for each in chosen for name, *_ in getattr(each, "inputs", ())}
     masked(client, f"view_{screen}")
     lookups = {path for path in paths(shown.model) if path.partition("__")[0] not in filters}
     assert lookups
     for path in sorted(lookups):
         for page, lookup in (("", f"{path}__startswith"), ("csv/", path)):
-            if page and not isinstance(shown, CsvAdmin):
+            if page and (path in typed or not isinstance(shown, CsvAdmin)):
                 continue
             address = f"/admin/checkout_integration/{screen}/{page}"
             assert client.get(address, {lookup: "a"}).status_code == 400, lookup

@@ -21,6 +21,7 @@ PAGES: Final[Mapping[str, str]] = {
     "add": "add",
     "delete": "delete",
     "evidence": "evidence (ZIP)",
+    "ask": "ask the service",
     "find": "search by the box on the index of the app",
     "failures": "failures, in groups",
 }

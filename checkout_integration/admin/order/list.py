@@ -23,7 +23,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from checkout_integration.admin.order.buttons import (
     ACCEPT,
@@ -270,11 +270,12 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
                 )
         return HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode({SEARCH_VAR: text})}")
 
-    @method_decorator(require_POST)
     def ask_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask the service for what the search has not found here, and search again."""
+        """Ask the service for what the search has not found here, and search again. A GET only leads to the list."""
         if not (self.has_view_permission(request) and self.viewer(request).may("check_order")):
             raise PermissionDenied
+        if request.method != "POST":
+            return HttpResponseRedirect(self.address_of("changelist"))
         text = request.POST.get(SEARCH_VAR, "").strip()[:LONGEST_IDENTIFIER].replace("\0", "")
         level, found = messages.WARNING, False
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin
@@ -68,8 +68,8 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow the filters of this list only: any other lookup in the address would let staff probe masked columns."""
-        allowed = [name for choice in self.list_filter for name in _parameters(choice)]
-        return lookup.partition("__")[0] in allowed
+        columns = [choice[0] for choice in self.list_filter if isinstance(choice, tuple)]
+        return lookup in _parameters(self.list_filter) or lookup.partition("__")[0] in columns
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns of the list."""
@@ -191,8 +191,11 @@ class ReadOnlyInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
     max_num = 0
 
 
-def _parameters(choice: Any) -> list[str]:
-    """Return the names of a filter's parameters. A filter is a pair (column, class), or a class with its own parameters."""
-    if isinstance(choice, tuple):
-        return [choice[0]]
-    return [name for name, *_ in getattr(choice, "inputs", ())] or [choice.parameter_name]
+def _parameters(choices: Iterable[Any]) -> list[str]:
+    """Return the names of the parameters of filters. One that is a pair (column, class) has the lookups of its column."""
+    own = [choice for choice in choices if not isinstance(choice, tuple)]
+    return [
+        name
+        for each in own
+        for name in [name for name, *_ in getattr(each, "inputs", ())] or [each.parameter_name]
+    ]

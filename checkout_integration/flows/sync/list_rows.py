@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from django.utils.crypto import salted_hmac
 
-from checkout_integration.client.errors import ResponseUnreadable
+from checkout_integration.client.errors import BadRequest, NotFound, ResponseUnreadable
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
@@ -264,10 +264,10 @@ def _incident_key(project: Project, order_id: str) -> str:
 def fetch_orders(text: str, *, seconds: float) -> bool:
     """Read the orders that the service has under this text now, and record them; return whether there is any.
 
-    By the service's id of an order, the reference of a checkout, or the customer's id in this shop, in each project.
+    By the service's id of an order, the reference of a checkout, or the customer's id in this shop, project after project.
     ``seconds`` is the time for all of it: somebody waits. Raises ``CheckoutError`` when a call does not succeed.
     """
-    ends_at, found = monotonic() + seconds, False
+    ends_at = monotonic() + seconds
     for project in app_settings().projects.values():
         own = TransactionFilter(projects=[project.project_id])
         queries = [replace(own, id=text), replace(own, account=text)]
@@ -275,10 +275,13 @@ def fetch_orders(text: str, *, seconds: float) -> bool:
             queries.insert(1, replace(own, invoice_id=text))
         for query in queries:
             left = max(ends_at - monotonic(), SHORTEST_CALL)
-            if _refresh(replace(project, timeout=min(project.timeout, left)), query):
-                found = True
-                break
-    return found
+            try:
+                found = _refresh(replace(project, timeout=min(project.timeout, left)), query)
+            except (BadRequest, NotFound):  # a text that is no id of the service may be something else
+                continue
+            if found:
+                return True
+    return False
 
 
 def refresh_order(order: Order, *, seconds: float | None = None) -> bool:

@@ -40,7 +40,6 @@ def ids() -> set[tuple[str, str]]:
     return set(CheckoutUser.objects.values_list("external_id", "user_id"))
 
 
-@pytest.mark.spec("USR-01")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.spec("USR-01", "USR-03")
@@ -93,7 +92,6 @@ def by_the_list(deliver: Deliver) -> None:
 WAYS = [by_notification, by_another_order_of_a_batch, by_a_later_event, by_user_validate, by_the_list]
 
 
-@pytest.mark.spec("USR-01")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("known_before", [True, False])
 @pytest.mark.spec("USR-01", "USR-03")

@@ -202,15 +202,15 @@ def test_a_card_has_a_fingerprint_and_says_whether_3d_secure_was_used(service: S
 @pytest.mark.spec("USR-13", "USR-14", "EVT-02", "EVT-07", "EVT-08")
 @pytest.mark.parametrize("profile", ["field", "spec"])
 @pytest.mark.parametrize("paid", PAYMENTS, ids=["card", "wallet", "crypto"])
-def test_the_consent_to_a_newsletter_is_asked_about(paid: Paid, profile: str) -> None:
+def test_the_form_has_the_consent_to_a_newsletter(paid: Paid, profile: str) -> None:
     """user.validate has it, and by the letter the user of the order has it too."""
     with running(profile=profile, mode="pre_approval") as service:
         service.sandbox.projects.update("project-1", ask_billing_address=True)
         order_id = service.order_id()
         service.pay_form(order_id, **{**(NO_CARD if "method" in paid.entered else {}), **paid.entered})
-        asked, notified = (each.document["object"] for each in service.receiver.received)
+        validated, notified = (each.document["object"] for each in service.receiver.received)
         (listed,) = service.listed(("id", order_id)).json()["items"]
-    users = [asked] if profile == "field" else [asked, notified["user"], listed["user"]]
+    users = [validated] if profile == "field" else [validated, notified["user"], listed["user"]]
     for user in users:
         assert (user["notify_new_region"], user["notify_new_region_email"]) == paid.consent
         assert user["object"] == "user"

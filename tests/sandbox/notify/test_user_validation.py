@@ -52,7 +52,7 @@ def test_the_customer_alone_is_sent_for_validation(strict: Service) -> None:
 @pytest.mark.spec("USR-10", "USR-11", "USR-12", "WHK-04", "WHK-05", "ORD-24", "ORD-48")
 @pytest.mark.parametrize("profile", ["spec", "field"])
 @pytest.mark.parametrize("live", [False, True])
-def test_what_is_known_of_the_customer_is_asked_about(profile: str, live: bool) -> None:
+def test_user_validate_has_what_is_known_of_the_customer(profile: str, live: bool) -> None:
     """Whole, a minute after the order was made; the customer is the one of the payment."""
     name = "Ada" if live else "Ben"
     known = {
