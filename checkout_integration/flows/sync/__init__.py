@@ -35,7 +35,6 @@ __all__ = [
     "begin_pass",
     "drift_report",
     "end_pass",
-    "fetch_orders",
     "lane_statuses",
     "lanes_due",
     "read_window",
