@@ -13,7 +13,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -65,12 +65,12 @@ from checkout_integration.admin.site.labels import (
     label_of,
     mode_label,
 )
+from checkout_integration.admin.site.large_tables import keys_of
 from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.accounting import product_sold
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.flows.sync import fetch_orders
@@ -117,9 +117,17 @@ def _of_amount(text: str) -> Q:
 
 
 def _of_product(text: str) -> Q:
-    """Return the condition of a product: its name, as the page about money has it, or the SKU of an item."""
-    named = Order.objects.alias(product=product_sold()).filter(product=text)
-    return Q(pk__in=named.values("pk")) | Q(pk__in=OrderItem.objects.filter(sku=text).values("order"))
+    """Return the condition of a product: its name, as the page about money has it, or the SKU of an item.
+
+    By keys that are read first, each table once: `product_sold` of every order would be a look-up for each of them.
+    """
+    has_item = OrderItem.objects.filter(order=OuterRef("pk"), position=0).exclude(name="")
+    ways = [
+        Q(items__position=0, items__name=text),
+        Q(~Exists(has_item), checkout__description=text),
+        Q(items__sku=text),
+    ]
+    return Q(pk__in=keys_of(Order.objects.all(), ways))
 
 
 def _of_origin(text: str) -> Q:

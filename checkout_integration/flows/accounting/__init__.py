@@ -14,7 +14,6 @@ from checkout_integration.flows.accounting.sums import (
     Sums,
     TooManyRows,
     money_rows,
-    product_sold,
     totals_of,
     usual_mode,
 )
