@@ -25,6 +25,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_safe
 
+from checkout_integration import flows
 from checkout_integration.admin.order.buttons import (
     ACCEPT,
     APPLY_AGAIN,
@@ -69,7 +70,6 @@ from checkout_integration.admin.site.large_tables import keys_of
 from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
-from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
@@ -288,7 +288,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         level, found = messages.WARNING, False
         try:
             found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
-        except CheckoutError as error:
+        except flows.CheckoutError as error:
             answer: Text = _("The service could not be asked. %(why)s") % {"why": failure_in_words(error)}
         else:
             level = messages.SUCCESS if found else messages.INFO
