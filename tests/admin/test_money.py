@@ -19,6 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.models import Order, OrderItem
+from checkout_integration.testing.factories import CheckoutFactory
 from tests.support.admin import rows
 
 pytestmark = pytest.mark.django_db
@@ -379,7 +380,11 @@ def test_a_number_of_payments_leads_to_them(admin_client: Client) -> None:
     """Each row's, and that of all rows, by every column that the list can filter: as many as the sum counts."""
     make_history()
     OrderItem.objects.create(order=sell(day=9), position=0, name="Tin raven", sku="raven")
-    sell(day=9, status="created")
+    described = CheckoutFactory(description="1,200 gems")
+    OrderItem.objects.create(order=sell(day=9, checkout=described), position=0, name="Tin raven")
+    OrderItem.objects.create(order=sell(day=9, checkout=described), position=0, name="")
+    sell(day=9, checkout=described)
+    sell(day=9, status="created", checkout=described)
     address = re.compile(r'<a href="([^"]+\?paid=yes[^"]*)">([\d,]+)</a>')
     for by in ("", "&by=day", "&by=month", "&by=method", "&by=country", "&by=product", "&by=day&by=country"):
         html = html_of(admin_client, f"{PAGE}?first=2026-03-01&last=2026-03-31&mode=test{by}")

@@ -231,12 +231,12 @@ def verdict_of(client: Client) -> str:
 def test_one_line_says_whether_all_is_equal(admin_client: Client) -> None:
     """Never read, equal, different; and whether the newest pass has failed."""
     assert verdict_of(admin_client).startswith(
-        "! not read Project default: the service's list was never read in full"
+        "! not read Project default: the service's list was not read yet"
     )
     now = datetime.now(UTC)
     rows.make_sync_run(started_at=now - timedelta(minutes=9), finished_at=now - timedelta(minutes=8))
     assert verdict_of(admin_client).startswith(
-        "✓ equal Project default: nothing waits. The list was last read in full"
+        "✓ equal Project default: nothing waits. The list was last read"
     )
     assert verdict_of(admin_client).endswith("8 min ago.")
     make_difference(state="healed")

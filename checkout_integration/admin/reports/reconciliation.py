@@ -141,7 +141,7 @@ def _verdict(project: str) -> tuple[Value, str]:
     newest = passes.filter(state=SyncRun.State.COMPLETE, finished_at__isnull=False).first()
     last = passes.exclude(state=SyncRun.State.RUNNING).first()
     if newest is None or newest.finished_at is None:
-        return badge(NOT_READ), _("Project %(project)s: the service's list was never read in full.") % {
+        return badge(NOT_READ), _("Project %(project)s: the service's list was not read yet.") % {
             "project": project
         }
     said = {
@@ -151,12 +151,12 @@ def _verdict(project: str) -> tuple[Value, str]:
     }
     text = (
         ngettext(
-            "Project %(project)s: %(n)s difference waits for somebody. The list was last read in full %(ago)s ago.",
-            "Project %(project)s: %(n)s differences wait for somebody. The list was last read in full %(ago)s ago.",
+            "Project %(project)s: %(n)s difference waits for somebody. The list was last read %(ago)s ago.",
+            "Project %(project)s: %(n)s differences wait for somebody. The list was last read %(ago)s ago.",
             waiting,
         )
         if waiting
-        else _("Project %(project)s: nothing waits. The list was last read in full %(ago)s ago.")
+        else _("Project %(project)s: nothing waits. The list was last read %(ago)s ago.")
     ) % said
     if last is not None and last.state in (SyncRun.State.FAILED, SyncRun.State.UNREACHABLE):
         text += " " + _("The last attempt has failed: %(why)s") % {"why": visible(last.failure) or NOTHING}
