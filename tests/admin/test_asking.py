@@ -66,7 +66,7 @@ def test_a_service_that_is_away_is_said(client: Client, settings: Any) -> None:
     client.force_login(rows.make_staff("view_order", "check_order"))
     address, said = ask(client, "order-1")
     assert address == f"{LIST}?q=order-1"
-    assert said == "There is no answer from the service. There was no connection to the service."
+    assert said == "The service did not answer. There was no connection to the service."
 
 
 def test_it_needs_the_permission_and_a_post(client: Client) -> None:

@@ -289,7 +289,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         try:
             found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
         except flows.CheckoutError as error:
-            answer: Text = _("There is no answer from the service. %(why)s") % {"why": failure_in_words(error)}
+            answer: Text = _("The service did not answer. %(why)s") % {"why": failure_in_words(error)}
         else:
             level = messages.SUCCESS if found else messages.INFO
             answer = (
