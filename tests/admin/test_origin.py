@@ -38,6 +38,7 @@ def listed(client: Client, origin: str, **more: str) -> list[Any]:
     return list(response.context["cl"].result_list)
 
 
+@pytest.mark.spec("ORD-21")
 @pytest.mark.parametrize(
     ("text", "found"),
     [

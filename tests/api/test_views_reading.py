@@ -15,9 +15,11 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from checkout_integration.models import Checkout, Notification, Order
+from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderItemDocumentFactory
+from tests.support.protocol.sales import EVENTS, sale
 
 pytestmark = pytest.mark.django_db
 LISTS = ["/api/checkouts/", "/api/orders/"]
@@ -78,6 +80,155 @@ def test_an_order_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
         "USD",
     )
     assert order.checkout is not None and body["checkout"] == order.checkout.reference
+
+
+SOLD = [
+    # field of an order over REST, and what it is of the sales in `sales`
+    pytest.param(
+        "order_id",
+        (
+            "0b8f8f0e-9d1c-4c6e-8f0b-1f7a2c3d4e5f",
+            *(f"a1000000-0000-4000-8000-00000000000{number}" for number in (3, 2, 5)),
+        ),
+        marks=pytest.mark.spec("ORD-01"),
+    ),
+    pytest.param(
+        "status",
+        ("refunded", "processed", "processed", "canceled"),
+        marks=pytest.mark.spec("ORD-04", "STA-01"),
+    ),
+    pytest.param(
+        "type", ("product", "key", "virtual_currency", "simple"), marks=pytest.mark.spec("ORD-35", "SVC-03")
+    ),
+    pytest.param(
+        "description",
+        ("Two <maps> & one café skin", "Space game", "500 gems", None),
+        marks=pytest.mark.spec("ORD-05"),
+    ),
+    pytest.param("amount", ("59.99", "21.43", "1200", "2.50"), marks=pytest.mark.spec("ORD-22")),
+    pytest.param("currency", ("EUR", "USD", "JPY", "USD"), marks=pytest.mark.spec("ORD-23")),
+    pytest.param("charge_amount", ("64.12", "21.43", "7.35", None), marks=pytest.mark.spec("ORD-40")),
+    pytest.param("charge_currency", ("USD", "USD", "EUR", ""), marks=pytest.mark.spec("ORD-39")),
+    pytest.param("virtual_currency_amount", ("0", "0", "500.5", "0"), marks=pytest.mark.spec("ORD-37")),
+    pytest.param("tax.type", ("vat", "sales_tax", "", None), marks=pytest.mark.spec("ORD-26")),
+    pytest.param("tax.rate", ("0.19", "0.072", "0", None), marks=pytest.mark.spec("ORD-26")),
+    pytest.param("tax.amount", ("9.58", "1.44", "0", None), marks=pytest.mark.spec("ORD-26")),
+    pytest.param("tax.currency", ("EUR", "USD", "JPY", None), marks=pytest.mark.spec("ORD-26")),
+    pytest.param(
+        "method", ("Bank card", "Bank card", "Bitcoin", None), marks=pytest.mark.spec("ORD-29", "MTH-01")
+    ),
+    pytest.param("receipt_number", ("R-77", "", "", ""), marks=pytest.mark.spec("ORD-14")),
+    pytest.param(
+        "receipt_url",
+        (*(f"https://receipts.example/{name}" for name in ("R-77", "k-3", "c-2")), None),
+        marks=pytest.mark.spec("ORD-15"),
+    ),
+    pytest.param(
+        "refund.amount", ("64.12", None, None, None), marks=pytest.mark.spec("ORD-31", "ORD-10", "RFD-01")
+    ),
+    pytest.param("refund.currency", ("USD", None, None, None), marks=pytest.mark.spec("RFD-02")),
+    pytest.param("refund.receipt_number", ("RR-78", None, None, None), marks=pytest.mark.spec("RFD-05")),
+    pytest.param(
+        "refund.receipt_url",
+        ("https://receipts.example/RR-78", None, None, None),
+        marks=pytest.mark.spec("RFD-06"),
+    ),
+    pytest.param(
+        "items.0.item_id", ("item-1", "item-k", None, None), marks=pytest.mark.spec("ORD-30", "ITM-01")
+    ),
+    pytest.param("items.0.sku", ("map-pack", "space-game", None, None), marks=pytest.mark.spec("ITM-02")),
+    pytest.param("items.0.name", ("Map pack", "Space game", None, None), marks=pytest.mark.spec("ITM-03")),
+    pytest.param(
+        "items.0.description", ("Two maps", "For one computer", None, None), marks=pytest.mark.spec("ITM-04")
+    ),
+    pytest.param(
+        "items.0.images",
+        (
+            ["https://img.example/1.png", "https://img.example/2.png"],
+            ["https://img.example/space.png"],
+            None,
+            None,
+        ),
+        marks=pytest.mark.spec("ITM-05"),
+    ),
+    pytest.param("items.0.code", (None, "SPACE-0003", None, None), marks=pytest.mark.spec("ITM-07")),
+    pytest.param("items.0.platform", ("steam", "gog", None, None), marks=pytest.mark.spec("ITM-08")),
+    pytest.param("items.1.item_id", ("item-2", None, None, None), marks=pytest.mark.spec("ORD-30")),
+    pytest.param(
+        "created_at",
+        (
+            "2024-05-01T10:00:00.123456Z",
+            "2025-03-04T05:06:07Z",
+            "2025-02-03T03:05:06.500000Z",
+            "2025-05-06T07:08:09Z",
+        ),
+        marks=pytest.mark.spec("ORD-06"),
+    ),
+    pytest.param(
+        "canceled_at",
+        (None, None, None, "2025-05-06T07:18:09Z"),
+        marks=pytest.mark.spec("ORD-07", "ORD-08", "STA-04"),
+    ),
+    pytest.param(
+        "refunded_at", ("2024-05-03T10:30:00Z", None, None, None), marks=pytest.mark.spec("ORD-11", "STA-06")
+    ),
+]
+KEY = {
+    "type": "key",
+    "products": ["item-k"],
+    "expected_amount": Decimal("19.99"),
+    "currency": "USD",
+    "platform_id": "gog",
+}
+
+
+def at_path(body: Any, path: str) -> Any:
+    """Follow a dotted path; None behind what is null or not there."""
+    for step in path.split("."):
+        body = dict(enumerate(body)) if isinstance(body, list) else body or {}
+        body = body.get(int(step) if step.isdigit() else step)
+    return body
+
+
+@pytest.mark.parametrize(("path", "values"), SOLD)
+def test_a_buyer_reads_the_value_of_each_sale(
+    api: APIClient, buyer: User, checkout_deliver: Deliver, settings: Any, path: str, values: tuple[Any, ...]
+) -> None:
+    """Of four sales that differ in it: one refunded, a key that was paid for, virtual currency, one cancelled."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ACCEPT_TEST_PAYMENTS": False}
+    for name, value in zip(("complete", "key", "crypto", "cancelled"), values, strict=True):
+        checkout = CheckoutFactory(user=buyer, test=False, **(KEY if name == "key" else {}))
+        document = {**sale(name), "metadata": {"checkout_reference": checkout.reference}}
+        checkout_deliver(order=document, event=EVENTS.get(name, Event.PAYMENT_SUCCESS))
+        assert at_path(api.get(f"/api/orders/{document['id']}/").json(), path) == value, name
+
+
+@pytest.mark.spec(
+    "SVC-03", "EP2-04", "EP2-05", "EP2-07", "EP2-11", "EP2-15", "EP2-16", "EP2-17", "ORD-36", "ORD-37"
+)
+@pytest.mark.spec("EP1-14", "EP1-15", "EP1-16", "EP1-17", "EP1-18", "EP1-19", "EP6-01")
+def test_a_buyer_reads_what_was_sold(api: APIClient, buyer: User) -> None:
+    """Of two checkouts that differ in all their terms, and in their forms."""
+    form = "https://service.example.com/form/?order_id="
+    gems = {"type": "virtual_currency", "virtual_currency_amount": Decimal("1200.5"), "description": "Gems"}
+    made = (
+        CheckoutFactory(user=buyer, order_id="o-1", description="A game", **KEY),
+        CheckoutFactory(user=buyer, order_id="o-2", expected_amount=Decimal(1500), currency="JPY", **gems),
+    )
+    found = [api.get(f"/api/checkouts/{each.reference}/").json() for each in made]
+    names = (
+        "type",
+        "expected_amount",
+        "currency",
+        "products",
+        "virtual_currency_amount",
+        "platform_id",
+        "description",
+    )
+    assert [[body[name] for name in (*names, "payment_form_url", "order_id")] for body in found] == [
+        ["key", "19.99", "USD", ["item-k"], None, "gog", "A game", f"{form}o-1", "o-1"],
+        ["virtual_currency", "1500", "JPY", [], "1200.5", "", "Gems", f"{form}o-2", "o-2"],
+    ]
 
 
 def test_nothing_personal_and_nothing_internal_is_shown(api: APIClient, buyer: User) -> None:

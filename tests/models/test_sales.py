@@ -1,4 +1,7 @@
-"""Each field of an Order is read, and is an attribute of its row, as it was sent: of seven sales that differ in them."""
+"""Each field of an Order is read, is an attribute of its row, and is shown to staff, as it was sent.
+
+Of seven sales that differ in them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ import copy
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from checkout_integration.models import Order
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
-from tests.support.protocol.sales import SALES, moments, money, reach, sale
+from tests.support.admin.shown import WAYS, is_shown_as, shown
+from tests.support.protocol.sales import EVENTS, SALES, moments, money, reach, sale
 
 FIELDS = [
     # path, and what it is in each of SALES
@@ -559,11 +564,6 @@ FIELDS = [
         marks=pytest.mark.spec("USR-14"),
     ),
 ]
-EVENTS = {
-    "complete": Event.PAYMENT_REFUND,
-    "refunded": Event.PAYMENT_REFUND,
-    "cancelled": Event.PAYMENT_CANCEL,
-}
 ALWAYS = {"object", "user.object"}
 """What the specification says is always the same."""
 OF_ROWS: dict[str, tuple[Any, Any]] = {
@@ -627,6 +627,20 @@ def test_what_a_sale_does_not_state_is_none(
         return
     checkout_deliver(order=document, event=EVENTS["complete"])
     assert comparable(attribute(Order.objects.get(order_id=document["id"]), path)) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "values"), FIELDS)
+def test_staff_see_the_value_of_its_sale(
+    admin_client: Client, checkout_deliver: Deliver, path: str, values: tuple[Any, ...]
+) -> None:
+    """On the page of the order and of its customer, in the file of orders and in the evidence: wherever it has a place."""
+    seen = {name: shown(name, admin_client, checkout_deliver) for name in SALES}
+    places = [way for way, fields in WAYS.items() if path in fields]
+    assert places or path in DERIVED
+    for name, value in zip(SALES, values, strict=True):
+        for way in places:
+            assert is_shown_as(seen[name][way].get(path), value), (name, way)
 
 
 def without(document: dict[str, Any], path: str) -> dict[str, Any]:

@@ -97,6 +97,7 @@ class TestLink:
         assert page.all("a") == page.all("iframe") == []
         assert "no payment form" in page.one("span").text
 
+    @pytest.mark.spec("AUT-01", "SVC-05")
     def test_plain_http_is_for_this_machine_only(self, settings: Any) -> None:
         """And only where the setting allows it."""
         checkout = make_checkout(payment_form_url="http://127.0.0.1:8001/form/?order_id=1")
@@ -180,6 +181,21 @@ class TestPage:
         assert page.json == [{"formUrl": "https://service.invalid/form/?order_id=order-1"}]
         assert loaded.attributes == {"src": "https://service.invalid/client.js"}
         assert "new BrandClient(read(" in started.text and "client.renderPage();" in started.text
+
+    @pytest.mark.spec("EP6-03")
+    def test_two_shops_have_their_own_objects(self, settings: Any) -> None:
+        """Another order, address of the form, script and class."""
+        settings.CHECKOUT_INTEGRATION = {
+            **settings.CHECKOUT_INTEGRATION,
+            "ORDER_FORM_URL": "https://other.invalid/pay",
+            "CLIENT_SCRIPT_URL": "https://other.invalid/sdk.js",
+            "CLIENT_CLASS": "OtherClient",
+        }
+        page = render("checkout_page checkout", checkout=make_checkout(order_id="order-2"))
+        loaded, started = page.scripts
+        assert page.json == [{"formUrl": "https://other.invalid/pay/?order_id=order-2"}]
+        assert loaded.attributes == {"src": "https://other.invalid/sdk.js"}
+        assert "new OtherClient(read(" in started.text
 
     def test_the_options_are_found_by_the_script(self) -> None:
         """Each checkout has its own, so that a page may show two."""

@@ -37,6 +37,7 @@ def status_of(checkout: Checkout) -> str:
     return reverse("checkout_integration:status", args=[signed_reference(checkout.reference)])
 
 
+@pytest.mark.spec("STA-03", "EVT-03")
 def test_a_paid_checkout_is_called_paid(client: Client) -> None:
     """The ledger knows the payment, so the page says so."""
     checkout = CheckoutFactory()
@@ -52,7 +53,13 @@ def test_an_open_checkout_waits_and_marks_nothing_as_paid(client: Client) -> Non
     assert checkout.status == Checkout.Status.OPEN
 
 
-@pytest.mark.parametrize("ended", ["canceled", "rejected"])
+@pytest.mark.parametrize(
+    "ended",
+    [
+        pytest.param("canceled", marks=pytest.mark.spec("STA-04")),
+        pytest.param("rejected", marks=pytest.mark.spec("STA-05")),
+    ],
+)
 def test_a_payment_that_ended_is_not_waited_for(client: Client, ended: str) -> None:
     """After a cancel or a decline the page says so and does not ask for ever."""
     checkout = CheckoutFactory(refreshed_at=timezone.now())
@@ -62,6 +69,7 @@ def test_a_payment_that_ended_is_not_waited_for(client: Client, ended: str) -> N
     assert "<script" not in page
 
 
+@pytest.mark.spec("STA-06", "EVT-05")
 def test_a_refunded_checkout_is_called_refunded(client: Client) -> None:
     """The page follows the ledger after the refund too."""
     checkout = CheckoutFactory()
@@ -115,6 +123,7 @@ def test_the_service_is_called_once(client: Client, checkout_sandbox: Sandbox) -
     assert client.get(status_of(other)).json()["status"] == "open"
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 @pytest.mark.parametrize(
     ("amount", "currency", "shown"),
     [
@@ -248,6 +257,7 @@ def test_goods_that_were_given_up_are_late(client: Client) -> None:
         assert client.get(status_of(checkout)).json()["goods"] == "delayed"
 
 
+@pytest.mark.spec("STA-07", "EVT-04")
 def test_a_chargeback_is_not_called_a_refund(client: Client) -> None:
     """The customer's bank did it, not the shop."""
     checkout = CheckoutFactory()

@@ -11,9 +11,16 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
+from checkout_integration.protocol.vocabulary import Event
 from tests.support.protocol.vectors import vector
 
 SALES: Final = ("complete", "wallet", "crypto", "key", "renewal", "cancelled", "refunded")
+EVENTS: Final = {
+    "complete": Event.PAYMENT_REFUND,
+    "refunded": Event.PAYMENT_REFUND,
+    "cancelled": Event.PAYMENT_CANCEL,
+}
+"""What is sent with a sale that is no success."""
 
 
 def sale(name: str) -> dict[str, Any]:
