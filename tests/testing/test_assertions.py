@@ -137,6 +137,7 @@ def test_a_review_has_its_reason() -> None:
         assert_in_review(OrderFactory(checkout=CheckoutFactory()))
 
 
+@pytest.mark.spec("EP5-02", "EVT-09")
 @pytest.mark.parametrize("answer", [HttpResponse(status=204), HttpResponse("ok")])
 def test_an_acknowledgement_is_an_empty_200(answer: HttpResponse) -> None:
     """Another status, or one byte of body, acknowledges nothing."""

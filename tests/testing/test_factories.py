@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Notification
@@ -21,12 +22,30 @@ from tests.support.flows.shop import Listening
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("status", ["created", "processed", "refunded", "chargeback", "canceled", "rejected"])
-def test_an_order_comes_to_its_status_through_the_ledger(status: str) -> None:
-    """The displayed status follows from the facts in the ledger."""
+@pytest.mark.spec("STA-01")
+@pytest.mark.parametrize(
+    ("status", "known"),
+    [
+        pytest.param("created", ["created/creation"], marks=pytest.mark.spec("STA-02")),
+        pytest.param("processed", ["processed/notification"], marks=pytest.mark.spec("STA-03")),
+        pytest.param(
+            "refunded",
+            ["processed/notification", "refunded/notification"],
+            marks=pytest.mark.spec("STA-06", "EVT-05"),
+        ),
+        pytest.param(
+            "chargeback",
+            ["chargeback/notification", "processed/notification"],
+            marks=pytest.mark.spec("STA-07", "EVT-04"),
+        ),
+        pytest.param("canceled", ["canceled/notification"], marks=pytest.mark.spec("STA-04")),
+        pytest.param("rejected", ["rejected/notification"], marks=pytest.mark.spec("STA-05")),
+    ],
+)
+def test_an_order_comes_to_its_status_through_the_ledger(status: str, known: list[str]) -> None:
+    """The displayed status follows from the facts in the ledger: the events that bring a payment there."""
     order = OrderFactory(status=status)
-    assert order.status == status
-    assert order.facts
+    assert (order.status, sorted(order.facts["slots"])) == (status, known)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +57,7 @@ def test_an_order_comes_to_its_status_through_the_ledger(status: str) -> None:
         {"type": "virtual_currency", "virtual_currency_amount": Decimal(500)},
     ],
 )
+@pytest.mark.spec("SVC-03", "ORD-37")
 def test_the_order_of_a_checkout_pays_for_it(contents: dict[str, object]) -> None:
     """An order made for a checkout is verified, whatever is sold."""
     checkout = CheckoutFactory(**contents)
@@ -46,9 +66,25 @@ def test_the_order_of_a_checkout_pays_for_it(contents: dict[str, object]) -> Non
     assert (order.verdict, checkout.status, checkout.paid_order) == ("verified", Checkout.Status.PAID, order)
 
 
+@pytest.mark.spec("ORD-42")
 def test_a_live_checkout_is_paid_live() -> None:
     """The order's mode follows the checkout's."""
-    assert OrderFactory(checkout=CheckoutFactory(test=False)).verdict == "verified"
+    orders = [OrderFactory(checkout=CheckoutFactory(test=test)) for test in (False, True)]
+    assert [(order.is_production, order.verdict) for order in orders] == [
+        (True, "verified"),
+        (False, "verified"),
+    ]
+
+
+@pytest.mark.spec("USR-03", "ORD-32", "EP2-08")
+def test_the_order_of_a_checkout_has_its_account_and_attributes() -> None:
+    """Of two customers; beside the reference."""
+    for name, metadata in (("ada", {"basket": "7"}), ("bob", {})):
+        account = User.objects.create_user(name)
+        checkout = CheckoutFactory(user=account, metadata=metadata)
+        document = order_document_for(checkout)
+        assert document["user"]["external_id"] == str(account.pk)
+        assert document["metadata"] == {**metadata, "checkout_reference": checkout.reference}
 
 
 def test_an_order_can_differ_from_its_checkout() -> None:
@@ -70,6 +106,7 @@ def test_what_an_order_announced_waits() -> None:
         listening.end()
 
 
+@pytest.mark.spec("AUT-04", "WHK-08")
 def test_a_notification_is_stored_and_applied() -> None:
     """The row is the one that the receiver made, and its order is there."""
     document = order_document_for(CheckoutFactory())

@@ -63,6 +63,7 @@ def test_loading_the_plugin_imports_no_django() -> None:
 class TestDeliver:
     """``checkout_deliver``."""
 
+    @pytest.mark.spec("EVT-03", "EP5-01", "STA-03")
     def test_it_pays_for_a_checkout(self, checkout_deliver: Deliver, granting: list[str]) -> None:
         """A delivered success grants the goods before it returns."""
         checkout = CheckoutFactory()
@@ -75,12 +76,21 @@ class TestDeliver:
         """A shop's tests need neither broker nor worker."""
         assert settings.CHECKOUT_INTEGRATION["RUNNER"] == "request"
 
-    @pytest.mark.parametrize("more", [{}, {"gzip": True}, {"delivery_try": 7}])
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {},
+            pytest.param({"gzip": True}, marks=pytest.mark.spec("SVC-07")),
+            pytest.param({"delivery_try": 7}, marks=pytest.mark.spec("WHK-07", "EVT-10")),
+        ],
+    )
+    @pytest.mark.spec("AUT-04", "EP5-01", "EP5-02")
     def test_it_signs_what_it_sends(self, checkout_deliver: Deliver, more: dict[str, Any]) -> None:
         """However it is sent, the app accepts it."""
         assert_acknowledged(checkout_deliver(NotificationDocumentFactory(), **more))
         assert Notification.objects.get().delivery_try == more.get("delivery_try", 0)
 
+    @pytest.mark.spec("AUT-07")
     def test_base64(self, settings: Any, checkout_deliver: Deliver) -> None:
         """The other encoding is accepted where the project takes it, and refused where not."""
         assert checkout_deliver(encoding="base64").status_code == 401
@@ -90,6 +100,7 @@ class TestDeliver:
         }
         assert_acknowledged(checkout_deliver(encoding="base64"))
 
+    @pytest.mark.spec("AUT-04", "AUT-05")
     def test_another_secret(self, checkout_deliver: Deliver) -> None:
         """A stranger's signature is refused."""
         assert checkout_deliver(secret="sandbox_of_a_stranger").status_code == 401
@@ -100,6 +111,7 @@ class TestDeliver:
         assert checkout_deliver(b"no JSON").status_code == 400
         assert checkout_deliver(headers={"Authorization": "Signature 00"}).status_code == 401
 
+    @pytest.mark.spec("EVT-07", "EVT-11")
     def test_a_user(self, checkout_deliver: Deliver) -> None:
         """user.validate is answered by the hook, which refuses by default."""
         answer = checkout_deliver(event="user.validate")
@@ -143,6 +155,7 @@ class TestOrderings:
 class TestSandbox:
     """``checkout_sandbox``."""
 
+    @pytest.mark.spec("EVT-03", "EVT-05", "STA-06")
     def test_a_checkout_from_form_to_refund(
         self, checkout_sandbox: CheckoutSandbox, live_server: Any, granting: list[str]
     ) -> None:
@@ -167,6 +180,7 @@ class TestSandbox:
         flows.run_due()
         assert_granted(checkout)
 
+    @pytest.mark.spec("STA-06", "STA-07", "EVT-04", "EVT-05", "ORD-46", "ORD-47", "RFD-01")
     def test_refunds_in_parts_and_renewals(self, checkout_sandbox: CheckoutSandbox, live_server: Any) -> None:
         """Two parts, a renewal and its chargeback, one call each; the shop has been notified when it returns."""
         checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
@@ -185,8 +199,11 @@ class TestSandbox:
         assert notified(checkout_sandbox) == [(event, 200) for event in events]
         order = checkout_sandbox.ledger.find(checkout.order_id)
         assert order is not None and order.refunded_amount == Decimal("9.99")
-        assert Order.objects.get(order_id=renewal).status == "chargeback"
+        first, second = (Order.objects.get(order_id=each) for each in (checkout.order_id, renewal))
+        assert (second.status, second.recurring) == ("chargeback", True)
+        assert second.recurring_id == first.recurring_id != ""
 
+    @pytest.mark.spec("STA-04", "STA-05", "STA-08", "EVT-06")
     def test_declined_and_cancelled(self, checkout_sandbox: CheckoutSandbox, live_server: Any) -> None:
         """A declined payment, a cancelled one, and one that was cancelled after it."""
         orders = [flows.create_checkout(amount=Decimal(1), currency="USD").order_id for _ in range(3)]
@@ -196,7 +213,8 @@ class TestSandbox:
         checkout_sandbox.cancel(orders[2], after_payment=True)
         events = ["payment.cancel", "payment.cancel", "payment.success", "payment.cancel"]
         assert notified(checkout_sandbox) == [(event, 200) for event in events]
-        assert set(Order.objects.values_list("status", flat=True)) == {"rejected", "canceled"}
+        found = dict(Order.objects.values_list("order_id", "status"))
+        assert [found[order_id] for order_id in orders] == ["rejected", "canceled", "canceled"]
 
     def test_a_real_secret_never_reaches_it(self, settings: Any, request: pytest.FixtureRequest) -> None:
         """A project's own secret is replaced, and so are addresses of its own."""
