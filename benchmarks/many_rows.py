@@ -49,6 +49,7 @@ def common_rows() -> None:
             Order.objects.filter(pk=order.pk).update(status="refunded")
             rows.make_refund(order)
     rows.make_decision(external_id="player-common")
+    StaffAct.objects.create(project="default", act="check", origin="admin", order=order)
 
 
 def rare_rows() -> None:
@@ -62,6 +63,7 @@ def rare_rows() -> None:
     rows.make_refund(_order(status="chargeback", refunded_at=NOW), status="chargeback", refunded_at=NOW)
     rows.make_notification("elsewhere", event="payment.cancel", state="test")
     Incident.objects.filter(pk=rows.make_incident(_order()).pk).update(resolved_at=NOW)
+    StaffAct.objects.create(project="default", act="export", origin="command", system_user="deploy")
     rows.make_decision(external_id="player-rare", approved=False, late=True, decided_by="timeout")
 
 
@@ -77,7 +79,6 @@ def waiting_rows() -> None:
     rows.make_sync_run(state="failed")
     found = {"order_id": "order-rare", "found_at": NOW, "waiting_key": "rare"}
     SyncDifference.objects.create(run=rows.make_sync_run(), project="default", kind="status", **found)
-    StaffAct.objects.create(project="default", act="export", origin="admin", reason="on request")
 
 
 KINDS: Final = (common_rows, rare_rows, waiting_rows)

@@ -13,11 +13,12 @@ from checkout_integration.admin.reports.health import HealthAdmin
 from checkout_integration.admin.reports.money import MoneyAdmin
 from checkout_integration.admin.reports.reconciliation import ReconciliationAdmin, SyncRunAdmin
 from checkout_integration.admin.screens.checkouts import CheckoutAdmin
-from checkout_integration.admin.screens.customers import CustomerAdmin, StaffActAdmin
+from checkout_integration.admin.screens.customers import CustomerAdmin
 from checkout_integration.admin.screens.incidents import IncidentAdmin
 from checkout_integration.admin.screens.notifications import NotificationAdmin
 from checkout_integration.admin.screens.receiver_runs import OutboxMessageAdmin, ReceiverRunAdmin
 from checkout_integration.admin.screens.refunds import RefundAdmin
+from checkout_integration.admin.screens.staff_acts import StaffActAdmin
 from checkout_integration.admin.screens.validation_decisions import ValidationDecisionAdmin
 
 __all__ = [

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from checkout_integration import flows
 from checkout_integration.management.database_command import require_project
 from checkout_integration.management.options import filled
-from checkout_integration.models import CheckoutUser, StaffAct
+from checkout_integration.models import CheckoutUser
 from checkout_integration.models.actor import Actor
 
 NO_DATA = "There is no data of such a customer."
@@ -54,4 +54,4 @@ def request_of(options: dict[str, Any], staff: Actor) -> flows.privacy.PrivacyRe
     """Return who asks, and why. Raises ``CommandError`` without a reason."""
     if not options["reason"]:
         raise CommandError("Give a --reason: it is stored with the act.", returncode=2)
-    return flows.privacy.PrivacyRequest(reason=options["reason"], staff=staff, origin=StaffAct.Origin.COMMAND)
+    return flows.privacy.PrivacyRequest(reason=options["reason"], staff=staff)

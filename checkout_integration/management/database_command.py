@@ -12,8 +12,14 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, Unavailable, close_stranded
+from checkout_integration.flows.database import (
+    TRANSIENT_DATABASE_ERRORS,
+    Unavailable,
+    acting_from,
+    close_stranded,
+)
 from checkout_integration.management.options import filled, system_user
+from checkout_integration.models import StaffAct
 from checkout_integration.models.actor import Actor, SystemUser
 
 DATABASE_AWAY: Final = 4
@@ -63,6 +69,11 @@ class StaffCommand(DatabaseCommand):
             help="the account that acts, for the history; the system's user when not given",
         )
         return parser
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run the command; what it does is recorded as done by a command."""
+        with acting_from(StaffAct.Origin.COMMAND):
+            return super().execute(*args, **options)
 
     def acting(self, options: dict[str, Any]) -> Actor:
         """Return who acts. Raises ``CommandError`` where there is no such account."""

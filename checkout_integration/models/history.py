@@ -9,9 +9,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.actor import ActedBy
-from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.order import IN_REVIEW, Order
-from checkout_integration.models.row import NearQuerySet, Row
+from checkout_integration.models.row import NearQuerySet
 
 if TYPE_CHECKING:
     from checkout_integration.models import Notification, SyncRun
@@ -118,12 +118,12 @@ class Transition(ActedBy):
         raise TypeError(APPEND_ONLY)
 
 
-class Incident(Row):
+class Incident(ActedBy):
     """Something that staff should look at: a contradiction, unknown content, a payment that matches no checkout.
 
-    One row per ``key``, however often it is seen. Staff resolve it, or it ends by itself when its cause is over. Payments in
-    review that are bound to no checkout have one row for each project, kind and UTC day, without an ``order``: ``payments``
-    finds them.
+    One row per ``key``, however often it is seen. Staff (``actor``) resolve it, or it ends by itself when its cause is over.
+    Payments in review that are bound to no checkout have one row for each project, kind and UTC day, without an ``order``:
+    ``payments`` finds them.
     """
 
     key: Column[str] = models.CharField(max_length=32, editable=False)
@@ -142,8 +142,6 @@ class Incident(Row):
     detail: Column[str] = models.TextField(blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     resolved_at: Column[datetime | None] = InstantField(null=True, blank=True)
-    resolved_by = account_column()
-
     ended_itself: Column[bool] = models.BooleanField(
         default=False, help_text=_("Its cause was over, so nobody had to resolve it.")
     )

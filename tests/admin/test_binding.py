@@ -6,10 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from checkout_integration.models import Checkout, Order, Transition
+from checkout_integration.models import Checkout, Order, StaffAct, Transition
 from checkout_integration.testing.delivery import Deliver
 from tests.flows.operations.test_binding import new_checkout, unbound
 from tests.support.admin import rows
@@ -39,7 +38,7 @@ def bind(client: Client, order: Order, **answers: Any) -> str:
 
 
 def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) -> None:
-    """To a checkout by its reference; who did it and why is in the history and in the log."""
+    """To a checkout by its reference; who did it and why is in the history, and an act of staff."""
     checkout, staff = new_checkout(), rows.make_staff(*PERMISSIONS)
     client.force_login(staff)
     confirmation = client.get(page_address("order", order).replace("/change/", "/bind/")).content.decode()
@@ -49,7 +48,8 @@ def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) ->
     assert f"linked to checkout {checkout.reference}: verified." in page
     order.refresh_from_db()
     assert order.checkout == checkout
-    assert LogEntry.objects.get().user == staff
+    act = StaffAct.objects.get()
+    assert (act.act, act.staff, act.order, act.reason) == ("bind", staff, order, "the receipt")
     assert Transition.objects.latest("pk").staff == staff
 
 

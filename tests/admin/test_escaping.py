@@ -6,14 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.test import Client
 
 from checkout_integration.admin.site.values import NOTHING, link, money, pretty, pretty_body, visible
-from checkout_integration.models import Order
+from checkout_integration.models import StaffAct
 from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row, page_address
 
@@ -53,7 +51,7 @@ def test_scripts_in_columns_stay_text(admin_client: Client, screen: str) -> None
 
 @pytest.mark.django_db
 def test_scripts_in_documents_and_bodies_stay_text(admin_client: Client) -> None:
-    """Every field of an order's document, items, refunds, incidents, log entries and raw JSON."""
+    """Every field of an order's document, items, refunds, incidents, acts of staff and raw JSON."""
     order = rows.make_order(document=in_documents(rows.DOCUMENT) | {SCRIPT: SCRIPT})
     rows.make_history(order)
     rows.make_refund(order)
@@ -64,13 +62,7 @@ def test_scripts_in_documents_and_bodies_stay_text(admin_client: Client) -> None
     # It cannot be changed, so there is another one.
     long = {"act": "note", "reason": SCRIPT, "source": "staff", "to_status": "processed"}
     order.transitions.create(from_status="processed", **long)
-    LogEntry.objects.create(
-        user=User.objects.get(),
-        content_type=ContentType.objects.get_for_model(Order),
-        object_id=str(order.pk),
-        action_flag=CHANGE,
-        change_message=SCRIPT,
-    )
+    StaffAct.objects.create(act="check", origin="admin", order=order, reason=SCRIPT, staff=User.objects.get())
     html = admin_client.get(page_address("order", order)).content.decode()
     assert SCRIPT not in html
     assert html.count("&lt;script&gt;") > 30

@@ -12,12 +12,10 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
 from checkout_integration.hooks import Hooks, Use
-from checkout_integration.models import Order, Transition
+from checkout_integration.models import Order, StaffAct, Transition
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
 
@@ -68,21 +66,21 @@ def table(pack: ZipFile, name: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("missing", PERMISSIONS)
 def test_each_of_three_permissions_is_needed(client: Client, order: Order, missing: str) -> None:
-    """For the file; for its link the same, and then nothing is logged."""
+    """For the file; for its link the same, and then nothing is recorded."""
     client.force_login(rows.make_staff(*(each for each in PERMISSIONS if each != missing)))
     assert client.get(address(order)).status_code == 403
     assert address(order) not in client.get(page_address("order", order)).content.decode()
-    assert not LogEntry.objects.exists()
+    assert not StaffAct.objects.exists()
 
 
-def test_who_has_them_finds_the_link_and_is_logged(client: Client, order: Order) -> None:
-    """The order's own log, so that its timeline shows the download."""
+def test_who_has_them_finds_the_link_and_is_recorded(client: Client, order: Order) -> None:
+    """An act of staff about the order, so that its timeline shows the download."""
     client.force_login(rows.make_staff(*PERMISSIONS))
     assert f'href="{address(order)}"' in client.get(page_address("order", order)).content.decode()
     pack_of(client, order)
-    entry = LogEntry.objects.get()
-    assert (str(entry.user), entry.object_id) == ("staff", str(order.pk))
-    assert "Evidence downloaded" in client.get(page_address("order", order)).content.decode()
+    act = StaffAct.objects.get()
+    assert (act.act, str(act.actor), act.order) == ("evidence", "staff", order)
+    assert "evidence downloaded" in client.get(page_address("order", order)).content.decode()
 
 
 def test_it_is_a_download_and_nothing_else(admin_client: Client, order: Order) -> None:
@@ -131,13 +129,7 @@ def test_a_bank_reads_nothing_of_how_the_shop_works(admin_client: Client) -> Non
     for act in ("note", "accept", "mark_granted", "revoke", "restore", "bind"):
         change = {"order": order, "from_status": "processed", "to_status": "chargeback", "source": "staff"}
         Transition.objects.create(**change, act=act, staff=staff, reason=f"canary-{act}")
-    LogEntry.objects.create(
-        user=staff,
-        content_type=ContentType.objects.get_for_model(Order),
-        object_id=str(order.pk),
-        action_flag=CHANGE,
-        change_message="canary-log",
-    )
+    StaffAct.objects.create(act="check", origin="admin", order=order, staff=staff, reason="canary-act")
     Order.objects.filter(pk=order.pk).update(
         fee_amount="6.66", net_revenue_amount="5.55", changed_at=rows.NOON
     )

@@ -7,13 +7,12 @@ from html import unescape
 
 import pytest
 from django.contrib.admin import site
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 
 from checkout_integration.admin.screens.incidents import IncidentAdmin
 from checkout_integration.admin.site.reasons import INCIDENTS, REASONS, incident_label, incident_sentence
-from checkout_integration.models import Incident
+from checkout_integration.models import Incident, StaffAct
 from checkout_integration.policy import contradictions, drift, incidents, refunds
 from checkout_integration.policy.verdict import Reason
 from tests.support.admin import rows
@@ -100,17 +99,24 @@ def test_staff_resolve_an_incident(client: Client) -> None:
     assert "The incident is resolved." in html and "grace" in html
     assert resolve_address(incident) not in html
     assert not client.get(f"{LIST}?resolved_at_known=no").context["cl"].result_list
-    assert LogEntry.objects.get().get_change_message() == "Resolve this incident"
+    act = StaffAct.objects.get()
+    assert (act.act, act.incident, act.order, str(act.actor)) == (
+        "resolve",
+        incident,
+        incident.order,
+        "grace",
+    )
     timeline = client.get(page_address("order", incident.order)).content.decode()
-    assert "Resolve this incident" in timeline and "by grace" in timeline
+    assert "incident resolved" in timeline and "by grace" in timeline
 
 
 def test_an_incident_without_an_order_is_resolved_too(admin_client: Client) -> None:
-    """The log is its own then."""
+    """The act is about the incident alone."""
     incident = rows.make_incident(None, "refused_content")
     admin_client.post(resolve_address(incident))
-    assert Incident.objects.exclude(resolved_at=None).get().resolved_by == User.objects.get()
-    assert LogEntry.objects.get().object_id == str(incident.pk)
+    assert Incident.objects.exclude(resolved_at=None).get().staff == User.objects.get()
+    act = StaffAct.objects.get()
+    assert (act.incident, act.order) == (incident, None)
 
 
 def test_payments_of_others_are_counted_and_found(client: Client) -> None:

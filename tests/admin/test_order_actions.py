@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.contrib.admin.models import LogEntry
 from django.db import OperationalError, connections
 from django.test import Client
 
 from checkout_integration.admin.site import buttons
 from checkout_integration.admin.site.buttons import MOST_AT_ONCE
-from checkout_integration.models import Order, ReceiverRun
+from checkout_integration.models import Order, ReceiverRun, StaffAct
 from checkout_integration.signals import checkout_paid
 from tests.admin.test_buttons import in_review as in_review  # noqa: PLC0414  # a fixture
 from tests.admin.test_buttons import service as service  # noqa: PLC0414  # a fixture
@@ -49,9 +48,8 @@ def test_failing_receivers_run_again_after_a_confirmation_that_lists_them(
     html = choose(client, "run_selected", *chosen, confirmed="yes")
     assert html.count("These receivers run again now: goods.") == 2
     assert (len(heard), ReceiverRun.objects.filter(state="done").count()) == (2, 3)
-    assert [each.get_change_message() for each in LogEntry.objects.all()] == [
-        "Run the failing receivers of the selected orders again"
-    ] * 2
+    acts = [(each.act, each.receiver, each.order) for each in StaffAct.objects.order_by("order")]
+    assert acts == [("retry", "goods", order) for order in chosen[:2]]
 
 
 def test_orders_are_checked_with_the_service(client: Client, in_review: Order, service: HTTPServer) -> None:
@@ -150,7 +148,7 @@ def test_an_action_ends_in_time_and_says_what_it_did(
     html = choose(admin_client, "run_selected", *orders, confirmed="yes")
     assert "The time is up, so the others were left as they were. Select them again." in html
     assert "Done: 1 of 3." in html
-    assert (len(heard), LogEntry.objects.count()) == (1, 1)
+    assert (len(heard), StaffAct.objects.count()) == (1, 1)
     assert ReceiverRun.objects.filter(state="failed").count() == 2
 
 
@@ -171,4 +169,4 @@ def test_a_database_that_fails_in_the_middle_is_said(admin_client: Client, liste
     assert "the database failed (Unavailable). Done: 1 of 3." in html
     assert "canary-of-a-row" not in html
     assert html.count("These receivers run again now: goods.") == 1
-    assert LogEntry.objects.count() == 1
+    assert StaffAct.objects.count() == 1

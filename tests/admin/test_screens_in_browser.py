@@ -13,7 +13,7 @@ from django.test import Client
 from checkout_integration.models import Order
 from tests.admin.test_reconciliation import TOTALS, make_difference, make_lane
 from tests.support.admin import rows
-from tests.support.admin.hard_rows import EMAIL, harden, make_log
+from tests.support.admin.hard_rows import harden
 from tests.support.admin.offered import OFFERED
 from tests.support.admin.screens import SCREENS, make_row
 from tests.support.admin.visits import APP, address_of, pages_of, screens
@@ -103,10 +103,9 @@ def test_a_list(visit: Visit, page: Page, screen: str) -> None:
 
 @pytest.mark.parametrize(("screen", "name"), PAGES)
 def test_a_page_of_a_row(visit: Visit, page: Page, screen: str, name: str) -> None:
-    """The page of a row, its history, each confirmation, and its form with errors."""
+    """The page of a row, each confirmation, and its form with errors."""
     row = OFFERED[screen, name]()[0] if (screen, name) in OFFERED else make_row(screen)
     harden()
-    make_log(row, User.objects.create_user(EMAIL))
     visit(f"{screen}-{name}", address_of(screen, name, row.pk))
     if (screen, name) in OFFERED and page.locator(".ci-field").count():
         page.evaluate(CLEAR)

@@ -143,7 +143,7 @@ def test_erase_a_customer(desk: Desk, sell: Sales) -> None:
     desk.reads("Rows with data of this customer")
     desk.look("erase-confirmation")
     desk.submit("Erase the customer", {"Reason:": "request 4711"})
-    desk.reads_at_once("The personal data of this order was erased.")
+    desk.reads_at_once("The personal data of this customer was erased.")
     assert not CheckoutUser.objects.exclude(external_id="").exists()
     desk.look("erased")
 

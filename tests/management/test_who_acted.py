@@ -18,19 +18,28 @@ from django.test import Client
 from checkout_integration.management import commands
 from checkout_integration.management.database_command import StaffCommand
 from checkout_integration.management.options import system_user
-from checkout_integration.models import Notification, Receiver, ReceiverRun, StaffAct, Transition
+from checkout_integration.models import (
+    Incident,
+    Notification,
+    Order,
+    Receiver,
+    ReceiverRun,
+    StaffAct,
+    Transition,
+)
 from checkout_integration.models.actor import SystemUser
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.flows.operations.test_binding import unbound
+from tests.support.admin import rows
 from tests.support.admin.screens import page_address
 from tests.support.flows.shop import Listening
 
 pytestmark = pytest.mark.django_db
 
-BY_THEMSELVES = {"checkout_prune", "checkout_sandbox", "checkout_sync", "checkout_work"}
+BY_THEMSELVES = {"checkout_sandbox", "checkout_sync", "checkout_work"}
 """Machines run these by the settings, and nobody decides anything."""
 WAYS = pytest.mark.parametrize("way", [(), ("--as", "grace")], ids=["system", "account"])
 
@@ -74,10 +83,44 @@ def test_every_command_that_decides_has_the_option() -> None:
 
 @WAYS
 def test_accepted(checkout_deliver: Deliver, way: tuple[str, ...]) -> None:
-    """In the history of the order, and in its timeline."""
+    """In the history of the order, among the acts of staff, and on the incident that it resolves."""
     order = unbound(checkout_deliver)
     run("checkout_accept", "--order", order.order_id, "--reason", "phoned", *way)
-    assert str(Transition.objects.get(act="accept").actor) == expected(way)
+    act = StaffAct.objects.get()
+    assert (act.act, act.origin, act.order, act.reason) == ("accept", "command", order, "phoned")
+    resolved = Incident.objects.get(kind="review:unbound")
+    named = [str(each.actor) for each in (Transition.objects.get(act="accept"), act, resolved)]
+    assert (named, resolved.ended_itself) == ([expected(way)] * 3, False)
+
+
+@WAYS
+def test_bound(checkout_deliver: Deliver, way: tuple[str, ...]) -> None:
+    """As well: the checkout was named by somebody, who resolved the incident."""
+    order, checkout = unbound(checkout_deliver), CheckoutFactory()
+    words = ("--order", order.order_id, "--checkout", checkout.reference, "--reason", "their receipt")
+    run("checkout_accept", *words, *way)
+    acts = StaffAct.objects.order_by("pk")
+    assert {str(each.actor) for each in [*acts, Incident.objects.get(kind="review:unbound")]} == {
+        expected(way)
+    }
+    assert "bind" in acts.values_list("act", flat=True)
+
+
+@WAYS
+def test_pruned(way: tuple[str, ...], settings: Any) -> None:
+    """With the number of rows of each kind; a schedule does what the settings say, and is nobody."""
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "RETENTION": {"notification_bodies": 30},
+    }
+    old = rows.make_notification("order-1")
+    Notification.objects.update(received_at=datetime(2020, 1, 1, tzinfo=UTC))
+    run("checkout_prune", "--dry-run", *way)
+    assert not StaffAct.objects.exists() and Notification.objects.get(pk=old.pk).body
+    run("checkout_prune", *way)
+    run("checkout_prune", *way)  # which finds nothing to do
+    act = StaffAct.objects.get()
+    assert (act.act, act.counts, str(act.actor)) == ("prune", {"notification_bodies": 1}, expected(way))
 
 
 @WAYS
@@ -112,7 +155,9 @@ def test_applied(checkout_deliver: Deliver, way: tuple[str, ...], monkeypatch: p
     monkeypatch.setenv("LOGNAME", "deploy")
     row = Notification.objects.get(state="failed")
     run("checkout_apply", "--notification", row.key, *way)
-    assert str(Transition.objects.latest("pk").actor) == expected(way)
+    act, resolved = StaffAct.objects.get(), Incident.objects.get(kind="not_applied")
+    assert (act.act, act.notification, act.order) == ("apply", row, Order.objects.get())
+    assert {str(each.actor) for each in (Transition.objects.latest("pk"), act, resolved)} == {expected(way)}
 
 
 def test_somebody_who_has_no_account(checkout_deliver: Deliver) -> None:

@@ -17,7 +17,6 @@ PAGES: Final[Mapping[str, str]] = {
     "changelist": "list",
     "csv": "file (CSV)",
     "change": "page",
-    "history": "history",
     "add": "add",
     "delete": "delete",
     "evidence": "evidence (ZIP)",

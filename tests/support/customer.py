@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.test import Client
 
@@ -112,17 +110,6 @@ def live(deliver: Deliver, hooks: type[ShopHooks]) -> None:
     assert deliver(event="user.validate", user=user_of_customer()).status_code == 403
     order = Order.objects.get(order_id="order-nameless")
     flows.operations.accept_payment(order, staff=staff, reason=f"{NAME} phoned: canary-note")
-    customer = CheckoutUser.objects.get(external_id=EXTERNAL_ID)
-    for row, words in ((customer, ""), (order, "canary-note")):
-        kind = ContentType.objects.get_for_model(row)
-        LogEntry.objects.create(
-            user=staff,
-            content_type=kind,
-            object_id=str(row.pk),
-            object_repr=str(row),
-            action_flag=CHANGE,
-            change_message=words,
-        )
 
 
 def again(deliver: Deliver) -> None:

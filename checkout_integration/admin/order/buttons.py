@@ -26,6 +26,7 @@ from checkout_integration.admin.screens.notifications import (
     preview_tables,
     verdict_in_words,
 )
+from checkout_integration.admin.screens.receiver_runs import RUN_AGAIN
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, one_of, some_of
 from checkout_integration.admin.site.labels import (
     NOTIFICATION_STATES,
@@ -40,7 +41,7 @@ from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, money, short, visible
 from checkout_integration.conf import UnknownAlias
 from checkout_integration.flows.ledger import ACCEPTABLE, ChangePreview, state_of
-from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, Transition
+from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, StaffAct, Transition
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
@@ -123,6 +124,7 @@ def _check(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> 
             "why": failure_in_words(error)
         }
         raise Refused(text, stops=True) from None  # fifty orders would each wait for a service that is away
+    flows.operations.record_staff_act(StaffAct.Act.CHECK, staff, project=order.project, order=order)
     if not found:
         return _("The service has no such order. Nothing changed.")
     after = orders.get()
@@ -172,7 +174,6 @@ ACCEPT: Final = Button(
         "The payment then counts as one for exactly what was sold. Compare what was paid with what was expected first."
     ),
     form=ReasonForm,
-    writes_own_log=True,
     offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,
     act=_accept,
     about=about_payment,
@@ -189,7 +190,6 @@ REVOKE: Final = Button(
     ),
     form=ReasonForm,
     danger=True,
-    writes_own_log=True,
     offered=lambda order: state_of(order).stands and Verdict(VerdictStatus(order.verdict)).pays,
     act=_revoke,
     about=about_payment,
@@ -205,7 +205,6 @@ RESTORE: Final = Button(
     ),
     form=ReasonForm,
     danger=True,
-    writes_own_log=True,
     # One that is in review was never granted: to restore it would accept it too.
     offered=lambda order: state_of(order).fully_reversed and Verdict(VerdictStatus(order.verdict)).pays,
     act=_restore,
@@ -228,7 +227,6 @@ NOTE: Final = Button(
     permission="add_note",
     question=gettext_lazy("The note is shown in the order's timeline. It changes nothing else."),
     form=NoteForm,
-    writes_own_log=True,
     # Erasing empties the notes there are.
     offered=ERASE.offered,
     act=_add_note,
@@ -402,7 +400,6 @@ BIND: Final = Button(
     permission="bind_order",
     question=gettext_lazy("Choose the checkout that this payment is for, or describe what was sold."),
     form=BindForm,
-    writes_own_log=True,
     offered=lambda order: order.checkout_id is None,
     act=_bind,
     about=about_payment,
@@ -470,15 +467,10 @@ RUN: Final = Button(
     label=gettext_lazy("Run receivers now"),
     # The screen of runs is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
-    question=gettext_lazy(
-        "These receivers have not completed. They run now: one that waits for its next attempt keeps its count, one that was "
-        "given up gets ten new attempts. Writes of failed attempts to this database were rolled back; other effects, such as "
-        "an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
-    ),
+    question=RUN_AGAIN.question,
     form=RunForm,
     offered=lambda order: flows.operations.retryable_runs([order]).exists(),
     act=_run,
-    logged=lambda values: ", ".join(visible(run.receiver) for run in values["runs"]),
 )
 MARK_GRANTED: Final = Button(
     name="mark-granted",
@@ -489,11 +481,9 @@ MARK_GRANTED: Final = Button(
         "If the payment is refunded or charged back, the goods are taken back as usual."
     ),
     form=MarkForm,
-    writes_own_log=True,
     offered=lambda order: flows.operations.markable_runs(order).exists(),
     act=_mark,
     about=about_payment,
-    logged=lambda values: f"{visible(values['run'].receiver)} {values['reason']}",
 )
 
 
@@ -543,7 +533,6 @@ APPLY_AGAIN: Final = Button(
     offered=lambda order: flows.operations.notifications_of(order).exists(),
     act=_apply,
     preview=lambda orders: preview_tables(_newest(orders[0])),
-    logged=lambda values: visible(str(values["notification"])),
 )
 
 
@@ -584,5 +573,4 @@ RUN_SELECTED: Final = replace(
     chosen=_with_failing_runs,
     act=lambda order, staff, values: retry_runs(_failing_runs([order]), staff),
     preview=lambda orders: payment_tables(orders, _("receivers"), _failing(orders)),
-    logged=lambda values: "",
 )

@@ -42,7 +42,8 @@ DIFFERS: Final = StateLabel(gettext_lazy("differs"), "bad", sign="!")
 def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
     """Return the payment beside what was expected, the customer, and why a decision is needed."""
     state = state_of(order)
-    why = [reason_sentence(order.verdict_reason), *_incident_sentences(order)]
+    kinds = Incident.objects.filter(order=order, resolved_at=None).values_list("kind", flat=True)[:10]
+    why = [reason_sentence(order.verdict_reason), *map(incident_sentence, kinds)]
     states = format_html("{} {}", badge(order_label(state)), badge(label_of(VERDICTS, order.verdict)))
     losses = [str(line) for line in lost_lines(order, state, reversals_of(order))]
     return [
@@ -59,11 +60,6 @@ def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
         ),
         about_customer(order, viewer),
     ]
-
-
-def _incident_sentences(order: Order) -> Iterator[Text]:
-    for kind in Incident.objects.filter(order=order, resolved_at=None).values_list("kind", flat=True)[:10]:
-        yield incident_sentence(kind)
 
 
 def _paid_beside_expected(order: Order) -> Value:

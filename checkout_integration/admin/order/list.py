@@ -74,7 +74,7 @@ from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.flows.sync import fetch_orders
-from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun
+from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun, StaffAct
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.amounts import fits_column
@@ -288,6 +288,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         level, found = messages.WARNING, False
         try:
             found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
+            self.record(request, StaffAct.Act.CHECK, project=None)
         except flows.CheckoutError as error:
             answer: Text = _("The service did not answer. %(why)s") % {"why": failure_in_words(error)}
         else:
@@ -309,7 +310,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         order = self.get_object(request, unquote(object_id))
         if order is None:
             raise Http404
-        self.log_change(request, order, _("Evidence downloaded, with personal data"))
+        self.record(request, StaffAct.Act.EVIDENCE, project=order.project, order=order)
         uses = proof_of_use(order)
         if uses is None:
             text = _("The evidence has no proof of use: the shop's own code for it failed. Ask an engineer.")

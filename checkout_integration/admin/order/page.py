@@ -168,7 +168,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             badge(mode_label(order)),
             badge(label_of(VERDICTS, order.verdict)),
         ],
-        notes=[*_note_of_staff(history), *_personal_note(order, viewer)],
+        notes=list(_note_of_staff(history)),
         summary=[
             product_summary(order, items),
             buyer_summary(order, viewer),
@@ -259,16 +259,8 @@ def _at_service(order: Order) -> Value:
 def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
     """Yield the newest note of a colleague, who wrote it to be read."""
     for note in [each for each in history if each.act == Transition.Act.NOTE and each.reason][:1]:
-        at, author = moment(note.recorded_at), short(note.staff or NOTHING)
+        at, author = moment(note.recorded_at), short(note.actor or NOTHING)
         yield format_html(_("Note by {}, {}: {}"), author, at, visible(note.reason))
-
-
-def _personal_note(order: Order, viewer: Viewer) -> Iterator[Value]:
-    personal_data = getattr(order, "personal_data", None)
-    if personal_data and personal_data.erased_at:
-        yield _("The personal data of this order was erased.")
-    elif not viewer.sees_personal_data:
-        yield _("Personal data is hidden: you need the permission “Can see personal data of customers”.")
 
 
 def _status(order: Order, state: OrderState) -> SummaryBox:

@@ -104,11 +104,7 @@ def verdict_summary(
     order: Order, state: OrderState, viewer: Viewer, history: Sequence[Transition]
 ) -> SummaryBox:
     """Return the verdict, with its reason, who decided it, and its meaning for the goods."""
-    details: list[Value] = [
-        reason_sentence(order.verdict_reason),
-        _decided(history),
-        _meaning(order, state),
-    ]
+    details: list[Value] = [reason_sentence(order.verdict_reason), _decided(history), _meaning(order, state)]
     if order.checkout:
         details.append(
             format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.db.models import Q
 from django.utils.html import format_html
-from django.utils.timezone import get_default_timezone, is_aware, make_aware
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
 from checkout_integration.admin.order.sold import paid_at
 from checkout_integration.admin.screens.notifications import delay_of
+from checkout_integration.admin.screens.staff_acts import person
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import (
     MESSAGE_STATES,
@@ -31,13 +30,14 @@ from checkout_integration.admin.site.labels import (
     label_of,
 )
 from checkout_integration.admin.site.reasons import REASONS, incident_label, reason_label
-from checkout_integration.admin.site.values import Value, badge, moment, pretty_body, short, visible
+from checkout_integration.admin.site.values import NOTHING, Value, badge, moment, pretty_body, short, visible
 from checkout_integration.models import (
     Incident,
     Notification,
     Order,
     OutboxMessage,
     ReceiverRun,
+    StaffAct,
     SyncRun,
     Transition,
 )
@@ -60,14 +60,15 @@ def timeline_of(
     incidents: Sequence[Incident] | None = None,
 ) -> list[Moment]:
     """Return all moments, newest last. Five statements, however long the history."""
+    acts = viewer.address(StaffAct, "changelist") if viewer.may("view_staffact") else ""
     moments = [
         *_ordered(order),
         *_notifications(order, viewer),
-        *_transitions(order, history, viewer),
+        *_transitions(order, history, viewer, acts),
         *_messages(messages),
         *_runs(runs, viewer),
         *_incidents(incidents_of(order) if incidents is None else incidents, viewer),
-        *_staff_acts(order),
+        *_staff_acts(order, acts),
     ]
     return sorted(moments, key=lambda moment: (moment.at, moment.rank))
 
@@ -121,7 +122,7 @@ LATER: Final = timedelta(minutes=1)
 """A change that was learned so long after the service's time says so."""
 
 
-def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer) -> Iterator[Moment]:
+def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer, acts: str) -> Iterator[Moment]:
     times: dict[str, datetime | None] = {
         OrderStatus.PROCESSED.value: paid_at(order.facts),
         OrderStatus.CANCELED.value: order.canceled_at,
@@ -138,7 +139,7 @@ def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer) ->
             at=at or transition.recorded_at,
             rank=1,
             source=_("staff") if transition.actor else _("status"),
-            actor=str(transition.actor or _cause(transition)),
+            actor=person(transition, acts) or _cause(transition),
             text=_what_changed(transition),
             badge=badge(label_of(ORDER_STATUSES, status)) if transition.act and moved else "",
             details=[detail for detail in details if detail],
@@ -229,23 +230,16 @@ def _incidents(incidents: Sequence[Incident], viewer: Viewer) -> Iterator[Moment
         )
 
 
-def _staff_acts(order: Order) -> Iterator[Moment]:
-    # Additions are acts with a row of their own in the order's history, which is shown above.
-    entries = LogEntry.objects.filter(
-        content_type=ContentType.objects.get_for_model(Order),
-        object_id=str(order.pk),
-        action_flag=CHANGE,
-    )
-    for entry in entries.select_related("user").order_by("-action_time", "-pk")[:NEWEST]:
+def _staff_acts(order: Order, acts: str) -> Iterator[Moment]:
+    """Yield what is not in the order's history, which is shown above: also what was done to its customer."""
+    whom = Q(order=order) | Q(customer=order.user_id) if order.user_id else Q(order=order)
+    rows = StaffAct.objects.filter(whom).exclude(act__in=Transition.Act.values)
+    for act in rows.select_related("staff").order_by("-pk")[:NEWEST]:
         yield Moment(
-            at=_aware(entry.action_time),
+            at=act.recorded_at,
             rank=5,
             source=_("staff"),
-            actor=short(entry.user),
-            text=visible(entry.get_change_message()),
+            actor=person(act, acts) or NOTHING,
+            text=act.get_act_display(),
+            details=[visible(detail) for detail in (act.receiver, act.reason) if detail],
         )
-
-
-def _aware(moment: datetime) -> datetime:
-    """Return a time of Django's log as aware: without USE_TZ it is a naive local one."""
-    return moment if is_aware(moment) else make_aware(moment, get_default_timezone())

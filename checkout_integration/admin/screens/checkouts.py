@@ -34,7 +34,7 @@ from checkout_integration.admin.site.products import product_of, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
 from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
 from checkout_integration.display import form_link
-from checkout_integration.models import Checkout, Order, StaffAct
+from checkout_integration.models import Checkout, Order
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -83,9 +83,7 @@ def _counted(rows: Sequence[Checkout]) -> list[Table]:
 
 
 def _delete_tests(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    counts = flows.retention.delete_test_data(
-        staff=staff, reason=values["reason"], origin=StaffAct.Origin.ADMIN, seconds=LONGEST
-    )
+    counts = flows.retention.delete_test_data(staff=staff, reason=values["reason"], seconds=LONGEST)
     names = {"checkouts": counts.get("checkouts", 0), "orders": counts.get("orders", 0)}
     if flows.retention.count_test_data()["checkouts"]:
         text = _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d. There are more: press again.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from django.utils.translation import ngettext
 
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, label_of
-from checkout_integration.admin.site.large_tables import COUNTED
+from checkout_integration.admin.site.large_tables import COUNTED, ORDER_DOCUMENTS
 from checkout_integration.admin.site.products import product_of, with_products
 from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, moment, money, short, visible
 from checkout_integration.display import shown_number
@@ -82,7 +81,7 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
 
 def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
     notes = Transition.objects.filter(order__user=customer, act=Transition.Act.NOTE).exclude(reason="")
-    newest = notes.select_related("staff", "order").defer(*_documents()).order_by("-pk")[:NEWEST]
+    newest = notes.select_related("staff", "order").defer(*ORDER_DOCUMENTS).order_by("-pk")[:NEWEST]
     rows: list[list[Value]] = [
         [
             moment(each.recorded_at),
@@ -93,10 +92,6 @@ def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
         for each in newest
     ]
     return Table(_("Notes"), [_("when"), _("by"), _("order"), _("note")], rows)
-
-
-def _documents() -> Iterator[str]:
-    yield from (f"order__{name}" for name in ("document", "facts", "stamps", "conflicts"))
 
 
 def _checkouts(customer: CheckoutUser, viewer: Viewer) -> Table:

@@ -23,7 +23,7 @@ from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonF
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, Text, label_of
-from checkout_integration.admin.site.read_only import NEWEST, ReadOnlyAdmin
+from checkout_integration.admin.site.read_only import NEWEST
 from checkout_integration.admin.site.values import (
     NOTHING,
     FieldGroup,
@@ -75,11 +75,9 @@ def _is_linkable(row: CheckoutUser | Order) -> bool:
 
 
 def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    customer, account = _customer(row), values["account"]
-    if customer is None:
-        raise Refused(_("Nothing changed: the order has no customer."))
+    customer, account = _known(row), values["account"]
     before = customer.account
-    if not flows.operations.link_account(customer, account, staff=staff, **_reasoned(values)):
+    if not flows.operations.link_account(customer, account, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
     if before in (None, account):
@@ -88,7 +86,7 @@ def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[st
 
 
 def _unlink(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.unlink_account(row, staff=staff, **_reasoned(values)):
+    if not flows.operations.unlink_account(row, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not linked to an account."))
     return _("The link is undone: what the account got by it is nobody's again.")
 
@@ -144,13 +142,13 @@ def _about(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
 
 
 def _block(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.block_customer(_known(row), staff=staff, **_reasoned(values)):
+    if not flows.operations.block_customer(_known(row), staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is blocked already."))
     return _("The customer is blocked.")
 
 
 def _unblock(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.unblock_customer(row, staff=staff, **_reasoned(values)):
+    if not flows.operations.unblock_customer(row, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not blocked."))
     return _("The block is lifted. Payments that are in review for it wait for you.")
 
@@ -160,10 +158,6 @@ def _known(row: CheckoutUser | Order) -> CheckoutUser:
     if customer is None:
         raise Refused(_("Nothing changed: the order has no customer."))
     return customer
-
-
-def _reasoned(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {"reason": values["reason"], "origin": StaffAct.Origin.ADMIN}
 
 
 def _is_blockable(row: CheckoutUser | Order) -> bool:
@@ -215,8 +209,6 @@ LINK: Final = Button(
     act=_link,
     about=_about,
     preview=_bought,
-    # By its key: the name may be an e-mail address.
-    logged=lambda values: visible(f"{values['account'].pk}: {values['reason']}"),
 )
 UNLINK: Final = Button(
     name="unlink-account",
@@ -260,13 +252,12 @@ def _persons(row: CheckoutUser | Order) -> list[Person]:
 
 
 def _request(staff: AbstractBaseUser, values: Mapping[str, Any]) -> PrivacyRequest:
-    return PrivacyRequest(reason=values["reason"], staff=staff, origin=StaffAct.Origin.ADMIN)
+    return PrivacyRequest(reason=values["reason"], staff=staff)
 
 
 def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     request = _request(staff, values)
     erasures = [flows.privacy.erase_customer(person, request) for person in _persons(row)]
-    row.refresh_from_db()  # the log of what staff did names the row: by then without the customer
     orders = sum(erasure.orders for erasure in erasures)
     notifications = sum(erasure.notifications for erasure in erasures)
     sentences = (
@@ -453,53 +444,3 @@ class CustomerAdmin(ButtonAdmin):
         act = row.staff_acts.filter(act=StaffAct.Act.BLOCK).select_related("staff").order_by("-pk").first()
         who, why = (short(act.actor or NOTHING), visible(act.reason)) if act else (NOTHING, "")
         return format_html(_("since {}, by {}: {}"), moment(row.blocked_at), who, why)
-
-    def note(self, viewer: Viewer, row: CheckoutUser) -> Value:
-        """Say that the data was erased, or that it is hidden."""
-        if row.erased_at:
-            return _("The personal data of this customer was erased.")
-        return super().note(viewer, row)
-
-
-@admin.register(StaffAct)
-class StaffActAdmin(ReadOnlyAdmin):
-    """What staff did that is not in the history of one order: who, from where, when and why."""
-
-    list_display = ("recorded_at", "act", "origin", "actor", "customer", "receiver", "reason")
-    list_filter = (ProjectFilter, ("recorded_at", DateFilter))
-    list_select_related = ("staff", "customer")
-    page_related = ("staff", "customer", "order", "account")
-    fieldsets = (
-        (None, {"fields": ("act", "recorded_at", "origin", "actor", "reason")}),
-        (
-            gettext_lazy("On what"),
-            {"fields": ("customer", "order", "account", "receiver", "project", "counts")},
-        ),
-    )
-    headings = {
-        "act": gettext_lazy("what"),
-        "origin": gettext_lazy("from"),
-        "actor": gettext_lazy("by"),
-        "recorded_at": gettext_lazy("when"),
-        "counts": gettext_lazy("rows"),
-    }
-    sortable = {"recorded_at": "pk"}
-    when_empty = gettext_lazy(
-        "Nobody has done anything yet. The page of a customer has buttons, and so have those of the shop's code."
-    )
-
-    def row_name(self, row: StaffAct) -> str:
-        """Return the act in words, and what it was about."""
-        return f"{row.get_act_display()}: {row.customer or row.receiver}"
-
-    def act(self, row: StaffAct) -> str:
-        """Return what was done, in words."""
-        return row.get_act_display()
-
-    def actor(self, row: StaffAct) -> str:
-        """Return who acted: an account, or the system's user."""
-        return short(row.actor or NOTHING)
-
-    def origin(self, row: StaffAct) -> str:
-        """Return from where, in words."""
-        return row.get_origin_display()

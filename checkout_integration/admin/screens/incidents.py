@@ -19,7 +19,7 @@ from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, e
 from checkout_integration.admin.site.labels import INCIDENT_STATES, StateLabel, Text, incident_state
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.reasons import incident_label, incident_sentence
-from checkout_integration.admin.site.values import Value
+from checkout_integration.admin.site.values import Value, short
 from checkout_integration.display import shown_number
 from checkout_integration.models import Incident, Order
 
@@ -68,7 +68,7 @@ class IncidentAdmin(ButtonAdmin):
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("kind", "order__order_id")
     search_help_text = gettext_lazy("Kind of incident, or order id.")
-    page_related = ("order", "notification", "resolved_by")
+    page_related = ("order", "notification", "staff")
     fieldsets = (
         (None, {"fields": ("incident", "meaning", "state", "order", "payments", "notification", "detail")}),
         (
@@ -112,6 +112,10 @@ class IncidentAdmin(ButtonAdmin):
         orders = viewer.address(Order, "changelist")
         address = f"{orders}?{urlencode({'verdict': 'review', 'project': row.project})}"
         return format_html('<a href="{}">{}</a>', address, _("Show the payments in review"))
+
+    def resolved_by(self, row: Incident) -> str:
+        """Return who resolved it: an account, or the system's user; "" for nobody."""
+        return short(row.actor or "")
 
     def state(self, row: Incident) -> StateLabel:
         """Return whether it is resolved."""

@@ -41,7 +41,7 @@ from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInl
 from checkout_integration.admin.site.values import Table, Value, folded_traceback, moment, visible
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
-from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun, StaffAct
+from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 from checkout_integration.views.transactions import outside_transactions
 
@@ -67,7 +67,7 @@ def _retried() -> Choices:
 
 
 def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    ended = flows.operations.retire_receiver(run.receiver, staff=staff, origin=StaffAct.Origin.ADMIN)
+    ended = flows.operations.retire_receiver(run.receiver, staff=staff)
     if ended is None:
         raise Refused(
             _("Nothing changed: a process with this receiver works, or has in the last five minutes.")
@@ -93,9 +93,9 @@ RUN_AGAIN: Final = Button(
     # The screen is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
     question=gettext_lazy(
-        "This receiver has not completed for this signal. It becomes due now: if it waits for its next attempt, it keeps its "
-        "count; if it was given up, it gets ten new attempts. Writes of failed attempts to this database were rolled back; "
-        "other effects, such as an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
+        "What has not completed runs now: what waits for its next attempt keeps its count, what was given up gets ten new "
+        "attempts. Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may happen "
+        "twice. If the payment was refunded or charged back, nothing is granted."
     ),
     offered=flows.operations.is_retryable,
     act=_run_again,
@@ -128,8 +128,7 @@ def _preview(groups: Sequence[Failures]) -> list[Table]:
 
 
 def _run_all(group: Failures, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    origin = StaffAct.Origin.ADMIN
-    count = flows.operations.retry_runs(group.runs, receiver=group.receiver, staff=staff, origin=origin)
+    count = flows.operations.retry_runs(group.runs, receiver=group.receiver, staff=staff)
     return _("Runs of %(receiver)s that are due now: %(n)s.") % {
         "receiver": visible(group.receiver),
         "n": shown_number(count),
@@ -240,7 +239,7 @@ class ReceiverRunAdmin(ButtonAdmin):
             context |= {"form": ConfirmForm(), "back": back, "hidden": hidden}
             return self.confirmation(RUN_ALL, request, [group], context)
         assert isinstance(request.user, AbstractBaseUser)
-        messages.success(request, str(_run_all(group, request.user, {})))
+        messages.success(request, str(self.press(RUN_ALL, request, group, {})))
         dispatch.dispatch_due()
         return HttpResponseRedirect(back)
 

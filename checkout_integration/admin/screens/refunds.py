@@ -36,17 +36,8 @@ class RefundAdmin(CsvAdmin):
         ("refunded_at", DateFilter),
     )
     csv_columns = (
-        *(
-            "document_id",
-            "order__order_id",
-            "project",
-            "status",
-            "refunded_at",
-            "recorded_at",
-            "amount",
-            "currency",
-        ),
-        *("reason", "code", "receipt_number", "transaction"),
+        *("document_id", "order__order_id", "project", "status", "refunded_at", "recorded_at"),
+        *("amount", "currency", "reason", "code", "receipt_number", "transaction"),
     )
     list_select_related = ("order__personal_data",)
     list_deferred = ("document", *ORDER_DOCUMENTS)

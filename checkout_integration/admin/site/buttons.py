@@ -1,4 +1,4 @@
-"""Screens with buttons: each has its own permission, a confirmation page, a message, and a row in the audit log."""
+"""Screens with buttons: each has its own permission, a confirmation page and a message. What they do is an act of staff."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration import dispatch
+from checkout_integration import dispatch, flows
 from checkout_integration.admin.site.downloads import sent_in_pieces
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import Table, visible
 from checkout_integration.conf import UnknownAlias
+from checkout_integration.models import StaffAct
 from checkout_integration.views.transactions import outside_transactions
 
 MOST_AT_ONCE: Final = 50
@@ -92,9 +93,6 @@ class Button:
         danger: whether it overrules the service or cannot be undone; such a button looks different.
         offered: whether the row's state allows it.
         chosen: those of the selected rows with which there is something to do.
-        writes_own_log: whether the flow stores the account and the reason in the order's history, so that its timeline need
-            not show the entry of Django's log.
-        logged: the text of Django's log beside the label, from the form's values; by default the reason.
         act: the action on one row; returns the message to show, or a file to send; or raises `Refused`.
         about: what the decision is about, for a viewer: groups of labelled values on the confirmation page of one row.
         effects: what will happen in this case, in sentences on that page.
@@ -111,7 +109,6 @@ class Button:
     form: type[ConfirmForm] = ConfirmForm
     asks: bool = True
     danger: bool = False
-    writes_own_log: bool = False
     offered: Callable[[Any], bool] = lambda row: True
     chosen: Callable[[Sequence[Any]], Iterable[Any]] = lambda rows: rows
     act: Callable[[Any, AbstractBaseUser, Mapping[str, Any]], Text | StreamingHttpResponse]
@@ -120,7 +117,6 @@ class Button:
     ends_row: bool = False
     instead: str = ""
     preview: Callable[[Sequence[Any]], Sequence[Table]] = lambda rows: ()
-    logged: Callable[[Mapping[str, Any]], str] = lambda values: values.get("reason", "")
 
 
 def one_of(rows: Sequence[Model], text: Callable[[Any], str], label: Text) -> forms.TypedChoiceField:
@@ -254,18 +250,14 @@ class ButtonAdmin(ReadOnlyAdmin):
     def press(
         self, button: Button, request: HttpRequest, row: Any, values: Mapping[str, Any]
     ) -> Text | StreamingHttpResponse:
-        """Act on a row and log it; return the message or the file. Raises `Refused`."""
+        """Act on a row; return the message or the file. Raises `Refused`."""
         assert isinstance(request.user, AbstractBaseUser)
         try:
-            result = button.act(row, request.user, values)
+            with flows.operations.acting_from(StaffAct.Origin.ADMIN):
+                return button.act(row, request.user, values)
         except UnknownAlias as error:
             why = _("The project “%(project)s” is not in the settings.") % {"project": error.args[0]}
             raise Refused(_("Nothing changed. %(why)s") % {"why": why}) from None
-        # In the order's own log, where there is an order, so that its timeline shows the act. The timeline leaves out
-        # additions: it has what the flow has added to the order's history.
-        log = self.log_addition if button.writes_own_log else self.log_change
-        log(request, getattr(row, "order", None) or row, f"{button.label} {button.logged(values)}".strip())
-        return result
 
 
 def _press_selected(

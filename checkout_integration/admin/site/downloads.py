@@ -11,11 +11,8 @@ from io import StringIO
 from typing import Any, Final
 
 from asgiref.sync import sync_to_async
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
-from django.contrib.auth.models import AbstractBaseUser
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
@@ -24,11 +21,13 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.timezone import is_aware, localtime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import INVISIBLE
-from checkout_integration.models.columns import exact_value
+from checkout_integration.models import StaffAct
+from checkout_integration.models.columns import as_column_text, exact_value
 
 
 def sent_in_pieces(request: HttpRequest, response: StreamingHttpResponse) -> StreamingHttpResponse:
@@ -145,7 +144,7 @@ class CsvAdmin(ReadOnlyAdmin):
             return HttpResponseBadRequest()
         masked = self._masked(request)
         if request.method == "GET" and not masked and self._personal_columns():
-            self._log_download(request, changelist)
+            self._record_download(request, changelist)
         rows = self._csv_rows(changelist, masked)
         return csv_response(request, str(self.opts.model_name), rows)
 
@@ -180,18 +179,12 @@ class CsvAdmin(ReadOnlyAdmin):
         field: Any = self.opts.get_field(name)
         return exact_value(field, row[name], row.get(getattr(field, "currency", "")) or "")
 
-    def _log_download(self, request: HttpRequest, changelist: ChangeList) -> None:
-        """Write into Django's log that personal data were downloaded, and by which filters.
+    def _record_download(self, request: HttpRequest, changelist: ChangeList) -> None:
+        """Record that personal data were downloaded, and by which filters.
 
-        Not by which values: they may be personal data, and the entry belongs to no row that could be erased.
+        Not by which values: they may be personal data, and the act belongs to no row that could be erased.
         """
         filters = sorted(name for name, value in changelist.get_filters_params().items() if value)
         searched = ["search"] if changelist.query else []
-        assert isinstance(request.user, AbstractBaseUser)
-        LogEntry.objects.create(
-            user_id=request.user.pk,
-            content_type=ContentType.objects.get_for_model(self.model, for_concrete_model=False),
-            object_repr=str(self.opts.verbose_name_plural),
-            action_flag=CHANGE,
-            change_message=f"CSV with personal data. Filters: {', '.join([*filters, *searched]) or 'none'}",
-        )
+        detail = f"{self.opts.verbose_name_plural}: {', '.join([*filters, *searched]) or _('no filter')}"
+        self.record(request, StaffAct.Act.DOWNLOAD, project=None, detail=as_column_text(detail))

@@ -97,7 +97,6 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "document": gettext_lazy("document"),
     "document_id": gettext_lazy("id of the document"),
     "due_at": gettext_lazy("due"),
-    "ended_itself": gettext_lazy("ended by itself"),
     "email": gettext_lazy("e-mail"),
     "erased_at": gettext_lazy("erased"),
     "event": gettext_lazy("event"),
@@ -152,6 +151,8 @@ class ReadOnly(BaseModelAdmin):  # type: ignore[type-arg]  # it cannot be subscr
     """Labels of the fields with a state."""
     personal_fields: Sequence[str] = ()
     """Fields for viewers with the permission to see personal data."""
+    linked: Sequence[str] = ()
+    """Columns of the list whose rows are linked, as those of a page are."""
     explains_states = True
     """Whether a page explains a state in a sentence."""
     sortable: Mapping[str, str] = {}
@@ -238,7 +239,7 @@ class ViewedField:
     def _html(self, value: Any) -> Value:
         if isinstance(value, StateLabel):
             return self._badge(value)
-        if isinstance(value, Model) and not self.in_list:
+        if isinstance(value, Model) and (not self.in_list or self.name in self.admin.linked):
             return self.viewer.link(type(value), value.pk, value)
         if isinstance(value, SafeString):
             return value

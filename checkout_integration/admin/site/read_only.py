@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.forms import BaseInlineFormSet
@@ -17,10 +18,12 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from checkout_integration import flows
 from checkout_integration.admin.site.fields import ReadOnly, Viewer, viewed
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.large_tables import BoundedPaginator, of_account, within
 from checkout_integration.admin.site.values import Value, short
+from checkout_integration.models import StaffAct
 
 NEWEST: Final = 50
 """Rows of a related table that a page shows."""
@@ -56,6 +59,16 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         """The styles of lists and pages."""
 
         css = {"all": ("checkout_integration/admin.css",)}
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the screen. The acts of staff are a list of their own, not a page of each row."""
+        return [url for url in super().get_urls() if url.name != self.address_name("history")]
+
+    def record(self, request: HttpRequest, act: StaffAct.Act, **about: Any) -> None:
+        """Record what the viewer looks up."""
+        assert isinstance(request.user, AbstractBaseUser)
+        with flows.operations.acting_from(StaffAct.Origin.ADMIN):
+            flows.operations.record_staff_act(act, request.user, **about)
 
     def address_name(self, page: str) -> str:
         """Return the name of an address of the screen."""
@@ -148,7 +161,9 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         return str(row)
 
     def note(self, viewer: Viewer, row: Any) -> Value:
-        """Return the note on top of the page: hidden parts, and the permission that shows them."""
+        """Return the note on top of the page: erased or hidden parts, and the permission that shows these."""
+        if getattr(getattr(row, "personal_data", row), "erased_at", None):
+            return _("The personal data of this customer was erased.")
         if not self.personal_fields or viewer.sees_personal_data:
             return ""
         return _("Personal data is hidden: you need the permission “Can see personal data of customers”.")

@@ -24,7 +24,7 @@ from checkout_integration.flows.database.server import (
     missing_triggers,
     note_clock,
 )
-from checkout_integration.flows.database.staff_acts import record_staff_act
+from checkout_integration.flows.database.staff_acts import acting_from, record_staff_act
 from checkout_integration.flows.database.statements import (
     insert,
     insert_missing,

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from checkout_integration.flows.database.statements import insert_missing
 from checkout_integration.models import Incident
+from checkout_integration.models.actor import Actor, actor_columns
 
 
 def open_incidents(incidents: Sequence[Incident]) -> None:
@@ -28,9 +29,9 @@ def end_incidents(keys: Collection[str]) -> None:
         _open(Q(key__in=sorted(keys))).update(resolved_at=datetime.now(UTC), ended_itself=True)
 
 
-def resolve_incidents(which: Q, staff_id: Any) -> bool:
+def resolve_incidents(which: Q, staff: Actor | None) -> bool:
     """Resolve open incidents by a decision of staff; return whether there were any."""
-    return bool(_open(which).update(resolved_at=datetime.now(UTC), resolved_by=staff_id))
+    return bool(_open(which).update(resolved_at=datetime.now(UTC), **actor_columns(staff)))
 
 
 def _open(which: Q) -> Any:

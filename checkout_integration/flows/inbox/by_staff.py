@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from checkout_integration.flows.database import (
     locked,
     own_transaction,
     read_committed,
+    record_staff_act,
     refusal_of,
     with_retries,
     write_transaction,
@@ -31,7 +33,7 @@ from checkout_integration.flows.ledger import (
     changes_of,
     consult_hooks,
 )
-from checkout_integration.models import Notification, Order
+from checkout_integration.models import Notification, Order, StaffAct
 from checkout_integration.models.actor import Actor
 from checkout_integration.policy.log_safety import error_location
 
@@ -137,7 +139,12 @@ def apply_notification(
                 ledger.write(batch)
                 (outcome,) = batch.outcomes
             settle([settled(reading, outcome)], staff)
-            return _application(reading, changes)
+            application = _application(reading, changes)
+            if application.applied:
+                order = batch.changes[0].row if batch and batch.changes else None
+                about: dict[str, Any] = {"notification": reading.row, "order_id": order.pk if order else None}
+                record_staff_act(StaffAct.Act.APPLY, staff, project=notification.project, **about)
+            return application
 
     _check_project(notification)
     application = _or_failure(notification, apply)

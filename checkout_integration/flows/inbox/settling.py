@@ -144,7 +144,7 @@ def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
     _write(results)
     if dropped:
         Notification.primary.filter(pk__in=dropped).update(body=None)
-    end_incidents_about(resolved, staff.pk if staff else None)
+    end_incidents_about(resolved, staff)
     open_incidents_about(incidents)
     write_messages(failures)
 

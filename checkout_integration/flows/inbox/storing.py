@@ -22,6 +22,7 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.ledger import names_erased, request_hashes
 from checkout_integration.flows.outbox import life_cycle_message, write_messages
 from checkout_integration.models import Incident, Notification, OutboxMessage
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol import notification as documents
@@ -51,7 +52,7 @@ def open_incidents_about(incidents: Sequence[Incident]) -> None:
     """Open incidents, each once. A resolved incident about a failure is opened again, so that staff see it."""
     open_incidents([each for each in incidents if each.kind != NOT_APPLIED])
     again = {each.key: each for each in incidents if each.kind == NOT_APPLIED}
-    columns = ("notification", "detail", "resolved_at", "resolved_by", "ended_itself")
+    columns = ("notification", "detail", "resolved_at", "staff", "system_user", "ended_itself")
     upsert(list(again.values()), "key", update=columns)
 
 
@@ -64,11 +65,11 @@ def unreadable_incidents(row: Notification, document: documents.Notification) ->
     return []
 
 
-def end_incidents_about(rows: Iterable[Notification], staff_id: Any = None) -> None:
+def end_incidents_about(rows: Iterable[Notification], staff: Actor | None = None) -> None:
     """End the incidents about these notifications, which are applied: by themselves, or by the staff who applied them."""
     keys = sorted(_key(row, kind) for row in rows for kind in RESOLVED_BY_APPLYING)
-    if keys and staff_id:
-        resolve_incidents(Q(key__in=keys), staff_id)
+    if keys and staff:
+        resolve_incidents(Q(key__in=keys), staff)
     else:
         end_incidents(keys)
 

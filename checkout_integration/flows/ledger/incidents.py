@@ -17,7 +17,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.ledger.batch import OrderChange
 from checkout_integration.models import Incident, Order
-from checkout_integration.models.actor import Actor
+from checkout_integration.models.actor import Actor, actor_columns
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import FOREIGN
 
@@ -101,7 +101,7 @@ def _open_groups(project: Project, orders: Mapping[str, Sequence[str]]) -> None:
     resolved = dict(stored.values_list("key", "resolved_at"))
     insert_missing([group for group in groups if group.key not in resolved], "key")
     if again := [key for key, at in resolved.items() if at is not None]:
-        stored.filter(key__in=again).update(resolved_at=None, resolved_by=None, ended_itself=False)
+        stored.filter(key__in=again).update(resolved_at=None, ended_itself=False, **actor_columns(None))
 
 
 def end_groups(project: Project, staff: Actor | None = None, *, by_staff: bool = False) -> None:
@@ -118,6 +118,6 @@ def end_groups(project: Project, staff: Actor | None = None, *, by_staff: bool =
     if not done:
         return
     if by_staff:
-        resolve_incidents(groups & Q(kind__in=done), staff.pk if staff else None)
+        resolve_incidents(groups & Q(kind__in=done), staff)
     else:
         end_incidents(open_ones.filter(kind__in=done).values_list("key", flat=True))

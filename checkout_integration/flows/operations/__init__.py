@@ -7,6 +7,8 @@
 other names are for other rooms.
 """
 
+from checkout_integration.flows.database import acting_from as acting_from
+from checkout_integration.flows.database import record_staff_act as record_staff_act
 from checkout_integration.flows.inbox import WAITING as WAITING
 from checkout_integration.flows.inbox import (
     Application,

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
+    record_staff_act,
     resolve_incidents,
     with_retries,
     write_transaction,
@@ -133,8 +134,9 @@ def _bind(
         batch = ledger.bound(order, project, target, cause)
         (change,) = changes_of(batch)
         ledger.write(batch)
-        resolve_incidents(Q(order=order.pk, kind__in=SETTLED_BY_BINDING), staff.pk if staff else None)
+        resolve_incidents(Q(order=order.pk, kind__in=SETTLED_BY_BINDING), staff)
         ledger.end_groups(project, staff, by_staff=True)
+        record_staff_act(Transition.Act.BIND, staff, project=order.project, reason=reason, order_id=order.pk)
         return change
 
 

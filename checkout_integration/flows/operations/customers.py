@@ -24,21 +24,18 @@ def link_account(
     *,
     staff: Actor | None = None,
     reason: str = "",
-    origin: str = StaffAct.Origin.CODE,
 ) -> bool:
     """Link a customer to an account of the shop, which then owns what they bought as a guest, and will buy.
 
     It replaces the previous account. What was bought by an account stays its own. No receiver runs. Return False where
     nothing changes: it is linked already, or the customer was erased.
     """
-    return _link(customer, account, StaffAct.Act.LINK, staff, reason, origin)
+    return _link(customer, account, StaffAct.Act.LINK, staff, reason)
 
 
-def unlink_account(
-    customer: CheckoutUser, *, staff: Actor | None, reason: str, origin: str = StaffAct.Origin.CODE
-) -> bool:
+def unlink_account(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
     """Undo a link: what it gave to the account is nobody's again. Return False where there is no link."""
-    return _link(customer, None, StaffAct.Act.UNLINK, staff, reason, origin)
+    return _link(customer, None, StaffAct.Act.UNLINK, staff, reason)
 
 
 def _link(
@@ -47,7 +44,6 @@ def _link(
     act: StaffAct.Act,
     staff: Actor | None,
     reason: str,
-    origin: str,
 ) -> bool:
     def link() -> bool:
         with write_transaction():
@@ -57,7 +53,6 @@ def _link(
                 record_staff_act(
                     act,
                     staff,
-                    origin,
                     project=customer.project,
                     reason=reason,
                     customer_id=customer.pk,
@@ -69,23 +64,19 @@ def _link(
     return with_retries(link)
 
 
-def block_customer(
-    customer: CheckoutUser, *, staff: Actor | None, reason: str, origin: str = StaffAct.Origin.CODE
-) -> bool:
+def block_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
     """Block a customer of a project, with all who have their id at the service. Return False where they are blocked already.
 
     From now on user.validate refuses them before the shop's validators are asked, `create_checkout` raises
     ``CustomerBlocked``, and a payment that comes all the same is in review. What they own stays theirs. Erasing the customer
     does not lift it. Author and reason are a `StaffAct`.
     """
-    return _decide(customer, StaffAct.Act.BLOCK, datetime.now(UTC), staff, reason, origin)
+    return _decide(customer, StaffAct.Act.BLOCK, datetime.now(UTC), staff, reason)
 
 
-def unblock_customer(
-    customer: CheckoutUser, *, staff: Actor | None, reason: str, origin: str = StaffAct.Origin.CODE
-) -> bool:
+def unblock_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
     """Lift the block of a customer; return False where there is none. Payments that are in review for it wait for staff."""
-    return _decide(customer, StaffAct.Act.UNBLOCK, None, staff, reason, origin)
+    return _decide(customer, StaffAct.Act.UNBLOCK, None, staff, reason)
 
 
 def _decide(
@@ -94,7 +85,6 @@ def _decide(
     blocked_at: datetime | None,
     staff: Actor | None,
     reason: str,
-    origin: str,
 ) -> bool:
     theirs = Q(pk=customer.pk) | (Q(user_id=customer.user_id) if customer.user_id else Q(pk=customer.pk))
 
@@ -106,9 +96,7 @@ def _decide(
             rows = list(locked(customers).order_by("pk"))
             CheckoutUser.primary.filter(pk__in=[row.pk for row in rows]).update(blocked_at=blocked_at)
             for row in rows:
-                record_staff_act(
-                    act, staff, origin, project=row.project, reason=reason, customer_id=row.pk, counts={}
-                )
+                record_staff_act(act, staff, project=row.project, reason=reason, customer_id=row.pk)
         return bool(rows)
 
     return with_retries(decide)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from checkout_integration.flows.database import locked, with_retries, write_transaction
+from checkout_integration.flows.database import (
+    locked,
+    record_staff_act,
+    with_retries,
+    write_transaction,
+)
 from checkout_integration.models import Order, PersonalData, Transition
 from checkout_integration.models.actor import Actor, actor_columns
 from checkout_integration.models.history import LONGEST_REASON
@@ -35,3 +40,5 @@ def _add_note(order: Order, staff: Actor, text: str) -> None:
             reason=text,
             **actor_columns(staff),
         )
+        # Without its text, which stays in the history.
+        record_staff_act(Transition.Act.NOTE, staff, project=order.project, order_id=order.pk)

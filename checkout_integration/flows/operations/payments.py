@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
@@ -13,6 +13,7 @@ from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
     own_transaction,
     read_committed,
+    record_staff_act,
     resolve_incidents,
     with_retries,
     write_transaction,
@@ -21,6 +22,7 @@ from checkout_integration.flows.ledger import Cause, ChangePreview, changes_of
 from checkout_integration.models import (
     Incident,
     Order,
+    StaffAct,
     Transition,
 )
 from checkout_integration.models.actor import Actor
@@ -88,7 +90,16 @@ def preview_decision(order: Order, act: Transition.Act) -> tuple[ChangePreview, 
 
 def resolve_incident(incident: Incident, *, staff: AbstractBaseUser) -> bool:
     """Mark an incident as resolved; return False when it is resolved already."""
-    return resolve_incidents(Q(pk=incident.pk), staff.pk)
+
+    def resolve() -> bool:
+        with write_transaction():
+            resolved = resolve_incidents(Q(pk=incident.pk), staff)
+            if resolved:
+                about: dict[str, Any] = {"order_id": incident.order_id, "incident": incident}
+                record_staff_act(StaffAct.Act.RESOLVE, staff, project=incident.project, **about)
+            return resolved
+
+    return with_retries(resolve)
 
 
 def _decide(order: Order, act: Transition.Act, staff: Actor | None, reason: str) -> tuple[ChangePreview, ...]:
@@ -101,9 +112,10 @@ def _decide(order: Order, act: Transition.Act, staff: Actor | None, reason: str)
             changes = changes_of(batch)
             ledger.write(batch)
             if act in SETTLED:
-                resolve_incidents(Q(order=order.pk) & SETTLED[act], staff.pk if staff else None)
+                resolve_incidents(Q(order=order.pk) & SETTLED[act], staff)
             if act == Transition.Act.ACCEPT:
                 ledger.end_groups(project, staff, by_staff=True)
+            record_staff_act(act, staff, project=order.project, reason=reason, order_id=order.pk)
             return changes
 
     return with_retries(decide)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -79,11 +80,20 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     Failed attempts stay in its history. Return False when it is due already, waits for an earlier run, is running, or done:
     a second run would grant twice. The account is logged by its primary key.
     """
-    own = ReceiverRun.primary.filter(pk=run.pk)
-    made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
+    made_due = with_retries(lambda: _retry_run(run, staff))
     if made_due:
         ids = {"receiver_run": run.pk, "receiver": run.receiver, "staff": staff.pk}
         logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk, extra=ids)
+    return made_due
+
+
+def _retry_run(run: ReceiverRun, staff: Actor) -> bool:
+    own = ReceiverRun.primary.filter(pk=run.pk)
+    with write_transaction():
+        made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
+        if made_due:
+            about: dict[str, Any] = {"order_id": run.message.payer_id, "receiver": run.receiver}
+            record_staff_act(StaffAct.Act.RETRY, staff, project=run.message.project, **about)
     return made_due
 
 
@@ -91,9 +101,7 @@ AT_ONCE = 500
 """Runs that are made due in one transaction."""
 
 
-def retry_runs(
-    keys: Sequence[int], *, receiver: str, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
-) -> int:
+def retry_runs(keys: Sequence[int], *, receiver: str, staff: Actor | None = None) -> int:
     """Make runs of a receiver due now, as `retry_run` does with one; return how many. ``keys``: their primary keys.
 
     The act is recorded once, with the number of runs.
@@ -102,13 +110,11 @@ def retry_runs(
     parts = [own.filter(pk__in=keys[start : start + AT_ONCE]) for start in range(0, len(keys), AT_ONCE)]
     count = sum(make_due_again(part.filter(state__in=ENDED)) + make_due_now(part) for part in parts)
     counts = {"receiver_runs": count}
-    record_staff_act(StaffAct.Act.RETRY, staff, origin, project=None, receiver=receiver, counts=counts)
+    record_staff_act(StaffAct.Act.RETRY, staff, project=None, receiver=receiver, counts=counts)
     return count
 
 
-def retire_receiver(
-    name: str, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
-) -> int | None:
+def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
     """Retire a receiver that was removed: it gets no new runs, and its unfinished ones end. Return how many ended.
 
     Return None if no receiver has this name, if it is connected here, or if a process with it has worked in the last five
@@ -116,9 +122,8 @@ def retire_receiver(
     """
     ended = retire(name)
     if ended is not None:
-        record_staff_act(
-            StaffAct.Act.RETIRE, staff, origin, project=None, receiver=name, counts={"receiver_runs": ended}
-        )
+        counts = {"receiver_runs": ended}
+        record_staff_act(StaffAct.Act.RETIRE, staff, project=None, receiver=name, counts=counts)
         ids = {"receiver": name, "staff": staff.pk if staff else None}
         logger.info("Receiver %s was retired; runs ended: %s.", name, ended, extra=ids)
     return ended
@@ -155,4 +160,6 @@ def _mark_granted(run: ReceiverRun, staff: Actor, reason: str) -> bool:
             reason=reason[:LONGEST_REASON],
             **actor_columns(staff),
         )
+        about: dict[str, Any] = {"order_id": payer.pk, "receiver": run.receiver}
+        record_staff_act(Transition.Act.MARK_GRANTED, staff, project=payer.project, reason=reason, **about)
     return True

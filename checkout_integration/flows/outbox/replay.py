@@ -83,12 +83,10 @@ def count_undelivered(chosen: ReplaySelection) -> int:
     return _missed(chosen).count()
 
 
-def replay_events(
-    chosen: ReplaySelection, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
-) -> int:
+def replay_events(chosen: ReplaySelection, *, staff: Actor | None = None) -> int:
     """Make a run, due now, for each past event that the receiver has no run of; return how many. Raises `UnknownReceiver`."""
     missed = list(_missed(chosen).order_by("pk").values_list("pk", flat=True))
-    _record(StaffAct.Act.REPLAY, chosen, staff, origin, len(missed))
+    _record(StaffAct.Act.REPLAY, chosen, staff, len(missed))
     return sum(
         with_retries(partial(_give, missed[start : start + BATCH], chosen))
         for start in range(0, len(missed), BATCH)
@@ -138,12 +136,10 @@ def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
     return runs.filter(receiver__in=chosen.names(), message__signal__in=signals, **bounds)
 
 
-def retry_failed_runs(
-    chosen: ReplaySelection, *, staff: Actor | None = None, origin: str = StaffAct.Origin.CODE
-) -> int:
+def retry_failed_runs(chosen: ReplaySelection, *, staff: Actor | None = None) -> int:
     """Make the receiver's failed runs due again, with ten new attempts; return how many. Raises `UnknownReceiver`."""
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
-    _record(StaffAct.Act.RETRY, chosen, staff, origin, len(keys))
+    _record(StaffAct.Act.RETRY, chosen, staff, len(keys))
     runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
     return sum(
         make_due_again(runs.filter(pk__in=keys[start : start + BATCH]))
@@ -151,17 +147,11 @@ def retry_failed_runs(
     )
 
 
-def _record(act: StaffAct.Act, chosen: ReplaySelection, staff: Actor | None, origin: str, count: int) -> None:
+def _record(act: StaffAct.Act, chosen: ReplaySelection, staff: Actor | None, count: int) -> None:
     """Record what is about to be done: if it is interrupted, the history shows it all the same."""
     if count:
-        record_staff_act(
-            act,
-            staff,
-            origin,
-            project=chosen.project,
-            receiver=chosen.receiver,
-            counts={"receiver_runs": count},
-        )
+        counts = {"receiver_runs": count}
+        record_staff_act(act, staff, project=chosen.project, receiver=chosen.receiver, counts=counts)
 
 
 def make_due_now(runs: QuerySet[ReceiverRun]) -> int:

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from django.apps import apps
-from django.db import models
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project, app_settings
@@ -23,7 +21,6 @@ from checkout_integration.flows.database import (
     insert_or_lock,
     locked,
     record_staff_act,
-    state_database,
     upsert,
     with_retries,
     write_transaction,
@@ -61,13 +58,11 @@ class PrivacyRequest:
     Attributes:
         reason: why; 255 characters are stored.
         staff: the account, or the system's user, who decides; None for the shop's own code.
-        origin: "admin", "command", or "code" for the shop's own.
 
     """
 
     reason: str = field(repr=False)
     staff: Actor | None = None
-    origin: str = StaffAct.Origin.CODE
 
 
 def record_act(person: Person, act: StaffAct.Act, request: PrivacyRequest, counts: Mapping[str, int]) -> None:
@@ -77,7 +72,6 @@ def record_act(person: Person, act: StaffAct.Act, request: PrivacyRequest, count
     record_staff_act(
         act,
         request.staff,
-        request.origin,
         project=person.project,
         reason=request.reason,
         customer_id=customers[0] if customers else None,
@@ -88,8 +82,8 @@ def record_act(person: Person, act: StaffAct.Act, request: PrivacyRequest, count
 
 def acts_about(person: Person) -> QuerySet[StaffAct]:
     """Return the acts that were recorded about a customer."""
-    acts = StaffAct.primary.filter(project=person.project)
-    return acts.filter(Q(customer__in=person.users) | Q(order__in=person.first_orders))
+    about = Q(customer__in=person.users) | Q(order__in=person.orders.values("pk"))
+    return StaffAct.primary.filter(about)
 
 
 ORDERS_AT_ONCE: Final = 100
@@ -146,7 +140,6 @@ def erase_customer(person: Person, request: PrivacyRequest) -> Erasure:
         with_retries(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
         with_retries(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
     with_retries(lambda: _erase_validation_requests(person))
-    _erase_log({Order: orders, CheckoutUser: list(person.users), Checkout: checkouts})
     with_retries(lambda: _record(person, request, found))
     return found
 
@@ -276,26 +269,3 @@ def _record(person: Person, request: PrivacyRequest, found: Erasure) -> None:
     with write_transaction():
         acts_about(person).exclude(reason="").update(reason="")
         record_act(person, StaffAct.Act.ERASE, request, asdict(found))
-
-
-def log_entries_about(model: type[models.Model], primary_keys: Sequence[int]) -> QuerySet[Any]:
-    """Return the entries of Django's admin log about these rows. Only where the admin is installed."""
-    return apps.get_model("admin", "LogEntry")._default_manager.filter(
-        content_type__app_label=model._meta.app_label,
-        content_type__model=model._meta.model_name,
-        object_id__in=[str(each) for each in primary_keys],
-    )
-
-
-def _erase_log(touched: dict[type[models.Model], list[int]]) -> None:
-    """Erase the texts in Django's admin log, where the admin is installed; the account and the time stay.
-
-    Each entry then has the present name of its row, so that the admin's list of recent actions can link it.
-    """
-    if not apps.is_installed("django.contrib.admin"):
-        return
-    for model, primary_keys in touched.items():
-        acts = log_entries_about(model, primary_keys)
-        logged = set(acts.values_list("object_id", flat=True))
-        for row in model._default_manager.using(state_database()).filter(pk__in=logged):
-            acts.filter(object_id=str(row.pk)).update(object_repr=str(row)[:200], change_message="")

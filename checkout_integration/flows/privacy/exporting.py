@@ -6,26 +6,23 @@ hashes and marks of our own, which say nothing of a person.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import chain
 from typing import Any, Final
 
-from django.apps import apps
 from django.db import models
 
 from checkout_integration.flows.database import with_retries
 from checkout_integration.flows.privacy.erasing import (
     PrivacyRequest,
     acts_about,
-    log_entries_about,
     preview_erasure,
     record_act,
 )
 from checkout_integration.flows.privacy.person import Person
-from checkout_integration.models import Checkout, CheckoutUser, Notification, Order, StaffAct
+from checkout_integration.models import Notification, Order, StaffAct
 from checkout_integration.models.columns import exact_column
 from checkout_integration.protocol import strict_json
 
@@ -86,7 +83,6 @@ def _sections(person: Person) -> Mapping[str, Rows]:
         "notifications": _notifications(person),
         "validation_decisions": map(_columns, _in_chunks(person.decisions)),
         "staff_acts": map(_columns, _in_chunks(acts_about(person))),
-        "admin_log": _admin_log(person),
     }
 
 
@@ -134,17 +130,3 @@ def _body(body: bytes | None) -> Any:
         return strict_json.loads(bytes(body)) if body else None
     except strict_json.StrictJsonError:
         return bytes(body or b"").decode("utf-8", "replace")
-
-
-def _admin_log(person: Person) -> Iterator[Row]:
-    """Yield what Django's admin has logged about the customer's rows."""
-    if not apps.is_installed("django.contrib.admin"):
-        return
-    touched: Mapping[type[models.Model], Callable[[], Iterable[int]]] = {
-        Order: lambda: person.orders.values_list("pk", flat=True),
-        CheckoutUser: lambda: person.users,
-        Checkout: lambda: person.checkouts.values_list("pk", flat=True),
-    }
-    entries = (log_entries_about(model, list(keys())) for model, keys in touched.items())
-    for entry in chain.from_iterable(entries):
-        yield {"at": _value(entry.action_time), "about": entry.object_repr, "text": entry.change_message}

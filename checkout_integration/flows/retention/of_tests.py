@@ -68,7 +68,6 @@ def delete_test_data(
     *,
     staff: Actor | None,
     reason: str = "",
-    origin: str = StaffAct.Origin.CODE,
     seconds: float = math.inf,
 ) -> dict[str, int]:
     """Delete all test data, and return how many rows of each kind. Who and why is a `StaffAct`.
@@ -83,9 +82,7 @@ def delete_test_data(
         for name, count in with_retries(partial(_delete, keys)).items():
             deleted[name] = deleted.get(name, 0) + count
     if deleted:
-        record_staff_act(
-            StaffAct.Act.DELETE_TESTS, staff, origin, project=None, reason=reason, counts=deleted
-        )
+        record_staff_act(StaffAct.Act.DELETE_TESTS, staff, project=None, reason=reason, counts=deleted)
     return deleted
 
 

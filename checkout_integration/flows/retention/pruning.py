@@ -16,19 +16,21 @@ from typing import Any, Final
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import locked, with_retries, write_transaction
+from checkout_integration.flows.database import locked, record_staff_act, with_retries, write_transaction
 from checkout_integration.flows.outbox import remember
 from checkout_integration.models import (
     FailedAttempt,
     Notification,
     OutboxMessage,
     ReceiverRun,
+    StaffAct,
     SyncDifference,
     SyncRun,
     SyncWindow,
     Transition,
     ValidationDecision,
 )
+from checkout_integration.models.actor import Actor
 from checkout_integration.protocol.vocabulary import Event
 
 BATCH: Final = 500
@@ -47,17 +49,20 @@ def prune_all() -> dict[str, int]:
     return {name: prune(name) for name in app_settings().retention}
 
 
-def prune(kind: str) -> int:
+def prune(kind: str, *, staff: Actor | None = None) -> int:
     """Prune the rows of one kind that are older than its days in RETENTION; return how many.
 
     Each batch is committed by itself: if this is interrupted, the next call continues. Any number of processes may prune at
-    once. Raises ``KeyError`` for a kind without days.
+    once. It is an act of staff where somebody prunes, and not where the settings do (`prune_all`). Raises ``KeyError`` for a
+    kind without days.
     """
     rule, until = KINDS[kind], _oldest(kind)
     count = last = 0
     while keys := _next(rule, until, last):
         count += with_retries(partial(_prune, rule, keys, until))
         last = keys[-1]
+    if staff and count:
+        record_staff_act(StaffAct.Act.PRUNE, staff, project=None, counts={kind: count})
     return count
 
 

@@ -10,7 +10,6 @@ from django.core.management.base import CommandParser
 from checkout_integration import flows
 from checkout_integration.management.database_command import StaffCommand, step_of
 from checkout_integration.management.options import filled
-from checkout_integration.models import StaffAct
 
 
 class Command(StaffCommand):
@@ -33,9 +32,7 @@ class Command(StaffCommand):
         began = time.monotonic()
         if options["yes"]:
             staff, reason = self.acting(options), options["reason"] or ""
-            counts = flows.retention.delete_test_data(
-                staff=staff, reason=reason, origin=StaffAct.Origin.COMMAND
-            )
+            counts = flows.retention.delete_test_data(staff=staff, reason=reason)
         else:
             counts = flows.retention.count_test_data()
         verb = "deleted" if options["yes"] else "would be deleted"

@@ -9,10 +9,11 @@ from django.core.management.base import CommandParser
 
 from checkout_integration import flows
 from checkout_integration.conf import app_settings
-from checkout_integration.management.database_command import DatabaseCommand, Step, step_of
+from checkout_integration.management.database_command import StaffCommand, Step, step_of
+from checkout_integration.models.actor import Actor
 
 
-class Command(DatabaseCommand):
+class Command(StaffCommand):
     """Exit codes: 0 done, 2 usage."""
 
     help = (
@@ -29,14 +30,16 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune kind by kind, and print how many rows of each."""
-        steps = [_step(kind, days, options["dry_run"]) for kind, days in app_settings().retention.items()]
+        staff = None if options["dry_run"] else self.acting(options)
+        steps = [_step(kind, days, staff) for kind, days in app_settings().retention.items()]
         if not (steps or options["json"]):
             self.stdout.write("RETENTION is not set, so nothing is removed.")
         self.print_steps(steps, as_json=options["json"])
 
 
-def _step(kind: str, days: int, dry_run: bool) -> Step:
+def _step(kind: str, days: int, staff: Actor | None) -> Step:
+    """Prune a kind, or only count where nobody acts."""
     began = time.monotonic()
-    count = (flows.retention.count_prunable if dry_run else flows.retention.prune)(kind)
-    verb = "would be removed" if dry_run else "removed"
+    count = flows.retention.prune(kind, staff=staff) if staff else flows.retention.count_prunable(kind)
+    verb = "removed" if staff else "would be removed"
     return step_of(kind, began, f"{count} older than {days} days {verb}", count=count)

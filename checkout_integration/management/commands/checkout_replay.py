@@ -13,7 +13,6 @@ from django.utils.dateparse import parse_date, parse_datetime
 from checkout_integration import dispatch, flows
 from checkout_integration.flows.outbox import ReplaySelection, UnknownReceiver, count_undelivered, failed_runs
 from checkout_integration.management.database_command import StaffCommand, require_project, step_of
-from checkout_integration.models import StaffAct
 from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
 
@@ -74,9 +73,7 @@ class Command(StaffCommand):
         if any(options[name] for name in others):
             raise CommandError("--retire goes with --receiver and --json only.", returncode=2)
         name = options["receiver"]
-        ended = flows.operations.retire_receiver(
-            name, staff=self.acting(options), origin=StaffAct.Origin.COMMAND
-        )
+        ended = flows.operations.retire_receiver(name, staff=self.acting(options))
         if ended is None:
             raise CommandError(
                 f"{name!r} cannot be retired: no receiver has this name, or a process with it works. Remove it from the "
@@ -99,7 +96,7 @@ def _count(chosen: ReplaySelection, options: dict[str, Any]) -> int:
 
 def _replay(chosen: ReplaySelection, staff: Actor, *, failed: bool) -> int:
     give = flows.outbox.retry_failed_runs if failed else flows.outbox.replay_events
-    count = give(chosen, staff=staff, origin=StaffAct.Origin.COMMAND)
+    count = give(chosen, staff=staff)
     dispatch.dispatch_due()
     return count
 

@@ -51,7 +51,7 @@ def test_one_that_staff_resolved_stays_resolved() -> None:
     end_incidents(["one"])
     open_incidents([incident()])
     assert states() == {"conflict:type": "resolved"}
-    assert Incident.objects.get().resolved_by is not None
+    assert Incident.objects.get().staff is not None
 
 
 def refund(order: dict[str, Any]) -> dict[str, Any]:

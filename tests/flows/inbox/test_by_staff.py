@@ -142,7 +142,7 @@ def test_applying_resolves_the_incident_and_says_who(
     waiting = flows.operations.waiting_notifications().get()
     flows.operations.apply_notification(waiting, staff=staff)
     incident = Incident.objects.get(kind="not_applied")
-    assert (incident.resolved_by, incident.resolved_at is not None) == (staff, True)
+    assert (incident.staff, incident.resolved_at is not None) == (staff, True)
     transition = Transition.objects.get()
     assert (transition.notification, transition.staff) == (waiting, staff)
     assert not flows.operations.waiting_notifications().exists()

@@ -138,7 +138,7 @@ def test_another_payment_opens_a_resolved_one_again(checkout_deliver: Deliver) -
     assert found() == [RESOLVED]
     foreign(checkout_deliver)
     assert found() == [OPEN]
-    assert Incident.objects.get().resolved_by is None
+    assert Incident.objects.get().staff is None
 
 
 def test_it_is_resolved_with_its_last_payment(checkout_deliver: Deliver) -> None:
@@ -152,7 +152,7 @@ def test_it_is_resolved_with_its_last_payment(checkout_deliver: Deliver) -> None
     checkout = CheckoutFactory(expected_amount=bound.amount, currency=bound.currency)
     flows.operations.bind_order(bound, to=checkout, staff=staff, reason="sold here")
     assert found()[0] == RESOLVED
-    assert Incident.objects.get(kind="review:unbound").resolved_by == staff
+    assert Incident.objects.get(kind="review:unbound").staff == staff
 
 
 def test_those_of_another_project_and_kind_stay_open(checkout_deliver: Deliver) -> None:

@@ -181,7 +181,7 @@ def test_parts_in_two_currencies_are_reviewed_until_one_is_complete(
     flows.run_due()
     assert (len(revoked), questions(), refunded()) == (1, [], {"EUR": 5, "USD": Decimal("9.99")})
     over = Incident.objects.get()
-    assert over.ended_itself and over.resolved_at and over.resolved_by is None
+    assert over.ended_itself and over.resolved_at and over.staff is None
 
 
 def test_a_partial_refund_is_a_fact_and_no_question(checkout_deliver: Deliver, listen: Listening) -> None:

@@ -69,7 +69,7 @@ def test_what_pays_for_the_checkout_is_verified_and_granted(
     assert (order.checkout, order.verdict) == (checkout, "verified")
     transition = Transition.objects.latest("pk")
     assert (transition.staff, transition.reason) == (staff, "The buyer sent the receipt")
-    assert Incident.objects.get(kind="review:unbound").resolved_by == staff
+    assert Incident.objects.get(kind="review:unbound").staff == staff
 
 
 def test_what_does_not_is_in_review_until_it_is_accepted(

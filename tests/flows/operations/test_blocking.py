@@ -169,6 +169,7 @@ def test_the_block_is_lifted(checkout_deliver: Deliver, staff: User) -> None:
     assert list(acts) == [
         ("block", "three chargebacks", "grace", row.pk),
         ("unblock", "the bank was wrong", "grace", row.pk),
+        ("accept", "the bank was wrong", "grace", None),
     ]
 
 

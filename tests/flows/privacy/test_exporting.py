@@ -59,7 +59,6 @@ def test_everything_of_a_customer_is_in_their_export(customer: Deliver, whom: di
     assert {order["order_id"] for order in found["orders"]} == {"order-1", "order-2", "order-nameless"}
     assert len(found["notifications"]) == 10
     assert (len(found["validation_decisions"]), found["validation_decisions"][0]["code"]) == (1, "BANNED")
-    assert {entry["text"] for entry in found["admin_log"]} == {"", "canary-note"}
 
 
 def test_amounts_and_documents_are_exact(customer: Deliver) -> None:
@@ -103,7 +102,7 @@ def test_the_export_is_recorded_before_its_first_piece(customer: Deliver) -> Non
     """Who asked for it, and why: also where the reader goes away."""
     persons = flows.privacy.find_persons(external_id=EXTERNAL_ID)
     flows.privacy.export_customer(persons, PRIVACY_REQUEST)
-    act = StaffAct.objects.get()
+    act = StaffAct.objects.latest("pk")
     assert (act.act, act.origin, act.staff, act.reason) == ("export", "code", None, "request 4711")
     assert (act.customer_id, act.counts["orders"]) == (min(persons[0].users), 3)
 
@@ -178,7 +177,7 @@ def test_exported_erased_pruned_and_sent_again(
     assert [word for word in CANARIES if word in logged] == []
     assert totals() == before
     assert CheckoutUser.objects.exclude(erased_at=None).exists()
-    assert [act.act for act in StaffAct.objects.order_by("pk")] == ["export", "erase"]
+    assert [act.act for act in StaffAct.objects.order_by("pk")] == ["accept", "export", "erase"]
 
 
 def test_a_customer_is_erased_after_their_decisions_were_pruned(customer: Deliver, settings: Any) -> None:

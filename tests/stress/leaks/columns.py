@@ -63,8 +63,8 @@ OURS: Final = frozenset(
     ListedRow.key ListedRow.row_hash SyncCursor.project SyncCursor.lane
     HostClock.host
     Installation.project
-    StaffAct.project StaffAct.act StaffAct.origin StaffAct.counts StaffAct.receiver StaffAct.system_user
-    Transition.system_user
+    StaffAct.project StaffAct.act StaffAct.origin StaffAct.counts StaffAct.receiver StaffAct.detail
+    StaffAct.system_user Incident.system_user Transition.system_user
     """.split()
 )
 """Words, codes, hashes and times that we write: they never hold what a customer said."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
-
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 
 from checkout_integration.models import (
     Checkout,
@@ -107,18 +102,3 @@ def _harden_order(order: Order, order_id: str) -> None:
         )
         for n in range(25)
     )
-
-
-def make_log(row: Any, staff: User) -> None:
-    """Write entries of Django's log about a row, which its history shows."""
-    kind = ContentType.objects.get_for_model(row, for_concrete_model=False)
-    for n in range(3):
-        LogEntry.objects.create(
-            user_id=staff.pk,
-            content_type=kind,
-            object_id=str(row.pk),
-            object_repr=str(row)[:200],
-            action_flag=CHANGE,
-            change_message=f"Accept this payment {SENTENCE * (n + 1)}",
-            action_time=datetime.now(UTC) - timedelta(hours=n),
-        )

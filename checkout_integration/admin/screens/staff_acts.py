@@ -1,0 +1,103 @@
+"""What staff did and looked up: who, when, from where, why, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.db.models import Model, Q
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy
+
+from checkout_integration.admin.site.filters import ProjectFilter, days_filter, label_filter, text_filter
+from checkout_integration.admin.site.labels import StateLabel, Text
+from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, of_account
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin
+from checkout_integration.admin.site.values import Value, short
+from checkout_integration.models import StaffAct, Transition
+from checkout_integration.models.actor import ActedBy
+
+ACTS: Final[Mapping[str, StateLabel]] = {
+    code: StateLabel(label) for code, label in [*Transition.Act.choices, *StaffAct.Act.choices]
+}
+ORIGINS: Final = {code: StateLabel(label) for code, label in StaffAct.Origin.choices}
+
+
+def person(row: ActedBy, acts: str) -> Value:
+    """Return who acted, as a link to all that they did, where ``acts`` is the address of the list; "" for nobody."""
+    name = row.staff.get_username() if row.staff else row.system_user
+    if not name or not acts:
+        return short(row.actor) if name else ""
+    return format_html('<a href="{}?{}">{}</a>', acts, urlencode({"person": name}), short(row.actor))
+
+
+def _of_person(name: str) -> Q:
+    return Q(*of_account("staff", name), system_user=name, _connector=Q.OR)
+
+
+@admin.register(StaffAct)
+class StaffActAdmin(ReadOnlyAdmin):
+    """Every act of staff, newest first, by person and by day; each leads to what it was about."""
+
+    list_display = ("recorded_at", "act", "by", "about", "details", "origin", "reason")
+    list_filter = (
+        text_filter(
+            gettext_lazy("person"),
+            ("person", gettext_lazy("login name, or system's user"), "search", _of_person),
+        ),
+        days_filter("recorded_at"),
+        label_filter("act", gettext_lazy("what"), ACTS),
+        label_filter("origin", gettext_lazy("from"), ORIGINS),
+        ProjectFilter,
+    )
+    list_select_related = ("staff", "customer", "order", "incident", "notification")
+    list_deferred = (*ORDER_DOCUMENTS, "notification__body")
+    ordering = ("-recorded_at", "-pk")
+    sortable = {"recorded_at": "recorded_at"}
+    search_fields = ("order__order_id",)
+    search_help_text = gettext_lazy("Order id.")
+    page_related = (*list_select_related, "account")
+    fieldsets = (
+        (None, {"fields": ("act", "recorded_at", "origin", "by", "reason")}),
+        (
+            gettext_lazy("On what"),
+            {
+                "fields": (
+                    *("order", "customer", "account", "incident", "notification", "receiver", "detail"),
+                    *("project", "counts"),
+                )
+            },
+        ),
+    )
+    headings = {
+        "act": gettext_lazy("what"),
+        "origin": gettext_lazy("from"),
+        "by": gettext_lazy("by"),
+        "about": gettext_lazy("on what"),
+        "details": gettext_lazy("detail"),
+        "recorded_at": gettext_lazy("when"),
+        "counts": gettext_lazy("rows"),
+    }
+    labels = {"act": ACTS, "origin": ORIGINS}
+    personal_fields = ("reason",)
+    linked = ("about",)
+    when_empty = gettext_lazy("Nobody has done or looked up anything yet.")
+
+    def row_name(self, row: StaffAct) -> Text:
+        """Return the act in words, without a name."""
+        return str(row.get_act_display())
+
+    def by(self, row: StaffAct) -> Value:
+        """Return who acted: an account, or the system's user."""
+        return person(row, self.address_of("changelist"))
+
+    def about(self, row: StaffAct) -> Model | None:
+        """Return what it was about, which is linked."""
+        return row.order or row.customer or row.incident or row.notification
+
+    def details(self, row: StaffAct) -> str:
+        """Return the code of the shop, the list, or how many rows."""
+        counts = ", ".join(f"{name}: {count}" for name, count in row.counts.items() if count)
+        return row.receiver or row.detail or counts
