@@ -40,7 +40,8 @@ UNPARSED_STATES = (
 class Person:
     """One customer of one project: the primary keys of their rows, and their ids at the shop and the service.
 
-    One account of the shop is one customer; data of the service without an account belongs to the customer with the same id.
+    One account of the shop is one customer, with the guests whom staff have linked to it; data of the service without an
+    account belongs to the customer with the same id.
     """
 
     project: str
@@ -235,6 +236,9 @@ def _person(
     everybody = CheckoutUser.primary.filter(project=project)
     rows = {row.pk: row for row in everybody.filter(Q(pk__in=users) | Q(orders__in=first_orders))}
     external_ids |= {row.external_id for row in rows.values()} - {""}
+    accounts = {*_accounts(external_ids), *(row.account_id for row in rows.values())} - {None}
+    rows |= {row.pk: row for row in _linked_by_staff(everybody, accounts)}
+    external_ids |= {row.external_id for row in rows.values()} - {""}
     user_ids |= {row.user_id for row in rows.values()} - {""}
     theirs = every_order.filter(Q(pk__in=first_orders) | Q(user__in=list(rows)))
     documents = theirs.values_list("document", flat=True).iterator()
@@ -247,6 +251,13 @@ def _person(
         external_ids=frozenset(external_ids),
         user_ids=frozenset(user_ids),
     )
+
+
+def _linked_by_staff(everybody: QuerySet[CheckoutUser], accounts: set[Any]) -> QuerySet[CheckoutUser]:
+    """Return the customers of those accounts to which staff have linked a guest: they have said that it is one person."""
+    links = everybody.filter(account__in=accounts, linked_at__isnull=False)
+    linked = set(links.values_list("account", flat=True))
+    return everybody.filter(Q(account__in=linked) | Q(external_id__in=map(str, linked)))
 
 
 def _spelled_out(json: bytes) -> str:
