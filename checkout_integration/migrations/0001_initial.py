@@ -222,6 +222,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=['user_id'], name='ci_user_user_id'),
                     models.Index(condition=models.Q(('account__isnull', False)), fields=['account'], name='ci_user_account'),
                     models.Index(fields=['recorded_at'], name='ci_user_recorded'),
+                    models.Index(condition=models.Q(('erased_at__isnull', False)), fields=['erased_at'], name='ci_user_erased'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('project', 'identity'), name='ci_user_identity'),

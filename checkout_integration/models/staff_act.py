@@ -98,4 +98,4 @@ class StaffAct(ActedBy):
         ]
 
     def __str__(self) -> str:
-        return f"{self.act} {self.recorded_at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.get_act_display()} {self.recorded_at:%Y-%m-%d %H:%M:%S}"

@@ -77,6 +77,10 @@ class CheckoutUser(Row):
                 fields=["account"], name="ci_user_account", condition=models.Q(account__isnull=False)
             ),
             models.Index(fields=["recorded_at"], name="ci_user_recorded"),
+            # The tombstones of one person are found by their time.
+            models.Index(
+                fields=["erased_at"], name="ci_user_erased", condition=models.Q(erased_at__isnull=False)
+            ),
         ]
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),

@@ -187,8 +187,8 @@ UNBLOCK: Final = Button(
     label=gettext_lazy("Lift the block"),
     permission="block_customer",
     question=gettext_lazy(
-        "The customer may buy here again. Payments that are in review for the block stay there: accept them, or refund them "
-        "at the service."
+        "The customer may buy here again, under each id that they have, or had before they were erased. Payments that are in "
+        "review for the block stay there: accept them, or refund them at the service."
     ),
     form=ReasonForm,
     offered=lambda row: row.blocked_at is not None,
@@ -383,8 +383,8 @@ class CustomerAdmin(ButtonAdmin):
     search_fields = ("external_id", "user_id")
     searched_account = "account"
     search_help_text = gettext_lazy(
-        "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, or "
-        "the login name of the account."
+        "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, the "
+        "login name of the account, or the id that a customer had who was erased."
     )
     page_related = ("account",)
     fieldsets = (
@@ -416,10 +416,10 @@ class CustomerAdmin(ButtonAdmin):
     buttons = (LINK, UNLINK, BLOCK, UNBLOCK, EXPORT, ERASE)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
-        """Return the conditions of ids and accounts; of the e-mail address too for those who may see it."""
+        """Return the conditions of ids and accounts; of e-mail addresses and erased ids for those who see personal data."""
         conditions = super().search_conditions(viewer, text)
-        if "@" in text and viewer.sees_personal_data:
-            conditions.append(Q(orders__personal_data__email=text.lower()))
+        if viewer.sees_personal_data:
+            conditions += [Q(orders__personal_data__email=text.lower()), flows.privacy.tombstones_named(text)]
         return conditions
 
     def page_context(self, request: HttpRequest, row: CheckoutUser) -> dict[str, Any]:
@@ -441,6 +441,9 @@ class CustomerAdmin(ButtonAdmin):
         """Return since when the customer is blocked, by whom and why; "" for one who is not."""
         if row.blocked_at is None:
             return ""
-        act = row.staff_acts.filter(act=StaffAct.Act.BLOCK).select_related("staff").order_by("-pk").first()
+        acts = StaffAct.objects.filter(
+            act=StaffAct.Act.BLOCK, customer__in=flows.operations.rows_of_person(row)
+        )
+        act = acts.select_related("staff").order_by("-pk").first()
         who, why = (short(act.actor or NOTHING), visible(act.reason)) if act else (NOTHING, "")
         return format_html(_("since {}, by {}: {}"), moment(row.blocked_at), who, why)

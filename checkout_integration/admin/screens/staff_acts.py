@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.site.filters import ProjectFilter, days_filter, label_filter, text_filter
-from checkout_integration.admin.site.labels import StateLabel, Text
+from checkout_integration.admin.site.labels import StateLabel
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, of_account
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import Value, short
@@ -84,10 +84,6 @@ class StaffActAdmin(ReadOnlyAdmin):
     personal_fields = ("reason",)
     linked = ("about",)
     when_empty = gettext_lazy("Nobody has done or looked up anything yet.")
-
-    def row_name(self, row: StaffAct) -> Text:
-        """Return the act in words, without a name."""
-        return str(row.get_act_display())
 
     def by(self, row: StaffAct) -> Value:
         """Return who acted: an account, or the system's user."""

@@ -44,6 +44,7 @@ from checkout_integration.flows.operations.customers import (
     unblock_customer,
     unlink_account,
 )
+from checkout_integration.flows.operations.customers import rows_of_person as rows_of_person
 from checkout_integration.flows.operations.draining import run_due as run_due
 from checkout_integration.flows.operations.draining import run_own as run_own
 from checkout_integration.flows.operations.notes import add_note

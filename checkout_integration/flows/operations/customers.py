@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q, QuerySet
@@ -65,7 +66,7 @@ def _link(
 
 
 def block_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
-    """Block a customer of a project, with all who have their id at the service. Return False where they are blocked already.
+    """Block a customer of a project, with all rows of theirs (`rows_of_person`). Return False where they are blocked already.
 
     From now on user.validate refuses them before the shop's validators are asked, `create_checkout` raises
     ``CustomerBlocked``, and a payment that comes all the same is in review. What they own stays theirs. Erasing the customer
@@ -75,7 +76,10 @@ def block_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) 
 
 
 def unblock_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
-    """Lift the block of a customer; return False where there is none. Payments that are in review for it wait for staff."""
+    """Lift the block of a customer, on all rows of theirs (`rows_of_person`); return False where there is none.
+
+    Payments that are in review for it wait for staff.
+    """
     return _decide(customer, StaffAct.Act.UNBLOCK, None, staff, reason)
 
 
@@ -86,17 +90,27 @@ def _decide(
     staff: Actor | None,
     reason: str,
 ) -> bool:
-    theirs = Q(pk=customer.pk) | (Q(user_id=customer.user_id) if customer.user_id else Q(pk=customer.pk))
-
     def decide() -> bool:
-        customers = CheckoutUser.primary.filter(
-            theirs, project=customer.project, blocked_at__isnull=act == StaffAct.Act.BLOCK
-        )
         with write_transaction():
-            rows = list(locked(customers).order_by("pk"))
-            CheckoutUser.primary.filter(pk__in=[row.pk for row in rows]).update(blocked_at=blocked_at)
-            for row in rows:
-                record_staff_act(act, staff, project=row.project, reason=reason, customer_id=row.pk)
-        return bool(rows)
+            open_ones = rows_of_person(customer).filter(blocked_at__isnull=act == StaffAct.Act.BLOCK)
+            keys = [row.pk for row in locked(open_ones).order_by("pk")]
+            CheckoutUser.primary.filter(pk__in=keys).update(blocked_at=blocked_at)
+            if keys:
+                about: dict[str, Any] = {"customer_id": customer.pk, "counts": {"customers": len(keys)}}
+                record_staff_act(act, staff, project=customer.project, reason=reason, **about)
+        return bool(keys)
 
     return with_retries(decide)
+
+
+def rows_of_person(customer: CheckoutUser) -> QuerySet[CheckoutUser]:
+    """Return the rows that are blocked together: those with the customer's id at the service, or a person's tombstones.
+
+    The tombstones of one erasure have its time: they have nothing else in common, and no two erasures have the same.
+    """
+    rows = CheckoutUser.primary.filter(project=customer.project)
+    erased_at = rows.filter(pk=customer.pk).values_list("erased_at", flat=True).first()
+    if erased_at is not None:
+        return rows.filter(erased_at=erased_at)
+    same_id = Q(user_id=customer.user_id) if customer.user_id else Q()
+    return rows.filter(same_id | Q(pk=customer.pk))

@@ -12,6 +12,7 @@ from checkout_integration.flows.privacy.erasing import (
 )
 from checkout_integration.flows.privacy.exporting import export_customer
 from checkout_integration.flows.privacy.person import Person, find_persons
+from checkout_integration.flows.privacy.person import tombstones_named as tombstones_named
 
 __all__ = [
     "Erasure",

@@ -174,7 +174,7 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
         "linked_at": None,
         "validated": {},
     }
-    erased["erased_at"] = datetime.now(UTC)
+    erased["erased_at"] = datetime.now(UTC)  # by which `flows.operations` finds all tombstones of the person
     with write_transaction():
         # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,
         # since their keys change.

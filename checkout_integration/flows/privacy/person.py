@@ -213,6 +213,12 @@ def _newsletter_to(email: str) -> Q:
     return Q(validated__notify_new_region_email__value__in=spellings)
 
 
+def tombstones_named(text: str) -> Q:
+    """Return the condition of the tombstones of an erased customer who had this id, at the shop or the service."""
+    identities = [each for kind in ("external", "user") for each in tombstones_of(key_of(kind, text))]
+    return Q(project__in=list(app_settings().projects), identity__in=identities)
+
+
 def _named(external_id: str, user_id: str) -> Q:
     """Return the customers with this id, or with its tombstone."""
     condition = Q(pk__in=[])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from django.contrib.auth.models import User
@@ -28,6 +28,7 @@ from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
+from tests.support.admin.rows import make_staff
 from tests.support.admin.screens import page_address
 from tests.support.documents import block
 from tests.support.flows.shop import ShopHooks, record_listed
@@ -227,6 +228,51 @@ def test_staff_see_it_and_lift_it(checkout_deliver: Deliver, admin_client: Clien
     assert "three chargebacks" not in page and "/block/" in page
     listed = admin_client.get("/admin/checkout_integration/staffact/").content.decode()
     assert "customer blocked" in listed and "block lifted" in listed
+
+
+LISTED: Final = "/admin/checkout_integration/checkoutuser/"
+
+
+@pytest.mark.parametrize("found_by", ["player-7", "service-7"])
+def test_a_block_of_an_erased_customer_is_lifted_in_one_place(
+    checkout_deliver: Deliver, client: Client, hooks: type[ShopHooks], staff: User, found_by: str
+) -> None:
+    """Staff find a tombstone by any id that the customer writes to them; to lift its block lifts that of all of theirs."""
+    hooks.user = staticmethod(lambda user: True)
+    checkout_deliver(order=sold({"id": "service-8", "external_id": "player-8"}))
+    for row in (customer(checkout_deliver), CheckoutUser.objects.get(external_id="player-8")):
+        set_block(row, staff)
+        erase(row)
+    assert CheckoutUser.objects.filter(blocked_at__isnull=False).count() == 4
+    rights = ("view_checkoutuser", "block_customer", "view_personal_data")
+    client.force_login(make_staff(*rights, name="ada"))
+    (tombstone,) = client.get(f"{LISTED}?q={found_by}").context["cl"].result_list
+    page = client.get(page_address("checkoutuser", tombstone)).content.decode()
+    assert "by grace" in page and found_by not in page
+    address = page_address("checkoutuser", tombstone).replace("/change/", "/unblock/")
+    client.post(address, {"reason": "they paid"})
+    act = StaffAct.objects.latest("pk")
+    assert (act.act, act.customer, act.counts) == ("unblock", tombstone, {"customers": 2})
+    for user in NAMES[:3]:
+        assert verdict_of(checkout_deliver, sold(user)) == ("verified", "")
+    question = UserDocumentFactory(**{"external_id": None, **NAMES[1]})
+    assert checkout_deliver(event="user.validate", user=question).status_code < 300
+    assert verdict_of(checkout_deliver, sold({"external_id": "player-8"})) == ("review", "blocked")
+
+
+def test_an_erased_customer_is_blocked_under_all_of_their_ids(checkout_deliver: Deliver, staff: User) -> None:
+    """Also where that is decided after the erasure."""
+    erase(customer(checkout_deliver))
+    set_block(CheckoutUser.objects.exclude(erased_at=None).latest("pk"), staff)
+    for user in NAMES[:3]:
+        assert verdict_of(checkout_deliver, sold(user)) == ("review", "blocked")
+
+
+def test_a_guess_of_an_erased_id_is_not_confirmed(checkout_deliver: Deliver, client: Client) -> None:
+    """To those who may not see personal data."""
+    erase(customer(checkout_deliver))
+    client.force_login(make_staff("view_checkoutuser", name="ada"))
+    assert not client.get(f"{LISTED}?q=player-7").context["cl"].result_list
 
 
 def test_the_page_about_it(checkout_deliver: Deliver, staff: User) -> None:
