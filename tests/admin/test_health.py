@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from django.db import connection
@@ -109,7 +109,25 @@ MAKERS: dict[str, Callable[[datetime], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
+IN_GROUPS: Final = ("receivers_failing", "receivers_given_up")
+"""Queues of runs, which their page has in groups by code and place of the error."""
+
+
+@pytest.mark.parametrize("name", IN_GROUPS)
+def test_what_failed_leads_to_its_page(admin_client: Client, name: str) -> None:
+    """From the front page and from the health, whether it is retried or was given up."""
+    MAKERS[name](datetime.now(UTC))
+    failures = "/admin/checkout_integration/receiverrun/failures/"
+    (queue,) = [each for each in operations.staff_queues() if each.count and each.name in IN_GROUPS]
+    assert (queue.name, queue.count, queue.address) == (name, 1, failures)
+    for page in PAGES:
+        assert f'href="{failures}"' in html_of(admin_client, page)
+    (finding,) = [each for each in operations.health().findings if each.name == name]
+    assert finding.link == failures
+    assert len(admin_client.get(failures).context["tables"][0].rows) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in IN_GROUPS])
 def test_a_queue_links_to_the_list_of_what_it_counts(admin_client: Client, name: str) -> None:
     """The list shows as many rows, out of all."""
     for make in MAKERS.values():

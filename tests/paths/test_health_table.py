@@ -494,7 +494,7 @@ FAULTS: Final = (
         alerts=["CheckoutReceiversFailing"],
         text="shop.receivers.grant has failed for each of the last 3 customers in … (ValueError at …).",
         action="Nobody has to run them again",
-        link="/receiverrun/?retried=yes",
+        link="/receiverrun/failures/",
     ),
     Fault(
         name="receiver fails for one customer",
@@ -503,7 +503,7 @@ FAULTS: Final = (
         steps=[(0, "warning")],
         text="shop.receivers.grant has failed for one customer in … (ValueError at …).",
         action="Nobody has to run them again",
-        link="/receiverrun/?retried=yes",
+        link="/receiverrun/failures/",
     ),
     Fault(
         name="two customers paid and got nothing",
@@ -523,7 +523,7 @@ FAULTS: Final = (
         alerts=["CheckoutReceiverGivenUp"],
         text="Receiver runs given up after ten attempts: 1, the last one … ago (shop.receivers.grant: 1).",
         action="Correct the receiver, then run them again",
-        link="/receiverrun/?state=failed",
+        link="/receiverrun/failures/",
     ),
     Fault(
         name="receiver runs for longer than RECEIVER_DEADLINE",

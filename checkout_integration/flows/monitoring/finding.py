@@ -27,17 +27,19 @@ class Rows:
     Attributes:
         model: the model, in lower case, as in the addresses of the admin.
         filters: the parameters with which the model's list in the admin shows these rows.
+        page: the page of the model that shows them, where that is not its list.
 
     """
 
     model: str
     filters: Mapping[str, str] = field(default_factory=dict)
+    page: str = "changelist"
 
     @property
     def address(self) -> str:
-        """The path of the list in the admin; "" if the host has no admin at ``admin:``."""
+        """The path of the list or page in the admin; "" if the host has no admin at ``admin:``."""
         try:
-            path = reverse(f"admin:checkout_integration_{self.model}_changelist")
+            path = reverse(f"admin:checkout_integration_{self.model}_{self.page}")
         except NoReverseMatch:
             return ""
         return f"{path}?{urlencode(self.filters)}" if self.filters else path

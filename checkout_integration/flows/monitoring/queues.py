@@ -252,6 +252,7 @@ def _queue(
         label=label,
         model=rows.model,
         filters=rows.filters,
+        page=rows.page,
         count=min(count, MOST_COUNTED),
         since=since,
     )

@@ -41,15 +41,17 @@ MOST_LOOKED_AT: Final = 2_000
 NEWEST: Final = 1_000
 """How many of the last finished runs are searched for one that a failing receiver has completed."""
 State = ReceiverRun.State
+FAILURES: Final = Rows(model="receiverrun", page="failures")
+"""The page that groups what failed by the shop's code and the place of the error."""
 FAILING: Final = Kind(
     name="receivers_failing",
     title=gettext_lazy("Receivers that fail"),
-    rows=Rows(model="receiverrun", filters={"retried": "yes"}),
+    rows=FAILURES,
 )
 GIVEN_UP: Final = Kind(
     name="receivers_given_up",
     title=gettext_lazy("Receivers given up"),
-    rows=Rows(model="receiverrun", filters={"state": "failed"}),
+    rows=FAILURES,
 )
 NOT_GRANTED: Final = Kind(
     name="not_granted",
