@@ -109,7 +109,9 @@ def test_all_receivers_that_have_not_completed_run_now(client: Client, listen: L
     assert "These receivers run again now: letter, goods." in html
     assert [len(each) for each in heard] == [1, 1]
     assert dict(ReceiverRun.objects.values_list("receiver", "attempts")) == {"letter": 1, "goods": 5}
-    assert "Run receivers now letter, goods" in html and "by grace" in html
+    acts = StaffAct.objects.order_by("pk").values_list("act", "receiver")
+    assert list(acts) == [("retry", "letter"), ("retry", "goods")]
+    assert "code of the shop run again" in html and "by grace" in html
 
 
 def test_only_the_chosen_receiver_runs(client: Client, listen: Listening) -> None:
@@ -167,7 +169,9 @@ def test_a_notification_is_applied_after_a_preview(
     html = press(client, order, "apply", notification=failed.pk)
     assert "Applied. order" in html and "paid → refunded" in html
     assert Order.objects.get().status == "refunded"
-    assert f"Apply a notification again {failed}" in html
+    act = StaffAct.objects.get()
+    assert (act.act, act.notification, act.order) == ("apply", failed, order)
+    assert "notification applied" in html
 
 
 def test_what_was_applied_changes_nothing_when_it_is_applied_again(

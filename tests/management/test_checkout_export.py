@@ -84,7 +84,7 @@ def test_a_part_of_a_document_is_no_file(tmp_path: Path, monkeypatch: pytest.Mon
     def fails(*rows: object) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr(exporting, "log_entries_about", fails)
+    monkeypatch.setattr(exporting, "acts_about", fails)
     file = tmp_path / "export.json"
     with pytest.raises(ConnectionError):
         run(WHOM, REASON, f"--output={file}")
