@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +13,13 @@ from django.test import Client
 from checkout_integration import flows
 from checkout_integration.models import CheckoutUser, Order, StaffAct
 from tests.support.admin import rows
+from tests.support.admin.desk import enter
 from tests.support.admin.screens import page_address
+from tests.support.browser import expect
+from tests.support.paths.browsing import SIZES, expect_accessible, look_around
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIST = "/admin/checkout_integration/staffact/"
@@ -144,3 +151,40 @@ def test_the_title_names_nobody(owner: Client, grace: User) -> None:
     html = owner.get(f"{LIST}{row.pk}/change/").content.decode()
     title = html.partition("<title>")[2].partition("</title>")[0]
     assert "customer blocked" in title and "ada@" not in title
+
+
+@pytest.mark.browser
+def test_an_owner_reviews_a_day_of_a_person(
+    page: Page, live_server: Any, admin_user: User, grace: User
+) -> None:
+    """From the front page to the acts of a colleague, and to the order: on a desk and in a hand, by day and by night."""
+    order = rows.make_order(user=rows.make_customer("player-7"))
+    flows.operations.add_note(order, staff=grace, text="called")
+    act(grace, act="download", detail="orders: from_day, status, search")
+    act(
+        grace,
+        act="block",
+        customer=order.user,
+        reason="three chargebacks in one month, and two more at another shop",
+    )
+    act(
+        system_user="deploy",
+        origin="command",
+        act="retry",
+        receiver="shop.receivers.fulfilment.grant_the_goods",
+    )
+    enter(page.context, live_server.url, admin_user)
+    page.goto(f"{live_server.url}/admin/checkout_integration/")
+    page.locator("#content-main").get_by_role("link", name="Acts of staff").click()
+    for size in SIZES.values():
+        page.set_viewport_size(size)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        expect_accessible(page)
+    look_around(page, "admin-staff-acts")
+    page.locator("#result_list").get_by_role("link", name="grace").first.click()
+    expect(page.locator("#result_list tbody tr")).to_have_count(3)
+    expect(page.locator("#result_list")).not_to_contain_text("deploy")
+    page.locator("#result_list").get_by_role("link", name=order.order_id).click()
+    expect(page.locator("#content")).to_contain_text("called")
+    page.locator(".ci-timeline").get_by_role("link", name="grace").first.click()
+    expect(page.locator("#result_list tbody tr")).to_have_count(3)
