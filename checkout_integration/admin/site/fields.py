@@ -103,6 +103,7 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "failed_at": gettext_lazy("failed"),
     "failure": gettext_lazy("failure"),
     "finished_at": gettext_lazy("finished"),
+    "incident": gettext_lazy("incident"),
     "ip": gettext_lazy("IP address"),
     "kind": gettext_lazy("kind"),
     "lane": gettext_lazy("lane"),
