@@ -72,7 +72,7 @@ def _typed(name: str) -> Iterable[str]:
         return [str(datetime.now(get_default_timezone()).date() - timedelta(days=7))]
     if name == "origin":
         return ORIGINS
-    column = {"method": "method_type", "product": "items__name"}.get(name, name)
+    column = {"method": "method_type", "sku": "items__sku"}.get(name, name)
     known = Order.objects.order_by("pk").exclude(**{f"{column}__isnull": True}).values_list(column, flat=True)
     return [quote(str(known[place])) for place in (0, COPIED)] + ["0.07" if name == "amount" else "XX"]
 

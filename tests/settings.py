@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "checkout_integration",
     "tests.support.emptied",
+    "tests.support.goods",
 ]
 
 MIDDLEWARE = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from drf_spectacular.extensions import OpenApiViewExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from checkout_integration.api.views import AccountView
@@ -27,10 +28,19 @@ REFUSED_LIST: Final = {400: "A parameter is not valid."}
 REFUSED_ROW: Final = {404: "The account has no such row."}
 REFUSED_SALE: Final = {
     400: "The body is not valid, or breaks a rule of the service.",
+    409: "The same request is being worked on.",
     413: "The body is too large.",
     415: "The body is not JSON.",
+    422: "The idempotency key belongs to another purchase.",
     502: "The service created no order. Nothing was charged.",
 }
+
+
+KEY: Final = OpenApiParameter(
+    "Idempotency-Key",
+    location=OpenApiParameter.HEADER,
+    description="Any text for one purchase, in quotes: sent again with it, the request makes no second checkout.",
+)
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
@@ -57,6 +67,10 @@ class AccountSchema(AutoSchema):
         }
         operation["responses"] = dict(sorted((operation["responses"] | refusals).items()))
         return operation
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the header of a sale."""
+        return [KEY] if self.method == "POST" else []
 
     def get_request_serializer(self) -> Any:
         """Return the body of a sale: any object, which the shop's hook reads."""

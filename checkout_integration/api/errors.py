@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 from rest_framework.views import exception_handler
 
-from checkout_integration.flows import CheckoutError, CustomerBlocked
+from checkout_integration.flows import CheckoutError, CustomerBlocked, NotCreated
 from checkout_integration.protocol.creation_values import CreationError
 
 
@@ -26,6 +26,22 @@ class ServiceFailed(APIException):
     status_code = status.HTTP_502_BAD_GATEWAY
     default_code = "service_failed"
     default_detail = _("The payment could not be started. Nothing was charged.")
+
+
+class InProgress(APIException):
+    """409: the same request came before, and has no response of the service yet. It is safe to send it again."""
+
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "in_progress"
+    default_detail = _("The same request is being worked on. Send it again in a moment.")
+
+
+class OtherPurchase(APIException):
+    """422: the key of the request names another purchase."""
+
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_code = "key_reused"
+    default_detail = _("The idempotency key belongs to another purchase. Use a new one.")
 
 
 def error_response(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -45,10 +61,19 @@ def _translated(error: Exception) -> Exception:
     if isinstance(error, DjangoValidationError):
         return ValidationError(as_serializer_error(error))
     if isinstance(error, CreationError):
-        return ValidationError([f"{field}: {message}" for field, message in error.problems])
-    if isinstance(error, CheckoutError):
-        return PermissionDenied() if isinstance(error, CustomerBlocked) else ServiceFailed()
-    return error
+        key_problem = "idempotency_key" in dict(error.problems)
+        return (
+            OtherPurchase()
+            if key_problem
+            else ValidationError([f"{n}: {text}" for n, text in error.problems])
+        )
+    return _of_service(error) if isinstance(error, CheckoutError) else error
+
+
+def _of_service(error: CheckoutError) -> APIException:
+    if isinstance(error, CustomerBlocked):
+        return PermissionDenied()
+    return InProgress() if isinstance(error, NotCreated) and not error.retry_is_safe else ServiceFailed()
 
 
 def _error_object(error: APIException) -> dict[str, str]:

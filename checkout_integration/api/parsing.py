@@ -1,9 +1,10 @@
-"""Bodies of requests: JSON, read by the package's only JSON reader."""
+"""What a request says: its body, JSON read by the package's only reader, and the key under which it may be sent again."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
@@ -11,10 +12,28 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from checkout_integration.protocol.strict_json import StrictJsonError, loads
 
 LARGEST_BODY = 64 * 1024
+LONGEST_KEY: Final = 255
+KEY: Final = re.compile(r'"((?:[ !#-\[\]-~]|\\["\\])+)"|([!#-\[\]-~]+)')
+"""A string of RFC 9651, or, as most clients send it, the bare text."""
+
+
+def idempotency_key(request: Request) -> str:
+    """Return the key of the header Idempotency-Key; "" without one. Raises ``ParseError`` for what is no key."""
+    text = request.headers.get("Idempotency-Key", "").strip()
+    found = KEY.fullmatch(text)
+    if not text:
+        return ""
+    if not found or len(text) > LONGEST_KEY:
+        raise ParseError(
+            gettext("Idempotency-Key must be a text in quotes, of at most %(n)d characters.")
+            % {"n": LONGEST_KEY}
+        )
+    return re.sub(r'\\(["\\])', r"\1", found[1] or found[2])
 
 
 class BodyTooLarge(APIException):

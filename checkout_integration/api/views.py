@@ -20,7 +20,7 @@ from checkout_integration import flows
 from checkout_integration.api.errors import error_response
 from checkout_integration.api.filtering import StatusFilter
 from checkout_integration.api.pagination import ListEnvelope, find_row
-from checkout_integration.api.parsing import StrictJSONParser
+from checkout_integration.api.parsing import StrictJSONParser, idempotency_key
 from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer
 from checkout_integration.api.throttling import READ, SELL, CheckoutRateThrottle
 from checkout_integration.conf import app_settings
@@ -133,7 +133,8 @@ class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create the checkout that ``Hooks.build_checkout`` describes; the customer goes to ``payment_form_url``.
 
-        The checkout always belongs to the signed-in account, whatever the hook returns.
+        The checkout always belongs to the signed-in account, whatever the hook returns. The header Idempotency-Key names the
+        purchase, unless the hook does: sent again with it, the request finds the checkout that it has made.
         """
         project = self.kwargs.get("project", "default")
         django_request = request._request  # noqa: SLF001  # the hook is promised Django's request; there is no other way to it
@@ -142,6 +143,7 @@ class CheckoutList(CheckoutView, generics.ListAPIView[Checkout]):
         arguments: dict[str, Any] = {
             "project": project,
             "request": django_request,
+            "idempotency_key": idempotency_key(request),
             **hooks.build_checkout(django_request, request.data),
             "user": request.user,
         }

@@ -96,6 +96,7 @@ class Migration(migrations.Migration):
                 ('country', models.CharField(blank=True, default='', max_length=8)),
                 ('receipt_number', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
                 ('recurring_id', checkout_integration.models.columns.IdentifierField(blank=True, default='', max_length=255)),
+                ('product', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text="The name of the first item, else the shop's words for what it sold.", max_length=255)),
                 ('amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
                 ('currency', checkout_integration.models.columns.CurrencyField(blank=True, default='', max_length=8)),
                 ('original_amount', checkout_integration.models.columns.MoneyField(blank=True, decimal_places=4, max_digits=19, null=True)),
@@ -134,6 +135,11 @@ class Migration(migrations.Migration):
                     models.Index(fields=['utm_source'], name='ci_order_source'),
                     models.Index(fields=['utm_campaign'], name='ci_order_campaign'),
                     models.Index(fields=['referrer_host'], name='ci_order_host'),
+                    models.Index(fields=['product'], name='ci_order_product'),
+                    models.Index(fields=['amount'], name='ci_order_amount'),
+                    models.Index(fields=['currency'], name='ci_order_currency'),
+                    models.Index(fields=['country'], name='ci_order_country'),
+                    models.Index(fields=['method_type'], name='ci_order_method'),
                     models.Index(condition=models.Q(('status__in', ('created', 'pending'))), fields=['status', '-created_at'], name='ci_order_unpaid'),
                     models.Index(condition=models.Q(('verdict', 'review'), models.Q(models.Q(('status__in', ('refunded', 'chargeback')), _negated=True), ('partly_refunded', True), _connector='OR')), fields=['recorded_at'], name='ci_order_review'),
                     models.Index(condition=models.Q(('status', 'chargeback')), fields=['refunded_at'], name='ci_order_chargeback'),
@@ -223,6 +229,7 @@ class Migration(migrations.Migration):
                     models.Index(condition=models.Q(('account__isnull', False)), fields=['account'], name='ci_user_account'),
                     models.Index(fields=['recorded_at'], name='ci_user_recorded'),
                     models.Index(condition=models.Q(('erased_at__isnull', False)), fields=['erased_at'], name='ci_user_erased'),
+                    models.Index(condition=models.Q(('blocked_at__isnull', False)), fields=['blocked_at'], name='ci_user_blocked'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('project', 'identity'), name='ci_user_identity'),
@@ -382,6 +389,7 @@ class Migration(migrations.Migration):
                 'ordering': ['order', 'position'],
                 'indexes': [
                     models.Index(fields=['code'], name='ci_item_code', opclasses=['varchar_pattern_ops']),
+                    models.Index(fields=['sku'], name='ci_item_sku'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('order', 'position'), name='ci_item_position'),

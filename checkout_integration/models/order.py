@@ -140,6 +140,11 @@ class Order(Attributed):
     country: Column[str] = models.CharField(max_length=8, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     recurring_id = IdentifierField(blank=True, default="")
+    product = IdentifierField(
+        blank=True,
+        default="",
+        help_text=_("The name of the first item, else the shop's words for what it sold."),
+    )
     amount = MoneyField(currency="currency")
     currency = CurrencyField()
     original_amount = MoneyField(currency="currency")
@@ -224,6 +229,12 @@ class Order(Attributed):
             models.Index(fields=["utm_source"], name="ci_order_source"),
             models.Index(fields=["utm_campaign"], name="ci_order_campaign"),
             models.Index(fields=["referrer_host"], name="ci_order_host"),
+            # Of the filters by what staff know of a payment.
+            models.Index(fields=["product"], name="ci_order_product"),
+            models.Index(fields=["amount"], name="ci_order_amount"),
+            models.Index(fields=["currency"], name="ci_order_currency"),
+            models.Index(fields=["country"], name="ci_order_country"),
+            models.Index(fields=["method_type"], name="ci_order_method"),
             # Of staff's queues: few rows, found without reading those that are settled. No other index begins with their
             # columns, so PostgreSQL cannot take another one for their sequence. MariaDB has no such indexes.
             models.Index(
@@ -322,7 +333,7 @@ class OrderItem(Row):
         verbose_name_plural = _("order items")
         ordering = ["order", "position"]
         constraints = [models.UniqueConstraint(fields=["order", "position"], name="ci_item_position")]
-        indexes = [searched("code", "ci_item_code")]
+        indexes = [searched("code", "ci_item_code"), models.Index(fields=["sku"], name="ci_item_sku")]
 
     def __str__(self) -> str:
         return self.sku or self.item_id or str(self.position)

@@ -81,6 +81,9 @@ class CheckoutUser(Row):
             models.Index(
                 fields=["erased_at"], name="ci_user_erased", condition=models.Q(erased_at__isnull=False)
             ),
+            models.Index(
+                fields=["blocked_at"], name="ci_user_blocked", condition=models.Q(blocked_at__isnull=False)
+            ),
         ]
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),

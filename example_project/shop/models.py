@@ -39,7 +39,7 @@ class Product(models.Model):
 class InventoryItem(models.Model):
     """Something a player owns because a checkout was paid. One checkout grants one item, however often the signal is sent."""
 
-    checkout = models.OneToOneField(Checkout, on_delete=models.PROTECT, related_name="inventory_item")
+    checkout = models.OneToOneField(Checkout, on_delete=models.CASCADE, related_name="inventory_item")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="inventory")
     product = models.ForeignKey(Product, on_delete=models.PROTECT)
     code = models.CharField(max_length=64, blank=True, help_text="Activation code of a game key.")

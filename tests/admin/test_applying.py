@@ -82,7 +82,7 @@ def test_what_fails_again_is_said_with_its_place(client: Client, hooks: type[Sho
 def test_an_action_applies_several_after_a_preview(client: Client) -> None:
     """The list's action; notifications that do not wait are left out."""
     waiting = [rows.make_waiting_notification(state) for state in ("failed", "quarantined")]
-    applied = rows.make_notification("order-3")
+    applied = rows.make_notification("a-settled-one")
     client.force_login(rows.make_staff(*PERMISSIONS))
     chosen = {"action": "apply_selected", "_selected_action": [each.pk for each in (*waiting, applied)]}
     confirmation = client.post(LIST, chosen).content.decode()

@@ -290,6 +290,41 @@ def test_what_does_not_fit_waits_for_acceptance(
     )
 
 
+def test_what_somebody_else_ordered_is_not_offered(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Where the payment names its customer; where it does not, the page says whose each of them is."""
+    eve = User.objects.create_user("eve")
+    hers = gems(user=eve)
+    assert f'value="{hers.pk}"' not in text(admin_client, unbound(checkout_deliver), "bind")
+    html = text(
+        admin_client, unbound(checkout_deliver, user={**BUYER, "id": "u-2", "external_id": None}), "bind"
+    )
+    assert f'value="{hers.pk}"' in html and "1,200 gems · 19.99 USD · account eve · fits" in html
+
+
+@pytest.mark.parametrize("way", ["checkout", "reference"])
+def test_goods_go_to_somebody_else_only_if_staff_say_so(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening, way: str
+) -> None:
+    """Else the form says whose they would be, beside the box to tick, and nothing is linked."""
+    heard = listen(checkout_paid, name="shop.grant")
+    order = unbound(checkout_deliver, user={**BUYER, "id": "u-2", "external_id": None})
+    hers = gems(user=User.objects.create_user("eve"))
+    chosen = {
+        way: str(hers.pk if way == "checkout" else hers.reference),
+        "type": "simple",
+        "reason": "a gift",
+    }
+    html = text(admin_client, order, "bind", **chosen)
+    assert "This checkout is eve&#x27;s: the goods go there, and not to the customer who paid." in html
+    order.refresh_from_db()
+    assert (order.checkout, heard) == (None, [])
+    text(admin_client, order, "bind", **chosen, for_another="on")
+    order.refresh_from_db()
+    assert order.checkout == hers and [each["checkout"] for each in heard] == [hers]
+
+
 MISTAKES: Final = [
     ({"reference": "unknown"}, "reference", "There is no checkout with this reference"),
     (

@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.models import Order, OrderItem
+from checkout_integration.models import Order
 from checkout_integration.testing.factories import CheckoutFactory
 from tests.support.admin import rows
 
@@ -379,10 +379,10 @@ def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client
 def test_a_number_of_payments_leads_to_them(admin_client: Client) -> None:
     """Each row's, and that of all rows, by every column that the list can filter: as many as the sum counts."""
     make_history()
-    OrderItem.objects.create(order=sell(day=9), position=0, name="Tin raven", sku="raven")
+    rows.add_item(sell(day=9), name="Tin raven", sku="raven")
     described = CheckoutFactory(description="1,200 gems")
-    OrderItem.objects.create(order=sell(day=9, checkout=described), position=0, name="Tin raven")
-    OrderItem.objects.create(order=sell(day=9, checkout=described), position=0, name="")
+    rows.add_item(sell(day=9, checkout=described), name="Tin raven")
+    rows.add_item(sell(day=9, checkout=described), name="")
     sell(day=9, checkout=described)
     sell(day=9, status="created", checkout=described)
     address = re.compile(r'<a href="([^"]+\?paid=yes[^"]*)">([\d,]+)</a>')

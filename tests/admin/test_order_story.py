@@ -12,7 +12,7 @@ from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
-from checkout_integration.models import Order, Transition
+from checkout_integration.models import Grant, Order, OutboxMessage, Transition
 from tests.admin.test_orders import page_of
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
@@ -73,6 +73,73 @@ def test_what_needs_somebody_says_since_when(admin_client: Client) -> None:
     without = rows.make_order()
     rows.make_run(without)
     assert "Delivered <time" not in page_of(admin_client, without)
+
+
+def _taken_back(order: Order) -> Order:
+    """Its goods were delivered, and taken back."""
+    grant = Grant.objects.create(
+        key=order.order_id, project="default", order=order, checkout=order.checkout, number=1, state="closed"
+    )
+    for signal in ("checkout_paid", "checkout_reversed"):
+        rows.make_run(order, signal=signal)
+    OutboxMessage.objects.filter(order=order).update(grant=grant)
+    return order
+
+
+def _given_back(order: Order) -> Order:
+    """Its goods were taken back by staff, and delivered again."""
+    _taken_back(order)
+    again = Grant.objects.create(
+        key="again", project="default", order=order, checkout=order.checkout, number=2, state="open"
+    )
+    run = rows.make_run(order)
+    OutboxMessage.objects.filter(pk=run.message_id).update(grant=again)
+    return order
+
+
+@pytest.mark.parametrize(
+    ("order", "sentence", "goods"),
+    [
+        (
+            lambda: _taken_back(_checked(status="refunded", refunded_at=rows.NOON)),
+            "refunded 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
+            "revoked",
+        ),
+        (
+            lambda: _taken_back(_checked(status="chargeback", refunded_at=rows.NOON)),
+            "charged back 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. To contest it at the bank",
+            "revoked",
+        ),
+        (
+            lambda: _taken_back(_checked(verdict="revoked", verdict_reason="by_staff")),
+            "the money stays with the shop. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
+            "revoked",
+        ),
+        (
+            lambda: _given_back(_checked(verdict="accepted", verdict_reason="by_staff")),
+            "Delivered 2026-03-04 12:00:00. Nothing to do.",
+            "granted",
+        ),
+    ],
+)
+def test_what_became_of_the_goods(
+    admin_client: Client, order: Callable[[], Order], sentence: str, goods: str
+) -> None:
+    """By the newest grant: sentence and box say the same, and nobody is said to have accepted what was revoked."""
+    html = page_of(admin_client, order())
+    shown = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", html)).replace("\N{NO-BREAK SPACE}", " ")
+    assert sentence in shown
+    (box,) = re.findall(r"Were the goods granted\? (.{0,40})", shown)
+    assert goods in box.split(), box
+    assert "member of staff accepted" not in shown
+
+
+def test_what_is_on_its_way_is_said(admin_client: Client) -> None:
+    """Not that there is nothing to do."""
+    order = _checked()
+    rows.make_run(order, state="due", finished_at=None, attempts=0)
+    assert "The goods are being delivered." in (html := page_of(admin_client, order))
+    assert "Nothing to do." not in html
 
 
 def story(client: Client, order: Order) -> list[tuple[str, str]]:

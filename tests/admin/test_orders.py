@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from checkout_integration.admin.site import large_tables
-from checkout_integration.models import Order, OrderItem, OutboxMessage
+from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.support.admin import rows
@@ -205,7 +205,7 @@ def test_a_list_and_a_page_have_one_name_for_what_was_bought(
     checkout = rows.make_checkout(**sold) if sold else None
     order = rows.make_order(document=document, checkout=checkout, virtual_currency_amount=units)
     if item:
-        OrderItem.objects.create(order=order, position=0, **item)
+        rows.add_item(order, **item)
     listed = admin_client.get("/admin/checkout_integration/order/").content.decode()
     assert re.findall(r'<td class="field-product[^>]*><span.*?</span>(.*?)</td>', listed) == [name]
     assert f'<dd class="ci-value">{name}</dd>' in page_of(admin_client, order)

@@ -271,6 +271,9 @@ class BindForm(ReasonForm):
     subject_id = forms.CharField(
         label=gettext_lazy("New checkout: its id in the shop"), max_length=64, required=False
     )
+    for_another = forms.BooleanField(
+        label=gettext_lazy("The goods go to somebody else than the customer who paid"), required=False
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the checkouts that the payment may be for, and the shop's own kinds of things that it sells."""
@@ -300,7 +303,7 @@ class BindForm(ReasonForm):
             )
         else:
             del self.fields["subject_id"]
-        del fields["reason"]
+        del fields["reason"], fields["for_another"]
         self.order_fields(
             [
                 "checkout",
@@ -308,6 +311,7 @@ class BindForm(ReasonForm):
                 *(each for each in fields if each != "subject_id"),
                 "subject_type",
                 "subject_id",
+                "for_another",
                 "reason",
             ]
         )
@@ -322,7 +326,7 @@ class BindForm(ReasonForm):
         return reference
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a checkout together with a description, and a description that lacks something."""
+        """Refuse a checkout together with a description, one of somebody else, and a description that lacks something."""
         values: dict[str, Any] = super().clean() or self.cleaned_data
         amount, currency = values.get("amount"), values.get("currency")
         described = amount is not None or currency or values.get("description")
@@ -335,6 +339,14 @@ class BindForm(ReasonForm):
             self.add_error("amount", _("Say which amount was to be paid."))
         elif amount is not None and not currency:
             self.add_error("currency", _("Give amount and currency, or neither."))
+        target = _checkout_of(self.row, **_named(values))
+        if target and flows.operations.goes_to_another(self.row, target) and not values.get("for_another"):
+            whose = {"whose": short(target.user or target.reference)}
+            self.add_error(
+                "for_another",
+                _("This checkout is %(whose)s's: the goods go there, and not to the customer who paid.")
+                % whose,
+            )
         if values.get("subject_type"):
             values["subject"] = self._subject(values)
         return values
@@ -359,17 +371,23 @@ def _candidate_text(candidate: flows.operations.Candidate) -> str:
     return f"{made} · {short(what)} · {price} · {who} · {fits}"
 
 
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return by what a form names a checkout; nothing where it describes a new one."""
+    named = {"pk": values.get("checkout"), "reference": values.get("reference")}
+    return {name: value for name, value in named.items() if value}
+
+
 def _checkout_of(order: Order, **named: Any) -> Checkout | None:
-    return Checkout.objects.filter(project=order.project, **named).first()
+    return Checkout.objects.filter(project=order.project, **named).first() if named else None
 
 
 def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    named = {"pk": values["checkout"]} if values.get("checkout") else {"reference": values["reference"]}
+    named = _named(values)
     names = ("type", "amount", "currency", "description")
     described = flows.operations.CheckoutDescription(
         **{name: values[name] for name in names}, subject=values.get("subject")
     )
-    target = _checkout_of(order, **named) if any(named.values()) else described
+    target = _checkout_of(order, **named) if named else described
     try:
         if target is None:
             raise ValueError(_("The checkout is gone."))

@@ -13,7 +13,9 @@ from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import RUN_STATES, StateLabel, label_of
 from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
+from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
 
 GRANT: Final = "checkout_paid"
@@ -21,10 +23,35 @@ REVOKE: Final = "checkout_reversed"
 NEWEST_FAILURES: Final = 20
 
 
+def of_newest_grant(runs: Sequence[ReceiverRun]) -> list[ReceiverRun]:
+    """Return the runs of the newest grant: an earlier one, which was revoked, says nothing of what the customer has now."""
+    newest = max((run.message.grant_id or 0 for run in runs), default=0)
+    return [run for run in runs if (run.message.grant_id or 0) == newest]
+
+
+def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Value:
+    """Return in a sentence what became of the goods; "" where nothing of it is known, or something has failed."""
+    newest = [run for run in of_newest_grant(runs) if run.state != ReceiverRun.State.SUPERSEDED]
+    taking = [run for run in newest if run.message.signal == REVOKE]
+    giving = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
+    gone = state.fully_reversed or order.verdict == VerdictStatus.REVOKED
+    concerned = taking if gone else giving
+    ends = [run.finished_at for run in concerned if run.state == ReceiverRun.State.DONE and run.finished_at]
+    if concerned and len(ends) == len(concerned):
+        text = _("The goods were taken back {}.") if gone else _("Delivered {}.")
+        return format_html(text, moment(max(ends)))
+    if any(run.state in UNFINISHED for run in concerned):
+        return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
+    if gone and any(run.state == ReceiverRun.State.DONE for run in giving):
+        return _("No code of the shop has taken the goods back: do it by hand.")
+    return ""
+
+
 def fulfilment_summary(
     order: Order, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
 ) -> SummaryBox:
-    """Return in a word whether the customer has the goods, and a line for each receiver."""
+    """Return in a word whether the customer has the goods by the newest grant, and a line for each receiver."""
+    runs = of_newest_grant(runs)
     granting = [run for run in runs if run.message.signal == GRANT]
     revoking = [run for run in runs if run.message.signal == REVOKE]
     revoked = Progress(_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))

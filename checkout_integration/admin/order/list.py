@@ -66,7 +66,6 @@ from checkout_integration.admin.site.labels import (
     label_of,
     mode_label,
 )
-from checkout_integration.admin.site.large_tables import keys_of
 from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
@@ -75,7 +74,7 @@ from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.flows.sync import fetch_orders
 from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun, StaffAct
-from checkout_integration.models.columns import LONGEST_IDENTIFIER
+from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.amounts import fits_column
 from checkout_integration.views.transactions import outside_transactions
@@ -116,18 +115,9 @@ def _of_amount(text: str) -> Q:
     return Q(amount__in=[each for each in amounts if fits_column(each)])
 
 
-def _of_product(text: str) -> Q:
-    """Return the condition of a product: its name, as the page about money has it, or the SKU of an item.
-
-    By keys that are read first, each table once: `product_sold` of every order would be a look-up for each of them.
-    """
-    has_item = OrderItem.objects.filter(order=OuterRef("pk"), position=0).exclude(name="")
-    ways = [
-        Q(items__position=0, items__name=text),
-        Q(~Exists(has_item), checkout__description=text),
-        Q(items__sku=text),
-    ]
-    return Q(pk__in=keys_of(Order.objects.all(), ways))
+def _with_sku(text: str) -> Q:
+    """Return the condition that an order has such an item: a subquery, which a planner can begin with where they are few."""
+    return Q(Exists(OrderItem.objects.filter(order=OuterRef("pk"), sku=text)))
 
 
 def _of_origin(text: str) -> Q:
@@ -169,7 +159,11 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             ("amount", _("amount"), "search", _of_amount),
             ("currency", _("currency"), "search", lambda text: Q(currency=text.upper())),
         ),
-        text_filter(_("product"), ("product", _("name or SKU of the product"), "search", _of_product)),
+        text_filter(
+            _("product"),
+            ("product", _("name of the product"), "search", lambda text: Q(product=as_column_text(text))),
+            ("sku", _("SKU of an item"), "search", _with_sku),
+        ),
         text_filter(
             _("country and payment method"),
             ("country", _("country"), "search", lambda text: Q(country=text.upper())),

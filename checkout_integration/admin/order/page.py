@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.order.fulfilment import GRANT, failures_table, fulfilment_summary
+from checkout_integration.admin.order.fulfilment import GRANT, failures_table, fulfilment_summary, of_goods
 from checkout_integration.admin.order.layout import Page, SummaryBox
 from checkout_integration.admin.order.payment import (
     paid_summary,
@@ -51,6 +51,7 @@ from checkout_integration.conf import app_settings
 from checkout_integration.display import form_link
 from checkout_integration.flows.ledger import state_of
 from checkout_integration.flows.monitoring import order_queues
+from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -193,7 +194,8 @@ def order_page(order: Order, viewer: Viewer) -> Page:
 def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> Value:
     """Return the order in one line: product, price, customer, and when the service says that it was paid."""
     product, price = product_title(order, items) or _("unknown product"), money(order.amount, order.currency)
-    at, status = paid_at(order.facts), order_label(state_of(order)).text
+    state = state_of(order)
+    at, status = None if state.fully_reversed else paid_at(order.facts), order_label(state).text
     ordered = format_html(_("{}, ordered {}"), status, moment(order.created_at or order.recorded_at))
     paid = format_html(_("paid {}"), moment(at)) if at else ordered
     return format_html("{} · {} · {} · {}", short(product), price, buyer_summary(order, viewer).value, paid)
@@ -223,16 +225,26 @@ def _what_to_do(
         return format_html(since, text, moment(incident.recorded_at)), ("check",)
     if not state.settled and state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
         return _("Nothing to do: no payment has come yet."), ("check",)
-    delivering = [run for run in runs if run.message.signal == GRANT and run.message.checkout_id]
-    done = [run.finished_at for run in delivering if run.finished_at and run.state == ReceiverRun.State.DONE]
-    if state.stands and done and len(done) == len(delivering):
-        sentence: Value = format_html(_("Delivered {}. Nothing to do."), moment(max(done)))
-    elif (granting := [each for each in messages if each.signal == GRANT]) and (queue := _goods_queue(order)):
+    granting = [each for each in messages if each.signal == GRANT]
+    if granting and (queue := _goods_queue(order)):
         text = format_html(_("Somebody has to look: {}"), queue)
-        sentence = format_html(since, text, moment(granting[-1].recorded_at))
-    else:
-        sentence = _("Nothing to do.")
-    return sentence, ("check",)
+        return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
+    lines = [*_of_money(order, state), of_goods(order, state, runs)]
+    if state.status == OrderStatus.CHARGEBACK:
+        lines.append(_("To contest it at the bank, download the evidence."))
+    elif not any(run.state in UNFINISHED for run in runs):
+        lines.append(_("Nothing to do."))
+    return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("check",)
+
+
+def _of_money(order: Order, state: OrderState) -> Iterator[Value]:
+    """Yield that a payment is reversed, or that a part of it was given back."""
+    if state.fully_reversed:
+        yield format_html("{} {}.", order_label(state).text, moment(order.refunded_at))
+    elif state.partial:
+        yield _("A part of the money was given back: that takes no goods back.")
+    elif order.verdict == VerdictStatus.REVOKED:
+        yield _("The goods were revoked by staff, and the money stays with the shop.")
 
 
 def _goods_queue(order: Order) -> Text:

@@ -40,14 +40,9 @@ def paid_at(facts: Mapping[str, Any]) -> datetime | None:
 
 def product_title(order: Order, items: Sequence[OrderItem]) -> str:
     """Return what was bought by the rule of `product_name`, with more items."""
-    names, sold = [each.name for each in items if each.name], order.checkout
+    names = [each.name for each in items if each.name]
     product = product_name(
-        ", ".join(names[:MOST_NAMED]),
-        len(names) > MOST_NAMED,
-        order.document,
-        sold.description if sold else "",
-        sold.products if sold else (),
-        order.virtual_currency_amount,
+        ", ".join(names[:MOST_NAMED]) or order.product, len(names) > MOST_NAMED, order.virtual_currency_amount
     )
     return product or ", ".join(map(str, items[:MOST_NAMED]))
 

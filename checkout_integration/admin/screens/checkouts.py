@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.site.buttons import LONGEST, Button, ButtonAdmin, ReasonForm
+from checkout_integration.admin.site.buttons import LONGEST, Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.filters import (
     DateFilter,
     ProjectFilter,
@@ -33,7 +33,7 @@ from checkout_integration.admin.site.labels import (
 from checkout_integration.admin.site.products import product_of, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
 from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
-from checkout_integration.display import form_link
+from checkout_integration.display import form_link, shown_number
 from checkout_integration.models import Checkout, Order
 
 if TYPE_CHECKING:
@@ -78,17 +78,29 @@ class OrdersInline(ReadOnlyInline):
 def _counted(rows: Sequence[Checkout]) -> list[Table]:
     """Return how many rows would be deleted, by what they are."""
     counts = flows.retention.count_test_data()
-    cells = [(TEST_ROWS[name], str(count)) for name, count in counts.items() if count]
+    cells = [(TEST_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
     return [Table(_("Test data"), [_("what"), _("how many")], cells, empty=_("None."))]
 
 
 def _delete_tests(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    counts = flows.retention.delete_test_data(staff=staff, reason=values["reason"], seconds=LONGEST)
+    try:
+        counts = flows.retention.delete_test_data(staff=staff, reason=values["reason"], seconds=LONGEST)
+    except flows.retention.Protected as error:
+        raise Refused(str(error)) from None
     names = {"checkouts": counts.get("checkouts", 0), "orders": counts.get("orders", 0)}
     if flows.retention.count_test_data()["checkouts"]:
         text = _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d. There are more: press again.")
         return text % names
     return _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d.") % names
+
+
+def _against_deleting(row: Checkout) -> list[Text]:
+    """Return why the test data cannot be deleted now; mostly nothing."""
+    try:
+        flows.retention.refuse_protected()
+    except flows.retention.Protected as error:
+        return [str(error)]
+    return []
 
 
 TEST_ROWS: Final[Mapping[str, Text]] = {
@@ -115,6 +127,7 @@ TEST_DATA: Final = Button(
     form=ReasonForm,
     offered=lambda row: row.test,
     act=_delete_tests,
+    effects=_against_deleting,
     preview=_counted,
 )
 

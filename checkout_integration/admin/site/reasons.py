@@ -51,7 +51,7 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
         _("by setting"),
         _("The setting UNBOUND_ORDERS accepts payments without a checkout."),
     ),
-    Reason.BY_STAFF: (_("by staff"), _("A member of staff accepted it.")),
+    Reason.BY_STAFF: (_("by staff"), _("A member of staff has decided it.")),
 }
 """The reasons of verdicts: in two words for the list, in a sentence for the page."""
 

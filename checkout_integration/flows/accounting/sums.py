@@ -15,12 +15,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from django.db.models import Count, Expression, OuterRef, Q, QuerySet, Subquery, Sum, TextField, Value
-from django.db.models.functions import Cast, Coalesce, NullIf, TruncMonth
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, TruncMonth
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.accounting.period import Period
-from checkout_integration.models import Order, OrderItem, Refund
+from checkout_integration.models import Order, Refund
 from checkout_integration.models.order import IS_PAYMENT
 from checkout_integration.policy.amounts import MONEY_PLACES
 from checkout_integration.policy.facts import REVERSALS
@@ -35,8 +35,9 @@ AMOUNTS: Final = ("gross", "charged", "tax", "fee", "net", "refunded", "charged_
 class Dimension(StrEnum):
     """By what sums are divided, besides their currency.
 
-    ``product``: by the name of the first item, else the shop's words for what it sold. ``origin``: by the source that the
-    shop or the link has named, and by the host from which the customer came. ``vat``: by rate of tax, and by who pays it.
+    ``product``: by the name of the first item, else the shop's words for what it sold, else the service's. ``origin``: by the
+    source that the shop or the link has named, and by the host from which the customer came. ``vat``: by rate of tax, and by
+    who pays it.
     """
 
     DAY = "day"
@@ -60,7 +61,7 @@ COLUMNS: Final[Mapping[Dimension, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """The columns of an order by which each dimension divides; those of `COMPUTED` are computed."""
-COMPUTED: Final = ("day", "month", "product")
+COMPUTED: Final = ("day", "month")
 
 
 class Mode(StrEnum):
@@ -288,25 +289,12 @@ def _grouped(
         rows = rows.annotate(moment=Coalesce(*times)).annotate(day=query.period.day_of("moment"))
     if Dimension.MONTH in query.by:
         rows = rows.annotate(month=TruncMonth("day"))
-    if Dimension.PRODUCT in query.by:
-        rows = rows.annotate(product=product_sold(prefix))
     columns = [_name(column, prefix) for column in query.columns]
     return rows.order_by().values(*columns, *others)
 
 
 def _name(column: str, prefix: str) -> str:
     return column if column in COMPUTED else f"{prefix}{column}"
-
-
-def product_sold(prefix: str = "") -> Expression:
-    """Return the product by which sums are divided; "" where neither an item nor the shop names it."""
-    items = OrderItem.objects.filter(order=OuterRef(f"{prefix}pk"), position=0)
-    # One type for both: databases compare columns of texts of a limited length and of any length in ways of their own.
-    words = [
-        NullIf(Subquery(items.values("name")[:1], output_field=TextField()), Value("")),
-        NullIf(Cast(f"{prefix}checkout__description", TextField()), Value("")),
-    ]
-    return Coalesce(*words, Value(""), output_field=TextField())
 
 
 def _bounded(groups: QuerySet[Any, Any]) -> list[Group]:

@@ -73,6 +73,7 @@ from checkout_integration.policy.erasure import erased_checkout, is_erased
 from checkout_integration.policy.fields import stamps_to_json
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.order_type import type_of
+from checkout_integration.policy.product import product_of
 from checkout_integration.policy.signals import sends_order_changed, signal_facts
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import order as documents
@@ -125,7 +126,7 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
 
 # Writing the decisions of a batch: one statement per table, for any number of orders. Called under their locks.
 
-ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "changed_at")
+ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "product", "changed_at")
 """In addition to those of `columns_of`."""
 CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at user by_link".split(), *erased_checkout())
 PERSONAL_FIELDS = ("document", "refund_receipts", "email", "last4", "erased_at")
@@ -181,6 +182,8 @@ def _write_orders(orders: Sequence[LockedOrder], columns: Sequence[Columns]) -> 
         vars(row).update(own)  # setting them one by one would take several times as long
         row.verdict, row.verdict_reason = order.verdict.status.value, str(order.verdict.reason)
         row.checkout, row.changed_at = order.checkout, now
+        words = (row.checkout.description, row.checkout.products) if row.checkout else ()
+        row.product = as_column_text(product_of(order.state.order, *words))
         if order.user is not None:
             row.user = order.user
     # Not an upsert: if another transaction has inserted one meanwhile, ours is retried, and then merges.

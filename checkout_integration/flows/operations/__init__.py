@@ -36,6 +36,7 @@ from checkout_integration.flows.operations.binding import (
     CheckoutDescription,
     bind_order,
     checkout_candidates,
+    goes_to_another,
 )
 from checkout_integration.flows.operations.customers import (
     block_customer,
@@ -84,6 +85,7 @@ __all__ = [
     "bind_order",
     "block_customer",
     "checkout_candidates",
+    "goes_to_another",
     "health",
     "is_retryable",
     "link_account",

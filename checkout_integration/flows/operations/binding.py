@@ -66,10 +66,20 @@ class Candidate:
     verdict: Verdict
 
 
+def goes_to_another(order: Order, checkout: Checkout) -> bool:
+    """Return whether the goods of a checkout are somebody's who is not known as the order's customer."""
+    customer = order.user
+    names = {customer.identity, customer.account_id} - {"", None} if customer else set()
+    return bool(checkout.identity or checkout.user_id) and names.isdisjoint(
+        {checkout.identity, checkout.user_id}
+    )
+
+
 def checkout_candidates(order: Order) -> list[Candidate]:
     """Return checkouts that an order's payment may be for: those that fit, then others of its customer; the newest first.
 
-    Of its customer's unpaid checkouts, and of those that were made in the days before the order, a limited number.
+    Of its customer's unpaid checkouts, and of those that were made in the days before the order, a limited number. Those of
+    others are left out where the order names its customer by an id of the shop.
     """
     project, state, customer = app_settings().project(order.project), state_of(order), order.user
     unpaid = Checkout.primary.filter(project=order.project, status__in=UNPAID).select_related("user")
@@ -79,6 +89,8 @@ def checkout_candidates(order: Order) -> list[Candidate]:
     own = list(newest.filter(whose)[:MOST_LOOKED_AT]) if whose else []
     at = order.created_at or order.recorded_at
     near = newest.filter(recorded_at__gte=at - MADE_BEFORE, recorded_at__lte=at + MADE_AFTER)
+    if customer and customer.external_id:
+        near = near.filter(identity="", user=None)
     checkouts = {each.pk: each for each in (*own, *near[:MOST_LOOKED_AT])}.values()
     terms = ledger.terms_of(project, None)  # a payment for a checkout is judged by what was sold
     found = [Candidate(checkout=each, verdict=judge(state, each.value, terms)) for each in checkouts]

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import PROTECT, RESTRICT, Exists, ManyToOneRel, Model, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from checkout_integration.flows.database import (
     key_of,
@@ -54,14 +55,55 @@ def deletable() -> QuerySet[Checkout]:
     return Checkout.primary.filter(~Exists(real), test=True).order_by("pk")
 
 
+class Protected(ValueError):
+    """Rows of the shop refer to test checkouts or their orders, and their foreign keys protect these."""
+
+
+def of_the_shop(checkouts: Sequence[int]) -> dict[type[Model], tuple[QuerySet[Any], bool]]:
+    """Return the shop's own rows that refer to these checkouts or their orders, by model; and whether they protect them."""
+    found: dict[type[Model], tuple[QuerySet[Any], bool]] = {}
+    orders = Order.primary.filter(checkout__in=checkouts)
+    for of_ours, keys in ((Checkout, checkouts), (Order, orders)):
+        relations = [
+            each for each in of_ours._meta.get_fields(include_hidden=True) if isinstance(each, ManyToOneRel)
+        ]
+        for relation in relations:
+            model = relation.related_model
+            if model._meta.app_label == of_ours._meta.app_label:
+                continue
+            rows = model._base_manager.filter(**{f"{relation.field.name}__in": keys})
+            protects = relation.on_delete in (PROTECT, RESTRICT)
+            known, protected = found.get(model, (rows.none(), False))
+            found[model] = known | rows, protected or protects
+    return found
+
+
 def count_test_data() -> dict[str, int]:
-    """Return how many rows `delete_test_data` would delete now, by what they are."""
+    """Return how many rows `delete_test_data` would delete now, by what they are; the shop's by the name of their model."""
     checkouts = list(deletable().values_list("pk", flat=True))
     found = {"checkouts": len(checkouts)}
     for begin in range(0, max(len(checkouts), 1), COUNTED_AT_ONCE):
         for name, rows in _rows(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
             found[name] = found.get(name, 0) + rows.count()
+        for model, (shops, _protects) in of_the_shop(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
+            name = str(model._meta.verbose_name_plural)
+            found[name] = found.get(name, 0) + shops.count()
     return found
+
+
+def refuse_protected() -> None:
+    """Raise `Protected` if rows of the shop would stop the deletion half-way: it names them, and what to do."""
+    checkouts = list(deletable().values_list("pk", flat=True))
+    for begin in range(0, len(checkouts), COUNTED_AT_ONCE):
+        for model, (rows, protects) in of_the_shop(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
+            if protects and rows.exists():
+                raise Protected(
+                    _(
+                        "Rows of the shop protect the test data: %(rows)s. Delete them first, or give their foreign key "
+                        "on_delete=CASCADE. Nothing was deleted."
+                    )
+                    % {"rows": model._meta.verbose_name_plural}
+                )
 
 
 def delete_test_data(
@@ -74,7 +116,12 @@ def delete_test_data(
 
     Each batch of checkouts is committed by itself: if this is interrupted, or ``seconds`` are over, the next call continues.
     A receiver that runs is waited for.
+
+    Raises:
+        Protected: rows of the shop refer to test data by a foreign key that protects it; nothing was deleted.
+
     """
+    refuse_protected()
     deleted, begun = dict[str, int](), time.monotonic()
     while time.monotonic() - begun < seconds and (
         keys := list(deletable().values_list("pk", flat=True)[:BATCH])
@@ -132,6 +179,8 @@ def _delete(keys: Sequence[int]) -> dict[str, int]:
         upsert(marks, "key", update=("row_hash",))
         Checkout.primary.filter(pk__in=some).update(paid_order=None)
         counts = {"checkouts": len(some)}
+        for model, (shops, _protects) in of_the_shop(some).items():  # they go with what they refer to
+            counts[str(model._meta.verbose_name_plural)] = shops.count()
         for name, own in rows.items():
             counts[name] = own.count()
             own.delete()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
 from checkout_integration.management.database_command import StaffCommand, step_of
@@ -13,7 +13,7 @@ from checkout_integration.management.options import filled
 
 
 class Command(StaffCommand):
-    """Exit codes: 0 done, 2 usage."""
+    """Exit codes: 0 done, 1 rows of the shop protect the test data, 2 usage."""
 
     help = (
         "Deletes test data for good: test checkouts, their orders with history, refunds, signals and notifications. Without "
@@ -32,7 +32,10 @@ class Command(StaffCommand):
         began = time.monotonic()
         if options["yes"]:
             staff, reason = self.acting(options), options["reason"] or ""
-            counts = flows.retention.delete_test_data(staff=staff, reason=reason)
+            try:
+                counts = flows.retention.delete_test_data(staff=staff, reason=reason)
+            except flows.retention.Protected as error:
+                raise CommandError(str(error), returncode=1) from None
         else:
             counts = flows.retention.count_test_data()
         verb = "deleted" if options["yes"] else "would be deleted"

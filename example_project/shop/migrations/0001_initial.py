@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 ('code', models.CharField(blank=True, help_text='Activation code of a game key.', max_length=64)),
                 ('granted_at', models.DateTimeField(auto_now_add=True)),
                 ('taken_back_at', models.DateTimeField(blank=True, null=True)),
-                ('checkout', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='inventory_item', to='checkout_integration.checkout')),
+                ('checkout', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='inventory_item', to='checkout_integration.checkout')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inventory', to=settings.AUTH_USER_MODEL)),
                 ('product', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='shop.product')),
             ],

@@ -130,6 +130,28 @@ def test_items_are_rewritten(checkout_deliver: Deliver) -> None:
     items = [{**first["items"][1], "sku": "SH-1"}]
     checkout_deliver(notification(order={**first, "items": items}), delivery_try=1)
     assert list(OrderItem.objects.values_list("position", "item_id", "sku")) == [(0, "shield", "SH-1")]
+    assert Order.objects.get().product == items[0]["name"]
+
+
+@pytest.mark.parametrize(
+    ("document", "sold", "product"),
+    [
+        ({"items": [{"name": "Tin raven"}, {"name": "Feather"}]}, {"description": "Toys"}, "Tin raven"),
+        ({"items": [{"sku": "raven-1"}]}, {"description": "Toys"}, "Toys"),
+        (
+            {"items": [{"sku": "raven"}]},
+            {"description": "", "products": ["raven", "feather"]},
+            "raven, feather",
+        ),
+        ({"description": "A toy"}, None, "A toy"),
+        ({"description": None}, None, ""),
+        ({"description": "x" * 300}, None, "x" * 255),
+    ],
+)
+def test_the_product_of_an_order(document: dict[str, Any], sold: dict[str, Any] | None, product: str) -> None:
+    """By the first item, else by the shop, else by the service."""
+    checkout = CheckoutFactory(**sold) if sold else None
+    assert OrderFactory(checkout=checkout, **document).product == product
 
 
 @pytest.mark.spec("STA-04")

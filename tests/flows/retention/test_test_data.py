@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.core.management import call_command
-from django.db.models import Q
+from django.core.management import CommandError, call_command
+from django.db.models import PROTECT, RESTRICT, Q
 from django.test import Client
 
 from checkout_integration import flows
@@ -44,6 +44,7 @@ from tests.support.admin.rows import make_notification
 from tests.support.admin.screens import page_address
 from tests.support.documents import block
 from tests.support.flows.shop import Listening, notification, record_listed
+from tests.support.goods.models import Hat
 from tests.support.tables import rows_of_all_tables
 
 pytestmark = pytest.mark.django_db
@@ -108,6 +109,36 @@ def test_all_of_it_and_nothing_else(checkout_deliver: Deliver, listen: Listening
     assert not flows.retention.has_test_data() and delete() == {}
     (act,) = StaffAct.objects.all()
     assert (act.act, act.reason, act.counts["orders"]) == ("delete_tests", "going live", 1)
+
+
+def test_the_shops_own_rows_go_with_it(checkout_deliver: Deliver) -> None:
+    """They are counted by the name that their model has."""
+    deliver_all(checkout_deliver, sold(test=True, name="test"))
+    hat = Hat.objects.create(checkout=Checkout.objects.get())
+    other = Hat.objects.create(checkout=CheckoutFactory(test=False))
+    assert flows.retention.count_test_data()["hats"] == delete()["hats"] == 1
+    assert list(Hat.objects.all()) == [other] and not Checkout.objects.filter(pk=hat.checkout_id).exists()
+
+
+@pytest.mark.parametrize("on_delete", [PROTECT, RESTRICT])
+def test_nothing_is_deleted_that_the_shop_protects(
+    admin_client: Client, checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch, on_delete: Any
+) -> None:
+    """The page, the button and the command name what stands in the way, and what to do."""
+    monkeypatch.setattr(Hat._meta.get_field("checkout").remote_field, "on_delete", on_delete)
+    deliver_all(checkout_deliver, sold(test=True, name="test"))
+    Hat.objects.create(checkout=Checkout.objects.get())
+    before, words = rows_of_all_tables(), "Rows of the shop protect the test data: hats. Delete them first"
+    with pytest.raises(flows.retention.Protected, match=words):
+        delete()
+    with pytest.raises(CommandError, match=words):
+        call_command("checkout_delete_test_data", "--yes", stdout=StringIO())
+    page = page_address("checkout", Checkout.objects.get()).replace("/change/", "/test-data/")
+    assert words in admin_client.get(page).content.decode()
+    assert words in admin_client.post(page, {"reason": "going live"}, follow=True).content.decode()
+    after = rows_of_all_tables()
+    ours = [name for name in before if name.startswith(("checkout_integration_", "goods_"))]
+    assert [name for name in ours if before[name] != after[name]] == []
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -29,7 +29,7 @@ BOOKS: Final = frozenset(
     Checkout.subject_id Checkout.order_id
     Order.order_id Order.transaction Order.type Order.country Order.receipt_number Order.recurring_id Order.currency
     Order.charge_currency Order.tax_currency Order.fee_currency Order.net_revenue_currency Order.refund_currency
-    Order.method_type Order.vat_payer
+    Order.method_type Order.vat_payer Order.product
     OrderItem.item_id OrderItem.sku OrderItem.name
     OrderItem.code OrderItem.platform
     Refund.document_id Refund.transaction Refund.currency Refund.code Refund.receipt_number

@@ -85,6 +85,7 @@ def _harden_order(order: Order, order_id: str) -> None:
         transaction=f"transaction-{order_id}"[:LONGEST],
         receipt_number=f"R-{order_id}"[:LONGEST],
         document=document,
+        product=PRODUCT,
         amount=AMOUNT,
         utm_source="newsletter-of-the-northern-region",
         utm_campaign="x" * LONGEST,

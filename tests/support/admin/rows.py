@@ -27,7 +27,9 @@ from checkout_integration.models import (
     ValidationDecision,
 )
 from checkout_integration.policy import personal
+from checkout_integration.policy.product import product_of
 from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.order import ORDER
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -106,9 +108,21 @@ def make_order(order_id: str = "", *, document: dict[str, Any] | None = None, **
     }
     values = {**given, **columns}
     values.setdefault("facts", _facts(str(values["status"])))
+    sold = values.get("checkout")
+    words = (sold.description, sold.products) if sold else ()
+    values.setdefault("product", product_of(ORDER({**DOCUMENT, **(document or {})}), *words))
     order = Order.objects.create(order_id=order_id, document=public, **values)
     PersonalData.objects.create(order=order, document=private, email="ada@buyers.example", last4="4242")
     return order
+
+
+def add_item(order: Order, **columns: Any) -> OrderItem:
+    """Add an item after the others; the first one that has a name names the product."""
+    item = OrderItem.objects.create(order=order, position=order.items.count(), **columns)
+    if item.name and not item.position:
+        order.product = item.name
+        order.save(update_fields=["product"])
+    return item
 
 
 def _facts(status: str) -> dict[str, Any]:
@@ -214,7 +228,7 @@ def make_history(order: Order) -> None:
         notification=notification,
     )
     make_run(order)
-    OrderItem.objects.create(order=order, position=0, name="Game", sku="game-1", code="CODE-1234-ABCD")
+    add_item(order, name="Game", sku="game-1", code="CODE-1234-ABCD")
     make_incident(order)
 
 

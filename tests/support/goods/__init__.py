@@ -1,0 +1,1 @@
+"""An app of a shop whose rows refer to what was sold."""
