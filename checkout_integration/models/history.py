@@ -49,7 +49,7 @@ class Transition(ActedBy):
         """What staff did."""
 
         ACCEPT = "accept", _("payment accepted")
-        BIND = "bind", _("order bound to a checkout")
+        BIND = "bind", _("order linked to a checkout")
         RESTORE = "restore", _("payment restored")
         REVOKE = "revoke", _("goods revoked by hand")
         MARK_GRANTED = "mark_granted", _("marked as granted by hand")

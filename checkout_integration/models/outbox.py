@@ -142,7 +142,7 @@ class ReceiverRun(Row):
         """
 
         DUE = "due", _("due")
-        UNKNOWN = "unknown", _("waiting for a process that knows this receiver")
+        UNKNOWN = "unknown", _("waiting for a process that knows this code")
         WAITING = "waiting", _("waiting")
         RUNNING = "running", _("running")
         DONE = "done", _("done")

@@ -39,9 +39,9 @@ class StaffAct(ActedBy):
         CHECK = "check", _("checked with the service")
         RESOLVE = "resolve", _("incident resolved")
         APPLY = "apply", _("notification applied")
-        REPLAY = "replay", _("past events given to a receiver")
+        REPLAY = "replay", _("past events given to the shop's code")
         RETRY = "retry", _("code of the shop run again")
-        RETIRE = "retire", _("receiver retired")
+        RETIRE = "retire", _("code of the shop retired")
         PRUNE = "prune", _("old data removed")
         DELETE_TESTS = "delete_tests", _("test data deleted")
 

@@ -223,7 +223,7 @@ def test_staff_say_that_a_receiver_was_removed(client: Client) -> None:
     page, press = page_address("receiverrun", waiting), "/retire/"
     text = client.get(page).content.decode()
     assert "This receiver was removed" in text
-    assert "waiting for a process that knows this receiver" in text
+    assert "waiting for a process that knows this code" in text
     assert "This receiver was removed" not in client.get(page_address("receiverrun", due)).content.decode()
     answer = client.post(page.replace("/change/", press), follow=True)
     assert "a process with this receiver works" in answer.content.decode()

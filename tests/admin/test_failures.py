@@ -47,4 +47,7 @@ def test_they_need_a_permission(client: Client) -> None:
 def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> None:
     """Nothing is said of failures where there were none."""
     run = rows.make_run(rows.make_order())
-    assert "Failures of receivers" not in admin_client.get(page_address("receiverrun", run)).content.decode()
+    assert (
+        "Failures of the shop's code"
+        not in admin_client.get(page_address("receiverrun", run)).content.decode()
+    )

@@ -69,7 +69,7 @@ def test_each_project_says_whether_it_is_live(
 def test_the_index_names_what_is_not_well_and_the_page_says_all(admin_client: Client) -> None:
     """The index is short."""
     rows.make_incident(None)
-    sentence, well = "Open incidents: 1.", "No receiver fails."
+    sentence, well = "Open incidents: 1.", "No code of the shop fails."
     index, page = html_of(admin_client, INDEX), html_of(admin_client, PAGE)
     assert "Somebody should look at 1 thing: Incidents." in index
     assert sentence in page and well in page

@@ -326,7 +326,7 @@ def test_a_refund_of_nothing_is_no_part(admin_client: Client) -> None:
         ("due", True, "being granted"),
         ("failed", True, "not granted"),
         ("done", False, "receivers ran"),
-        ("due", False, "receivers are running"),
+        ("due", False, "code of the shop is running"),
         ("failed", False, "not granted"),
     ],
 )

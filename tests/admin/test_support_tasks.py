@@ -102,9 +102,9 @@ def test_run_a_failing_receiver_again(desk: Desk, sell: Sales, listen: Listening
     listen(checkout_paid, Failing(times=1), name="shop.grant")
     sell()
     desk.find(ADA)
-    desk.submit("Run receivers now")
+    desk.submit("Run the shop's code now")
     desk.look("run-confirmation")
-    desk.submit("Run receivers now")
+    desk.submit("Run the shop's code now")
     desk.reads_at_once("These receivers run again now: shop.grant.", "shop.grant – done")
     desk.look("run-again")
 
@@ -116,8 +116,8 @@ def test_run_the_failing_receivers_of_many_orders(desk: Desk, sell: Sales, liste
     OutboxMessage.objects.update(recorded_at=datetime.now(UTC) - timedelta(minutes=6))
     desk.follow("Checkout")
     desk.follow("2 paid, not delivered")
-    desk.choose("Run the failing receivers of the selected orders again", *(each.order_id for each in orders))
-    desk.submit("Run the failing receivers of the selected orders again")
+    desk.choose("Run what failed for the selected orders again", *(each.order_id for each in orders))
+    desk.submit("Run what failed for the selected orders again")
     desk.reads_at_once(
         *(f"Order {each.order_id}: These receivers run again now: shop.grant." for each in orders)
     )
@@ -191,7 +191,11 @@ def test_whether_all_is_well(desk: Desk, sell: Sales, listen: Listening) -> None
     sell()
     desk.follow("Checkout")
     desk.reads_at_once(
-        "Needs a person", "failed in the shop's code, retried later", "9.99", "Receivers that fail", "TEST"
+        "Needs a person",
+        "failed in the shop's code, retried later",
+        "9.99",
+        "Code of the shop that fails",
+        "TEST",
     )
     desk.look("index")
 
@@ -236,7 +240,7 @@ def test_bind_a_payment_without_a_checkout(desk: Desk, sell: Sales, listen: List
         "Link to a checkout", {"Or its reference:": checkout.reference, "Reason:": "named by the customer"}
     )
     desk.reads_at_once(
-        "500 gems", "order bound to a checkout by sam", "named by the customer", "shop.grant – done"
+        "500 gems", "order linked to a checkout by sam", "named by the customer", "shop.grant – done"
     )
     assert Order.objects.get().checkout == checkout
     assert len(heard) == 1

@@ -441,7 +441,7 @@ def retry_runs(runs: Iterable[ReceiverRun], staff: AbstractBaseUser) -> str:
     due = [visible(run.receiver) for run in runs if flows.operations.retry_run(run, staff=staff)]
     if not due:
         return ""
-    return _("These receivers run again now: %(receivers)s.") % {"receivers": ", ".join(due)}
+    return _("This code of the shop runs again now: %(receivers)s.") % {"receivers": ", ".join(due)}
 
 
 class RunForm(ConfirmForm):
@@ -451,7 +451,7 @@ class RunForm(ConfirmForm):
         """Offer the runs of the order."""
         super().__init__(*args, **kwargs)
         runs = flows.operations.retryable_runs([self.row]).select_related("message")
-        self.fields["runs"] = some_of(list(runs), run_text, _("Receivers"))
+        self.fields["runs"] = some_of(list(runs), run_text, _("Code of the shop"))
 
 
 class MarkForm(ReasonForm):
@@ -461,20 +461,22 @@ class MarkForm(ReasonForm):
         """Offer the runs of the order."""
         super().__init__(*args, **kwargs)
         runs = flows.operations.markable_runs(self.row).select_related("message")
-        self.fields = {"run": one_of(list(runs), run_text, _("Receiver")), **self.fields}
+        self.fields = {"run": one_of(list(runs), run_text, _("Code of the shop")), **self.fields}
 
 
 def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     changed = retry_runs(values["runs"], staff)
     if not changed:
-        raise Refused(_("Nothing changed: these receivers are already due, running or done."))
+        raise Refused(_("Nothing changed: it is already due, running or done."))
     return changed
 
 
 def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     run: ReceiverRun = values["run"]
     if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
-        raise Refused(_("Nothing changed: the receiver is running or done, or the payment was reversed."))
+        raise Refused(
+            _("Nothing changed: this code of the shop is running or done, or the payment was reversed.")
+        )
     return _("Marked as delivered by hand: %(receiver)s. It does not run any more.") % {
         "receiver": visible(run.receiver)
     }
@@ -482,7 +484,7 @@ def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> T
 
 RUN: Final = Button(
     name="run",
-    label=gettext_lazy("Run receivers now"),
+    label=gettext_lazy("Run the shop's code now"),
     # The screen of runs is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
     question=RUN_AGAIN.question,
@@ -587,8 +589,8 @@ CHECK_SELECTED: Final = replace(
 RUN_SELECTED: Final = replace(
     RUN,
     name="run_selected",
-    label=gettext_lazy("Run the failing receivers of the selected orders again"),
+    label=gettext_lazy("Run what failed for the selected orders again"),
     chosen=_with_failing_runs,
     act=lambda order, staff, values: retry_runs(_failing_runs([order]), staff),
-    preview=lambda orders: payment_tables(orders, _("receivers"), _failing(orders)),
+    preview=lambda orders: payment_tables(orders, _("code of the shop"), _failing(orders)),
 )

@@ -59,7 +59,10 @@ def fulfilment_summary(
     if not all(run.message.checkout_id for run in granting):
         # The receiver got no checkout: its return does not show that goods were granted.
         granted = Progress(
-            _("receivers ran"), _("receivers are running"), _("some receivers ran"), _("not granted")
+            _("code of the shop ran"),
+            _("code of the shop is running"),
+            _("some code of the shop ran"),
+            _("not granted"),
         )
     headline = _progress(revoking, revoked) or _progress(granting, granted)
     if headline is None and (grant := _grant_of_pruned_runs(order, messages)):
@@ -125,19 +128,19 @@ def _line(run: ReceiverRun) -> Value:
 def _why_no_receiver(order: Order, messages: Sequence[OutboxMessage]) -> str:
     granting = [message for message in messages if message.signal == GRANT]
     if any(message.state == OutboxMessage.State.NO_RECEIVERS for message in granting):
-        return _("No receiver is connected to checkout_paid; see the README, step 5.")
+        return _("No code of the shop is connected to checkout_paid; see the README, step 5.")
     if granting:
-        return _("The receivers of checkout_paid have not run yet.")
+        return _("The shop's code for checkout_paid has not run yet.")
     if Verdict(VerdictStatus(order.verdict)).pays:
         return _(
-            "No receiver runs: another order has paid the checkout, or the payment was reversed before a receiver ran."
+            "No code of the shop runs: another order has paid the checkout, or the payment was reversed before it ran."
         )
-    return _("Receivers run when the payment is verified or accepted.")
+    return _("The shop's code runs when the payment is verified or accepted.")
 
 
 def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
     """Return the newest failures of an order's receivers, for staff who may see the shop's code."""
-    title = _("Failures of receivers")
+    title = _("Failures of the shop's code")
     if not viewer.may("view_failedattempt"):
         return Table(title, [], [])
     # Of all runs: one that has completed since, or was made due again, keeps its history.
@@ -151,4 +154,4 @@ def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
         ]
         for failure in newest.order_by("-pk")[:NEWEST_FAILURES]
     ]
-    return Table(title, [_("when"), _("receiver"), _("attempt"), _("where")], rows)
+    return Table(title, [_("when"), _("code of the shop"), _("attempt"), _("where")], rows)

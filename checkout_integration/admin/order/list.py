@@ -146,9 +146,9 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     list_display = ("order_id", "product", "user", "email", "status", "amount", "verdict", "created")
     list_filter = (
         label_filter("status", _("status"), ORDER_STATUSES),
-        label_filter("verdict", _("verdict"), VERDICTS),
+        label_filter("verdict", _("check"), VERDICTS),
         choice_filter("queue", _("waiting for staff"), order_queues),
-        choice_filter("receivers", _("receivers"), _receivers),
+        choice_filter("receivers", _("code of the shop"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
         days_filter("created_at"),

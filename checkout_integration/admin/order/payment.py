@@ -197,7 +197,7 @@ def payment_tables(
 
     ``details``: the cells of one more column, by the keys of the orders.
     """
-    columns = [_("order"), _("type"), _("amount"), _("status"), _("verdict"), _("customer")]
+    columns = [_("order"), _("type"), _("amount"), _("status"), _("check"), _("customer")]
     rows: list[list[Value]] = [
         [
             visible(order.order_id),

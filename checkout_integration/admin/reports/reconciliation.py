@@ -170,8 +170,8 @@ def _tables(viewer: Viewer) -> Iterator[Table]:
     for project in app_settings().projects:
         passes = {lane: _newest(project, lane) for lane in LANES}
         yield Table(
-            _("Project %(project)s: lanes") % {"project": project},
-            [_("lane"), _("newest pass"), _("read up to"), _("behind")],
+            _("Project %(project)s: parts of the list") % {"project": project},
+            [_("part of the list"), _("newest pass"), _("read up to"), _("behind")],
             [
                 _lane(lane, passes[lane], watermarks.get((project, lane)), now)
                 for lane in LANES
@@ -201,7 +201,7 @@ def _lane(lane: str, passes: list[SyncRun], watermark: datetime | None, now: dat
 def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
     columns = [
         _("began"),
-        _("lane"),
+        _("part of the list"),
         _("state"),
         _("took"),
         _("pages"),

@@ -105,8 +105,8 @@ def _against_deleting(row: Checkout) -> list[Text]:
 
 TEST_ROWS: Final[Mapping[str, Text]] = {
     "checkouts": gettext_lazy("checkouts"),
-    "receiver_runs": gettext_lazy("receiver runs"),
-    "signals": gettext_lazy("signals"),
+    "receiver_runs": gettext_lazy("runs of the shop's code"),
+    "signals": gettext_lazy("messages to the shop's code"),
     "grants": gettext_lazy("grants"),
     "refunds": gettext_lazy("refunds"),
     "notifications": gettext_lazy("notifications"),
@@ -118,9 +118,9 @@ TEST_DATA: Final = Button(
     label=gettext_lazy("Delete all test data"),
     permission="delete_test_data",
     question=gettext_lazy(
-        "All test checkouts are deleted, with their orders, refunds, signals, notifications and history, and customers of "
-        "whom nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This "
-        "cannot be undone."
+        "All test checkouts are deleted, with their orders, refunds, notifications and history, and customers of whom "
+        "nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This cannot "
+        "be undone."
     ),
     danger=True,
     ends_row=True,

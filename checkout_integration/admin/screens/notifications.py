@@ -69,11 +69,11 @@ def verdict_in_words(verdict: str) -> str:
 def _parts(change: ChangePreview) -> Iterator[str]:
     yield _("order %(order)s: %(step)s") % {"order": visible(change.order_id), "step": _order_step(change)}
     verdicts = verdict_in_words(change.verdict_before), verdict_in_words(change.verdict_after)
-    yield _("verdict: %(step)s") % {"step": _step(*verdicts)}
+    yield _("check: %(step)s") % {"step": _step(*verdicts)}
     if change.checkout:
         names = {"checkout": visible(change.checkout), "step": _checkout_step(change)}
         yield _("checkout %(checkout)s: %(step)s") % names
-    yield _("signals: %(names)s") % {"names": ", ".join(change.signals) or NOTHING}
+    yield _("to the shop's code: %(names)s") % {"names": ", ".join(change.signals) or NOTHING}
     if change.incidents:
         yield _("incidents: %(kinds)s") % {"kinds": _incidents(change)}
 
@@ -109,9 +109,9 @@ def preview_tables(rows: Sequence[Notification]) -> list[Table]:
         _("notification"),
         _("becomes"),
         _("order"),
-        _("verdict"),
+        _("check"),
         _("checkout"),
-        _("signals"),
+        _("to the shop's code"),
         _("incidents"),
     ]
     return [Table(_("What would change"), columns, lines)]

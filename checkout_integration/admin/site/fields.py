@@ -123,7 +123,7 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "reason": gettext_lazy("reason"),
     "receipt_number": gettext_lazy("receipt number"),
     "received_at": gettext_lazy("received"),
-    "receiver": gettext_lazy("receiver"),
+    "receiver": gettext_lazy("code of the shop"),
     "recorded_at": gettext_lazy("recorded"),
     "reference": gettext_lazy("reference"),
     "refunded_at": gettext_lazy("refunded"),
@@ -135,7 +135,7 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "status": gettext_lazy("status"),
     "transaction": gettext_lazy("transaction"),
     "type": gettext_lazy("type"),
-    "verdict": gettext_lazy("verdict"),
+    "verdict": gettext_lazy("check"),
 }
 
 

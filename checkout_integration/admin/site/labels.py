@@ -105,7 +105,7 @@ def order_label(state: OrderState) -> StateLabel:
 
 VERDICTS: Final[Mapping[str, StateLabel]] = {
     VerdictStatus.PENDING: StateLabel(
-        _("no verdict"),
+        _("not checked"),
         "calm",
         _("There is no payment to check yet."),
     ),
@@ -119,7 +119,7 @@ VERDICTS: Final[Mapping[str, StateLabel]] = {
         _("accepted"), "good", _("Staff or a setting accepted the payment; goods may be granted.")
     ),
     VerdictStatus.HISTORIC: StateLabel(
-        _("historic"),
+        _("earlier sale"),
         "calm",
         _("The order is older than this installation: it is stored, but no goods are granted for it."),
     ),
@@ -158,7 +158,7 @@ NOTIFICATION_STATES: Final[Mapping[str, StateLabel]] = {
         _("Stored, but the code or the database failed on it. Applying it is retried until it succeeds."),
     ),
     Notification.State.QUARANTINED: StateLabel(
-        _("quarantined"),
+        _("breaks a rule"),
         "bad",
         _("Stored and acknowledged, but not applied, because it breaks a rule. Staff decide."),
     ),
@@ -177,22 +177,22 @@ MESSAGE_STATES: Final[Mapping[str, StateLabel]] = {
 RUN_STATES: Final[Mapping[str, StateLabel]] = {
     ReceiverRun.State.DUE: StateLabel(_("due"), "wait"),
     ReceiverRun.State.UNKNOWN: StateLabel(
-        _("waiting for a process that knows this receiver"),
+        _("waiting for a process that knows this code"),
         "bad",
         _(
-            "No process that runs receivers knows it: it is new, renamed or removed, or its process is away. It runs as soon "
-            "as a process with it works."
+            "No process that runs the shop's code knows it: it is new, renamed or removed, or its process is away. It runs "
+            "as soon as a process with it works."
         ),
     ),
     ReceiverRun.State.WAITING: StateLabel(
         _("waiting"),
         "wait",
-        _("The receiver has to complete an earlier signal of this checkout first."),
+        _("The shop's code has to complete an earlier message about this checkout first."),
     ),
     ReceiverRun.State.RUNNING: StateLabel(_("running"), "wait"),
     ReceiverRun.State.DONE: StateLabel(_("done"), "good"),
     ReceiverRun.State.SUPERSEDED: StateLabel(
-        _("superseded"),
+        _("not needed any more"),
         "calm",
         _("Not run: the payment was reversed first, or there was nothing to revoke."),
     ),

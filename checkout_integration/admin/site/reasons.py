@@ -18,9 +18,10 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
         _("The payment matches no checkout, and its order was created before this app was installed."),
     ),
     Reason.RECEIVERS_RENAMED: (
-        _("receivers renamed"),
+        _("code of the shop renamed"),
         _(
-            "The receivers that granted the goods no longer exist, so the goods were not revoked. Revoke them by hand."
+            "The code of the shop that granted the goods no longer exists, so the goods were not revoked. Revoke them by "
+            "hand."
         ),
     ),
     Reason.TYPE: (_("other type"), _("The order is of another type than the checkout.")),
@@ -157,7 +158,7 @@ INCIDENTS: Final[Mapping[str, tuple[Text, Text]]] = {
         ),
     ),
     "refused_content": (
-        _("quarantined"),
+        _("breaks a rule"),
         _("A signed notification breaks a rule. It is stored, but not applied. Staff can apply it later."),
     ),
     "not_applied": (

@@ -61,7 +61,7 @@ def bound(
     named = {order.order_id: to.pk} if isinstance(to, Checkout) else {}
     batch, change = _locked(order, project, cause, Advice(checkouts=named))
     if change.checkout is not None:
-        raise ValueError(_("The order is bound to a checkout already."))
+        raise ValueError(_("The order is linked to a checkout already."))
     change.checkout = batch.checkouts[to.pk] if isinstance(to, Checkout) else to(change)
     batch.checkouts[change.checkout.pk] = change.checkout
     judge_payment(batch, change)

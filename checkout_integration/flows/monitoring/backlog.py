@@ -170,12 +170,12 @@ STEPS: Final = {
     name: Kind(name=name, title=title, rows=Rows(model=model, filters={"state": state}))
     for name, title, model, state in (
         ("apply", gettext_lazy("Apply notifications"), "notification", "stored"),
-        ("run", gettext_lazy("Run receivers"), "receiverrun", "due"),
+        ("run", gettext_lazy("Run the shop's code"), "receiverrun", "due"),
     )
 }
 OVERLONG: Final = Kind(
     name="receivers_overlong",
-    title=gettext_lazy("Receivers that run long"),
+    title=gettext_lazy("Code of the shop that runs long"),
     rows=Rows(model="receiverrun", filters={"state": "running"}),
 )
 
@@ -185,7 +185,7 @@ def step_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     queue = queue_state()
     texts = (
         _("Notifications to apply: %(n)s."),
-        _("Receivers to run: %(n)s."),
+        _("Runs of the shop's code to do: %(n)s."),
     )
     yield _step("apply", texts[0], queue.stored, queue.oldest_stored_seconds, "stored")
     yield _step("run", texts[1], queue.due, queue.oldest_due_seconds, "due")
@@ -205,11 +205,13 @@ def _step(name: str, text: str, count: int, seconds: float, figure: str) -> Find
 def _overlong(queue: QueueState) -> Finding:
     figures = {"running": queue.running, "overdue": queue.overdue}
     if not queue.overdue:
-        text = _("Receivers that run now: %(n)s.") % {"n": shown_count(queue.running)}
+        text = _("Runs of the shop's code now: %(n)s.") % {"n": shown_count(queue.running)}
         return OVERLONG.found(text, figures=figures)
     runs = ReceiverRun.primary.filter(state=ReceiverRun.State.RUNNING)
     names = set(runs.order_by("due_at", "id").values_list("receiver", flat=True)[: queue.overdue])
-    text = _("Receivers that have run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s (%(names)s).") % {
+    text = _(
+        "Code of the shop that has run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s (%(names)s)."
+    ) % {
         "n": shown_count(queue.overdue),
         "span": span(app_settings().receiver_deadline),
         "names": ", ".join(sorted(names)),

@@ -88,7 +88,7 @@ def _not_applied(project: str, now: datetime) -> Finding:
         texts.append(text % {"n": count, "span": span(age.total_seconds()), "why": why})
         actions.append(_("They are retried by themselves; correct what fails."))
     if quarantined:
-        text = _("Notifications in quarantine: %(n)s.")
+        text = _("Notifications that break a rule: %(n)s.")
         texts.append(text % {"n": shown_count(quarantined, MOST_WAITING)})
         actions.append(_("They wait until staff decide."))
     return NOT_APPLIED.found(

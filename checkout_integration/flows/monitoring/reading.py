@@ -97,12 +97,12 @@ def _service(project: str, statuses: Sequence[LaneStatus], now: datetime) -> Fin
 def _lane(project: str, status: LaneStatus) -> Finding:
     lane = {"lane": status.lane, "span": span(status.unread_for.total_seconds())}
     severity, action = Severity.OK, ""
-    text = _("Lane %(lane)s of the transaction list was read to its end %(span)s ago.")
+    text = _("Part “%(lane)s” of the transaction list was read to its end %(span)s ago.")
     if status.overdue:
         is_blind = status.lane == "recent" and status.unread_for > BLIND_AFTER
         severity = Severity.FAILING if is_blind else Severity.WARNING
         text = _(
-            "Lane %(lane)s of the transaction list has not been read to its end for %(span)s: payments and refunds whose "
+            "Part “%(lane)s” of the transaction list has not been read to its end for %(span)s: payments and refunds whose "
             "notification was lost are not found."
         )
         action = str(WHO_SYNCS[app_settings().runner])
@@ -111,7 +111,7 @@ def _lane(project: str, status: LaneStatus) -> Finding:
             action = _("The state of its newest pass: %(state)s. The sync runs say why.") % {"state": state}
     elif not status.complete_at:
         severity = Severity.UNKNOWN
-        text = _("Lane %(lane)s of the transaction list has not been read yet; it is not overdue.")
+        text = _("Part “%(lane)s” of the transaction list has not been read yet; it is not overdue.")
     return LANES[status.lane].found(
         text % lane,
         severity,

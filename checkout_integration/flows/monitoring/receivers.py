@@ -45,12 +45,12 @@ FAILURES: Final = Rows(model="receiverrun", page="failures")
 """The page that groups what failed by the shop's code and the place of the error."""
 FAILING: Final = Kind(
     name="receivers_failing",
-    title=gettext_lazy("Receivers that fail"),
+    title=gettext_lazy("Code of the shop that fails"),
     rows=FAILURES,
 )
 GIVEN_UP: Final = Kind(
     name="receivers_given_up",
-    title=gettext_lazy("Receivers given up"),
+    title=gettext_lazy("Code of the shop that was given up"),
     rows=FAILURES,
 )
 NOT_GRANTED: Final = Kind(
@@ -101,7 +101,7 @@ class Failure:
 def _failing(now: datetime) -> Finding:
     keys = _failing_runs(now)
     if not keys:
-        return FAILING.found(_("No receiver fails."), figures={"failing": 0})
+        return FAILING.found(_("No code of the shop fails."), figures={"failing": 0})
     failures = sorted(_failures(keys), key=lambda each: (not each.for_all, -each.customers))
     action = _(
         "Nobody has to run them again: they are retried once the code is corrected. The rows show the whole error."
@@ -179,15 +179,17 @@ def _given_up(now: datetime) -> Finding:
     runs = ReceiverRun.primary.filter(state=State.FAILED).order_by("-due_at", "-pk")
     failed = list(runs.values_list("receiver", "due_at")[:MOST_COUNTED])
     if not failed:
-        return GIVEN_UP.found(_("No receiver was given up."), figures={"failed": 0})
+        return GIVEN_UP.found(_("No run of the shop's code was given up."), figures={"failed": 0})
     counts, count, age = Counter(receiver for receiver, _at in failed), len(failed), now - failed[0][1]
-    text = _("Receiver runs given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s).") % {
+    text = _(
+        "Runs of the shop's code given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s)."
+    ) % {
         "n": shown_count(count),
         "span": span(age.total_seconds()),
         "names": listed([f"{receiver}: {shown_count(each)}" for receiver, each in sorted(counts.items())]),
     }
     action = _(
-        "Correct the receiver, then run them again: in the admin, or with manage.py checkout_replay --failed."
+        "Correct the code, then run them again: in the admin, or with manage.py checkout_replay --failed."
     )
     severity = Severity.FAILING if age <= FRESH else Severity.WARNING
     return GIVEN_UP.found(
@@ -259,7 +261,7 @@ def _not_granted(now: datetime) -> Finding:
         "span": span((now - found.since).total_seconds()),
     }
     action = _(
-        "The findings about receivers say why. Grant by hand what cannot wait, and mark it as granted."
+        "The findings about the shop's code say why. Grant by hand what cannot wait, and mark it as granted."
     )
     severity = Severity.FAILING if found.orders > 1 else Severity.WARNING
     return NOT_GRANTED.found(
@@ -273,12 +275,12 @@ MOST_NAMED: Final = 5
 
 UNKNOWN: Final = Kind(
     name="receivers_unknown",
-    title=gettext_lazy("Receivers that no process knows"),
+    title=gettext_lazy("Code of the shop that no process knows"),
     rows=Rows(model="receiverrun", filters={"state": "unknown"}),
 )
 UNDELIVERED: Final = Kind(
     name="undelivered",
-    title=gettext_lazy("Payments without a receiver"),
+    title=gettext_lazy("Payments without code to deliver them"),
     rows=Rows(model="order", filters={"queue": "undelivered"}),
 )
 
@@ -322,7 +324,7 @@ def _unknown(now: datetime) -> Finding:
         "receivers": ", ".join(sorted({each.receiver for each in found})),
     }
     if not found:
-        text = _("Each receiver with something to do is known to a process that runs receivers.")
+        text = _("All code of the shop with something to do is known to a process that runs it.")
         return UNKNOWN.found(text, figures=figures)
     named = [
         _("%(receiver)s of %(signal)s (customers: %(customers)s, for %(span)s)")
@@ -334,9 +336,9 @@ def _unknown(now: datetime) -> Finding:
         }
         for each in found
     ]
-    text = _("No process that runs receivers has known these for five minutes: %(receivers)s.")
+    text = _("No process that runs the shop's code has known this for five minutes: %(receivers)s.")
     action = _(
-        "Restart workers that run an older release or lack the app of the receiver. If it was renamed, connect it with "
+        "Restart workers that run an older release or lack the app with this code. If it was renamed, connect it with "
         "formerly=…; if it was removed, run manage.py checkout_replay --receiver NAME --retire."
     )
     return UNKNOWN.found(
@@ -390,14 +392,14 @@ def _undelivered(project: str, now: datetime) -> Finding:
     count, since = count_undelivered(project)
     figures: dict[str, Figure] = {"orders": count}
     if since is None:
-        text = _("No payment waits for a receiver to be connected.")
+        text = _("No payment waits for code of the shop to be connected.")
         return UNDELIVERED.found(text, project=project, figures=figures)
     text = _(
-        "Paid, and no receiver of checkout_paid was connected in any process: %(n)s orders, for %(span)s."
+        "Paid, and no code of the shop was connected to checkout_paid in any process: %(n)s orders, for %(span)s."
     )
     action = _(
-        "Connect the receiver, in the workers too, and run manage.py checkout_replay --receiver NAME. If your shop reads "
-        "what is paid instead, set GOODS to “pull”."
+        "Connect the code, in the workers too, and run manage.py checkout_replay --receiver NAME. If your shop reads what "
+        "is paid instead, set GOODS to “pull”."
     )
     named = {"n": shown_count(count), "span": span((now - since).total_seconds())}
     return UNDELIVERED.found(text % named, Severity.FAILING, action, project=project, figures=figures)
