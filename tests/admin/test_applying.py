@@ -39,7 +39,7 @@ def test_the_button_does_what_its_page_said(
     client.force_login(staff)
     row = Notification.objects.get()
     confirmation = client.get(button(row)).content.decode()
-    for words in ("What would change", "order-1: not known → paid", "no verdict → in review (no checkout)"):
+    for words in ("What would change", "order-1: not known → paid", "not checked → in review (no checkout)"):
         assert words in confirmation
     assert not Order.objects.exists()
     page = client.post(button(row), follow=True).content.decode()

@@ -46,7 +46,7 @@ def test_failing_receivers_run_again_after_a_confirmation_that_lists_them(
     listed = [f">{order.order_id}</td>" in confirmation for order in chosen if order]
     assert (listed, heard) == ([True, True, False, False], [])
     html = choose(client, "run_selected", *chosen, confirmed="yes")
-    assert html.count("These receivers run again now: goods.") == 2
+    assert html.count("This code of the shop runs again now: goods.") == 2
     assert (len(heard), ReceiverRun.objects.filter(state="done").count()) == (2, 3)
     acts = [(each.act, each.receiver, each.order) for each in StaffAct.objects.order_by("order")]
     assert acts == [("retry", "goods", order) for order in chosen[:2]]
@@ -168,5 +168,5 @@ def test_a_database_that_fails_in_the_middle_is_said(admin_client: Client, liste
         html = choose(admin_client, "run_selected", *orders, confirmed="yes")
     assert "the database failed (Unavailable). Done: 1 of 3." in html
     assert "canary-of-a-row" not in html
-    assert html.count("These receivers run again now: goods.") == 1
+    assert html.count("This code of the shop runs again now: goods.") == 1
     assert StaffAct.objects.count() == 1

@@ -106,7 +106,7 @@ def test_all_receivers_that_have_not_completed_run_now(client: Client, listen: L
         assert words in confirmation
     runs = list(ReceiverRun.objects.values_list("pk", flat=True))
     html = press(client, order, "run", runs=runs)
-    assert "These receivers run again now: letter, goods." in html
+    assert "This code of the shop runs again now: letter, goods." in html
     assert [len(each) for each in heard] == [1, 1]
     assert dict(ReceiverRun.objects.values_list("receiver", "attempts")) == {"letter": 1, "goods": 5}
     acts = StaffAct.objects.order_by("pk").values_list("act", "receiver")
@@ -196,7 +196,7 @@ def test_what_was_applied_stays_applied_whatever_comes_of_it(client: Client) -> 
     row = rows.make_notification(order.order_id)
     as_staff(client, "apply_notification")
     html = press(client, order, "apply", notification=row.pk)
-    assert "Nothing changed: it could not be applied. quarantined: the notification has no id" in html
+    assert "Nothing changed: it could not be applied. breaks a rule: the notification has no id" in html
     row.refresh_from_db()
     assert (row.state, row.failure, StaffAct.objects.count()) == ("applied", "", 0)
 

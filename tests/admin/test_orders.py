@@ -325,7 +325,7 @@ def test_a_refund_of_nothing_is_no_part(admin_client: Client) -> None:
         ("done", True, "granted"),
         ("due", True, "being granted"),
         ("failed", True, "not granted"),
-        ("done", False, "receivers ran"),
+        ("done", False, "code of the shop ran"),
         ("due", False, "code of the shop is running"),
         ("failed", False, "not granted"),
     ],
@@ -363,7 +363,7 @@ def test_page_says_that_nobody_listens(admin_client: Client) -> None:
     OutboxMessage.objects.create(
         idempotency_key="k", signal="checkout_paid", project="default", order=order, state="no_receivers"
     )
-    assert "No receiver is connected to checkout_paid" in page_of(admin_client, order)
+    assert "No code of the shop is connected to checkout_paid" in page_of(admin_client, order)
 
 
 def test_timeline_merges_all_sources_newest_last(admin_client: Client) -> None:

@@ -93,5 +93,5 @@ def test_a_receiver_is_run_again_with_the_keyboard_alone(desk: Desk, sell: Sales
     page.wait_for_load_state()
     go_to(page, "Run the shop's code now")
     keys.press("Enter")
-    desk.reads_at_once("These receivers run again now: shop.grant.", "shop.grant – done")
+    desk.reads_at_once("This code of the shop runs again now: shop.grant.", "shop.grant – done")
     assert (len(heard), ReceiverRun.objects.get(receiver="shop.grant").state) == (1, "done")

@@ -105,7 +105,7 @@ def test_run_a_failing_receiver_again(desk: Desk, sell: Sales, listen: Listening
     desk.submit("Run the shop's code now")
     desk.look("run-confirmation")
     desk.submit("Run the shop's code now")
-    desk.reads_at_once("These receivers run again now: shop.grant.", "shop.grant – done")
+    desk.reads_at_once("This code of the shop runs again now: shop.grant.", "shop.grant – done")
     desk.look("run-again")
 
 
@@ -119,7 +119,7 @@ def test_run_the_failing_receivers_of_many_orders(desk: Desk, sell: Sales, liste
     desk.choose("Run what failed for the selected orders again", *(each.order_id for each in orders))
     desk.submit("Run what failed for the selected orders again")
     desk.reads_at_once(
-        *(f"Order {each.order_id}: These receivers run again now: shop.grant." for each in orders)
+        *(f"Order {each.order_id}: This code of the shop runs again now: shop.grant." for each in orders)
     )
     desk.look("run-many")
 

@@ -1,4 +1,4 @@
-"""Support reads plain words: those of the code and of its machinery stand in the engine room only, which explains them once."""
+"""Staff read plain words: those of the code and its machinery stand in the engine room only, which explains them once."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_all_is_well() -> None:
     """Each finding is a line; the exit code is 0, for warnings too."""
     code, printed = run("checkout_work", "--health", "--fail-on", "warning")
     assert code == 0
-    assert "ok: run: Receivers to run: 0.\n" in printed
+    assert "ok: run: Runs of the shop's code to do: 0.\n" in printed
     assert "ok: incidents (default): No incident is open.\n" in printed
 
 
@@ -35,7 +35,7 @@ def test_a_failure_is_1() -> None:
     code, printed = run("checkout_work", "--health")
     assert code == 1
     (line,) = [each for each in printed.splitlines() if each.startswith("failing: receivers_given_up: ")]
-    assert "given up after ten attempts: 1, the last one" in line and "Correct the receiver" in line
+    assert "given up after ten attempts: 1, the last one" in line and "Correct the code" in line
     assert line.endswith(" /admin/checkout_integration/receiverrun/failures/")
     assert printed.startswith(line)
 

@@ -194,7 +194,7 @@ def test_what_cannot_be_bound_is_refused(checkout_deliver: Deliver, staff: User)
             flows.operations.bind_order(order, to=to, staff=staff, reason="x")
     flows.operations.bind_order(order, to=checkout, staff=staff, reason="x")
     before = Checkout.objects.count()
-    with pytest.raises(ValueError, match="bound to a checkout already"):
+    with pytest.raises(ValueError, match="linked to a checkout already"):
         flows.operations.bind_order(
             order, to=CheckoutDescription(amount=Decimal(1), currency="USD"), staff=staff, reason="x"
         )
