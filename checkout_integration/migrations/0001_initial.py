@@ -493,8 +493,8 @@ class Migration(migrations.Migration):
                 ('message', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='checkout_integration.outboxmessage')),
             ],
             options={
-                'verbose_name': 'receiver run',
-                'verbose_name_plural': 'receiver runs',
+                'verbose_name': "run of the shop's code",
+                'verbose_name_plural': "runs of the shop's code",
                 'indexes': [
                     models.Index(fields=['state', 'due_at', 'id'], name='ci_receiver_run_due'),
                     models.Index(fields=['line', 'state'], name='ci_receiver_run_line'),

@@ -168,8 +168,8 @@ class ReceiverRun(Row):
     finished_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
-        verbose_name = _("receiver run")
-        verbose_name_plural = _("receiver runs")
+        verbose_name = _("run of the shop's code")
+        verbose_name_plural = _("runs of the shop's code")
         constraints = [
             models.UniqueConstraint(fields=["message", "receiver"], name="ci_receiver_run_identity"),
             # By a constraint, as the key of a message.
