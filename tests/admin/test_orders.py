@@ -325,8 +325,8 @@ def test_a_refund_of_nothing_is_no_part(admin_client: Client) -> None:
         ("done", True, "granted"),
         ("due", True, "being granted"),
         ("failed", True, "not granted"),
-        ("done", False, "code of the shop ran"),
-        ("due", False, "code of the shop is running"),
+        ("done", False, "code ran"),
+        ("due", False, "code is running"),
         ("failed", False, "not granted"),
     ],
 )

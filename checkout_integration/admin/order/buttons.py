@@ -474,9 +474,7 @@ def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Te
 def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     run: ReceiverRun = values["run"]
     if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
-        raise Refused(
-            _("Nothing changed: this code of the shop is running or done, or the payment was reversed.")
-        )
+        raise Refused(_("Nothing changed: this code is running or done, or the payment was reversed."))
     return _("Marked as delivered by hand: %(receiver)s. It does not run any more.") % {
         "receiver": visible(run.receiver)
     }

@@ -58,12 +58,7 @@ def fulfilment_summary(
     granted = Progress(_("granted"), _("being granted"), _("partly granted"), _("not granted"))
     if not all(run.message.checkout_id for run in granting):
         # The receiver got no checkout: its return does not show that goods were granted.
-        granted = Progress(
-            _("code of the shop ran"),
-            _("code of the shop is running"),
-            _("some code of the shop ran"),
-            _("not granted"),
-        )
+        granted = Progress(_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
     headline = _progress(revoking, revoked) or _progress(granting, granted)
     if headline is None and (grant := _grant_of_pruned_runs(order, messages)):
         return _pruned_summary(grant)

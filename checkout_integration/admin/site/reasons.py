@@ -20,8 +20,7 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
     Reason.RECEIVERS_RENAMED: (
         _("code of the shop renamed"),
         _(
-            "The code of the shop that granted the goods no longer exists, so the goods were not revoked. Revoke them by "
-            "hand."
+            "The shop's code that granted the goods no longer exists, so the goods were not revoked. Revoke them by hand."
         ),
     ),
     Reason.TYPE: (_("other type"), _("The order is of another type than the checkout.")),

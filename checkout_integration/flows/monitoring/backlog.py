@@ -209,9 +209,7 @@ def _overlong(queue: QueueState) -> Finding:
         return OVERLONG.found(text, figures=figures)
     runs = ReceiverRun.primary.filter(state=ReceiverRun.State.RUNNING)
     names = set(runs.order_by("due_at", "id").values_list("receiver", flat=True)[: queue.overdue])
-    text = _(
-        "Code of the shop that has run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s (%(names)s)."
-    ) % {
+    text = _("Code that has run for longer than RECEIVER_DEADLINE (%(span)s): %(n)s (%(names)s).") % {
         "n": shown_count(queue.overdue),
         "span": span(app_settings().receiver_deadline),
         "names": ", ".join(sorted(names)),

@@ -181,9 +181,7 @@ def _given_up(now: datetime) -> Finding:
     if not failed:
         return GIVEN_UP.found(_("No run of the shop's code was given up."), figures={"failed": 0})
     counts, count, age = Counter(receiver for receiver, _at in failed), len(failed), now - failed[0][1]
-    text = _(
-        "Runs of the shop's code given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s)."
-    ) % {
+    text = _("Runs given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s).") % {
         "n": shown_count(count),
         "span": span(age.total_seconds()),
         "names": listed([f"{receiver}: {shown_count(each)}" for receiver, each in sorted(counts.items())]),
