@@ -83,7 +83,10 @@ def test_lists_and_pages(admin_client: Client, screen: str) -> None:
 @pytest.mark.parametrize("status", [OrderStatus.PROCESSED, OrderStatus.CHARGEBACK, OrderStatus.CREATED])
 def test_an_order_in_every_state(admin_client: Client, verdict: str, status: str) -> None:
     """With runs and notifications in all of theirs."""
-    reason = {"verdict": verdict, "verdict_reason": Reason.UNBOUND if verdict == "review" else ""}
+    reason: dict[str, Any] = {
+        "verdict": verdict,
+        "verdict_reason": Reason.UNBOUND if verdict == "review" else "",
+    }
     order = rows.make_order(checkout=rows.make_checkout(), status=status, **reason)
     for state in RUN_STATES:
         rows.make_granting_run(
