@@ -16,8 +16,11 @@ from django.test import Client
 
 from checkout_integration.hooks import Hooks, Use
 from checkout_integration.models import Order, StaffAct, Transition
+from checkout_integration.protocol.vocabulary import Event
+from checkout_integration.testing.delivery import Deliver
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
+from tests.support.protocol.sales import EVENTS, sale
 
 pytestmark = pytest.mark.django_db
 PERMISSIONS = ("view_order", "view_personal_data", "download_evidence")
@@ -107,6 +110,7 @@ def test_the_page_answers_the_bank(admin_client: Client, order: Order) -> None:
     assert "refunded: " not in page
 
 
+@pytest.mark.spec("MTH-07")
 @pytest.mark.parametrize(
     ("stated", "text"), [(True, "authenticated with 3-D"), (False, "3-D Secure was not used")]
 )
@@ -114,6 +118,59 @@ def test_3d_secure_is_a_sentence(admin_client: Client, stated: bool, text: str) 
     """As the service states it."""
     order = rows.make_order(document={"method": {"card": {"last4": "4242", "secure3d": stated}}})
     assert text in pack_of(admin_client, order).read("summary.html").decode()
+
+
+@pytest.mark.spec(
+    "USR-04", "USR-05", "USR-06", "USR-09", "USR-11", "MTH-01", "MTH-07", "MTH-08", "ORD-34", "ORD-12"
+)
+@pytest.mark.spec(
+    "ORD-17", "ORD-18", "ORD-22", "ORD-23", "ORD-25", "ORD-39", "ORD-40", "ORD-45", "ORD-02", "ORD-14"
+)
+def test_a_bank_reads_what_the_service_stated(admin_client: Client, checkout_deliver: Deliver) -> None:
+    """Of two sales that differ in it: by a card with 3-D Secure, and by a wallet."""
+    pages = []
+    for name in ("complete", "wallet"):
+        document = sale(name)
+        checkout_deliver(order=document, event=EVENTS.get(name, Event.PAYMENT_SUCCESS))
+        pack = pack_of(admin_client, Order.objects.get(order_id=document["id"]))
+        pages.append(unescape(pack.read("summary.html").decode()))
+    verified, accepted = (
+        "The e-mail address was verified.",
+        "accepted the agreement with the payment, version: ",
+    )
+    space = "\N{NO-BREAK SPACE}"
+    only_in = (
+        (
+            *("Seller: Example Games.", "Name: Ada Example.", "E-mail address: ada@mail.example.", verified),
+            *(
+                "Country: DE.",
+                "paid with: Bank card.",
+                "(VISA) ends in 0002",
+                "authenticated with 3-D Secure",
+            ),
+            *(
+                "IP address 192.0.2.7.",
+                "given is: 94016, CA, US.",
+                "10115, Berlin, DE-BE, DE.",
+                f"{accepted}3.1.",
+            ),
+            *(
+                "account of the wallet is ada-wallet.",
+                f"59.99{space}EUR",
+                f"64.12{space}USD",
+                "tx-4711",
+                "R-77",
+            ),
+        ),
+        (
+            *("Seller: Guild Games.", "Name: Wanda Wood.", "E-mail address: wanda@mail.example."),
+            *("Country: FR.", "paid with: QuickPay.", "IP address 192.0.2.11.", "69001, Lyon, FR-ARA, FR."),
+            *("account of the wallet is wanda@quickpay.example.", f"5.00{space}EUR", "wal-0001"),
+        ),
+    )
+    for page, other, texts in zip(pages, reversed(pages), only_in, strict=True):
+        assert [text for text in texts if text not in page] == []
+        assert [text for text in texts if text in other] == []
 
 
 def test_a_bank_reads_nothing_of_how_the_shop_works(admin_client: Client) -> None:

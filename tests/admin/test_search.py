@@ -155,6 +155,7 @@ def test_nothing_found_tells_what_can_be_searched(admin_client: Client, searched
     assert "Nothing found. You can search for" in admin_client.get(LIST, {"q": "nobody"}).content.decode()
 
 
+@pytest.mark.spec("WHK-01", "ORD-01")
 def test_notifications_are_found_by_their_id_and_by_their_order(admin_client: Client) -> None:
     """The log is searched by notification id and object id."""
     notification = rows.make_notification("order-1")

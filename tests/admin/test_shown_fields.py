@@ -304,3 +304,11 @@ def test_a_status_has_words_of_its_own(admin_client: Client, status: str, words:
     cell = admin_client.get("/admin/checkout_integration/order/").content.decode()
     badges = re.findall(r'<span class="ci-badge[^>]*><span aria-hidden="true">.</span> ([^<]*)</span>', cell)
     assert words in badges
+
+
+@pytest.mark.spec("ORD-43")
+def test_the_testing_case_of_an_order_is_shown(admin_client: Client) -> None:
+    """In the specification's words; nothing where there is none."""
+    cases = ("existing_user", "invalid_signature", "")
+    orders = [rows.make_order(document={"testing_case": case}) for case in cases]
+    assert [page.get("Testing case", "") for page in pages(admin_client, "order", *orders)] == list(cases)

@@ -126,6 +126,16 @@ def test_each_column_is_a_copy_of_its_own_field(second: bool) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.spec("ORD-43")
+@pytest.mark.parametrize("case", ["correct_payment", "invalid_signature", ""])
+def test_the_testing_case_is_an_attribute(case: str) -> None:
+    """Of a row that the list has shown; a notification with one is no order."""
+    document = {**json.loads(VECTOR.read_text(encoding="utf-8"), parse_float=Decimal), "testing_case": case}
+    observation = Observation(source=Source.LIST, order=parse_order(document), observed_at=timezone.now())
+    record(app_settings().project(), [observation], Cause(source=Source.LIST))
+    assert (Order.objects.get().testing_case or "") == case
+
+
 @pytest.mark.spec("ORD-03", "ORD-04", "ORD-30", "ITM-01", "ORD-24")
 def test_rows_of_their_own(order: Order, document: documents.Order) -> None:
     """Items and the customer are rows; the service's status is in the snapshot."""

@@ -43,7 +43,7 @@ _WORDS: Final = (
 )
 _COLUMNS: Final = (
     "transaction is_production created_at refunded_at canceled_at country amount currency charge_amount charge_currency "
-    "vat_payer receipt_number recurring_id"
+    "type vat_payer receipt_number recurring_id"
 )
 WAYS: Final[Mapping[str, Mapping[str, str]]] = {
     "page": {path: path.replace(".", " · ").replace("_", " ") for path in _WORDS.split()},
