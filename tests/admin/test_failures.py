@@ -48,6 +48,6 @@ def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> N
     """Nothing is said of failures where there were none."""
     run = rows.make_run(rows.make_order())
     assert (
-        "Failures of the shop's code"
+        "Failures of the shop&#x27;s code"
         not in admin_client.get(page_address("receiverrun", run)).content.decode()
     )

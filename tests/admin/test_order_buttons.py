@@ -145,7 +145,7 @@ def test_failed_attempts_stay_in_the_history(
     assert (run.state, run.attempts) == ("due", 1)
     html = press(admin_client, run.order, "run", runs=[run.pk])
     assert ReceiverRun.objects.get().attempts == 2
-    assert "Failures of the shop's code" in html and "2 attempts" in html
+    assert "Failures of the shop&#x27;s code" in html and "2 attempts" in html
 
 
 def test_a_notification_is_applied_after_a_preview(

@@ -197,7 +197,7 @@ def test_staff_see_it(checkout_deliver: Deliver, listen: Listening, admin_client
     listen(checkout_paid, name="late")
     run("checkout_replay", "--receiver", "late")
     page = admin_client.get("/admin/checkout_integration/staffact/").content.decode()
-    assert "deploy" in page and "late" in page and "past events given to the shop's code" in page
+    assert "deploy" in page and "late" in page and "past events given to the shop&#x27;s code" in page
 
 
 def test_nobody_is_the_shop_itself() -> None:
