@@ -41,7 +41,7 @@ def _of_person(name: str) -> Q:
 class StaffActAdmin(ReadOnlyAdmin):
     """Every act of staff, newest first, by person and by day; each leads to what it was about."""
 
-    list_display = ("recorded_at", "act", "by", "about", "details", "origin", "reason")
+    list_display = ("recorded_at", "act", "by", "about", "details", "reason")
     list_filter = (
         text_filter(
             gettext_lazy("person"),
