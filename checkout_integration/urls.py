@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path, re_path
 
 from checkout_integration.views.health import health
-from checkout_integration.views.returning import ReturnPage, status
+from checkout_integration.views.returning import ClaimPage, ReturnPage, status
 from checkout_integration.views.webhook import webhook
 
 app_name = "checkout_integration"
@@ -19,5 +19,6 @@ urlpatterns = [
     path("health/", health, name="health"),
     path("health/<str:project>/", health, name="health-project"),
     path("return/<str:signed>/", ReturnPage.as_view(), name="return"),
+    path("claim/<str:signed>/", ClaimPage.as_view(), name="claim"),
     path("status/<str:signed>/", status, name="status"),
 ]

@@ -161,6 +161,12 @@ class Checkout(Attributed):
         editable=False,
         help_text=_("When the return page last refreshed the order from the service."),
     )
+    claimed_at: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When its account claimed it on the return page, as a guest's purchase."),
+    )
     erased_at: Column[datetime | None] = InstantField(null=True, blank=True, editable=False)
 
     objects: ClassVar[CheckoutQuerySet] = CheckoutQuerySet.as_manager()  # type: ignore[assignment]  # as in `Order`

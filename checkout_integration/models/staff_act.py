@@ -36,6 +36,7 @@ class StaffAct(ActedBy):
         UNBLOCK = "unblock", _("block lifted")
         LINK = "link", _("customer linked to an account")
         UNLINK = "unlink", _("link to an account undone")
+        UNCLAIM = "unclaim", _("claim of a purchase undone")
         CHECK = "check", _("checked with the service")
         RESOLVE = "resolve", _("incident resolved")
         APPLY = "apply", _("notification applied")

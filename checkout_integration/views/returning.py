@@ -7,8 +7,10 @@ from functools import cached_property, wraps
 from typing import Any, TypeAlias
 
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import Http404, HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
@@ -26,7 +28,9 @@ from checkout_integration.flows.checkout import (
     ask_once,
     brought_up_to_date,
     checkout_of,
+    claim,
     goods_of,
+    is_claimable,
     signed_reference,
 )
 from checkout_integration.models import Checkout, Order
@@ -97,6 +101,36 @@ class ReturnPage(ReturnPageMixin, TemplateView):
     template_name = "checkout_integration/return.html"
 
 
+@method_decorator((without_referrer, never_cache, outside_transactions), name="dispatch")
+class ClaimPage(LoginRequiredMixin, TemplateView):
+    """Give what a guest has bought to the account that is logged in, by POST; the buyer's signed address says what, once.
+
+    Without a session it leads to LOGIN_URL and back. It is never in a frame, where a button could be clicked unseen.
+    """
+
+    template_name = "checkout_integration/claim.html"
+    http_method_names = ["get", "head", "post", "options"]
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the purchase, and whether it can be claimed."""
+        checkout = _checkout(self.kwargs["signed"])
+        shown = {"checkout": checkout, "price": _price(checkout), "is_claimable": is_claimable(checkout)}
+        is_mine = checkout.user_id is not None and checkout.user_id == self.request.user.pk
+        return super().get_context_data(
+            **shown,
+            is_mine=is_mine,
+            account=self.request.user.get_username(),
+            continue_url=_continue_url(checkout),
+            csp_nonce=csp_nonce(self.request),
+            **kwargs,
+        )
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Claim it, and show the same page again, which says whose it is."""
+        claim(_checkout(self.kwargs["signed"]), request.user)
+        return redirect(request.path)
+
+
 @without_referrer
 @require_safe
 @never_cache
@@ -144,6 +178,7 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "is_changing": checkout.status in CHANGING or goods in (Goods.GRANTING, Goods.DELAYED),
         "can_try_again": checkout.status in (Checkout.Status.CANCELLED, Checkout.Status.FAILED),
         "status_url": reverse("checkout_integration:status", args=[signed]),
+        "claim_url": reverse("checkout_integration:claim", args=[signed]) if is_claimable(checkout) else "",
         "continue_url": _continue_url(checkout),
         "csp_nonce": csp_nonce(request),
     }

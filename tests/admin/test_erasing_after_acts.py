@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import Model
 from django.test import Client
+from django.utils import timezone
 
 from checkout_integration.models import CheckoutUser, Incident, Notification, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, order_changed
@@ -111,6 +112,8 @@ def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(
     desk.press(customer, "link-account", account=accounts[1], **REASON)
     desk.press(customer, "unlink-account", **REASON)
     desk.press(customer, "link-account", account=accounts[1], **REASON)
+    claimed = CheckoutFactory(claimed_at=timezone.now(), paid_order=paid)
+    desk.press(claimed, "undo-claim", **REASON)
     desk.press(disputed, "block", **REASON)
     desk.press(customer, "unblock", **REASON)
     desk.press(customer, "block", **REASON)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.test import Client, override_settings
+from django.http import Http404, HttpResponse
+from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
 
 from checkout_integration.flows.checkout import signed_reference
@@ -42,6 +43,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
         "shop.buying": block("docs/shop-pages.md", "# shop/buying.py"),
         "shop.urls": block("docs/shop-pages.md", "# shop/urls.py"),
         "shop.owning": block("docs/shop-pages.md", "# shop/owning.py"),
+        "shop.claiming": block("docs/shop-pages.md", "# shop/claiming.py"),
     }.items():
         made[name] = ModuleType(name)
         monkeypatch.setitem(sys.modules, name, made[name])
@@ -69,6 +71,22 @@ def test_the_view_sells(
     checkout = Checkout.objects.get()
     assert (response["Location"], checkout.user) == (checkout.payment_form_url, ada)
     assert checkout.expected_amount == TOTAL
+
+
+def test_a_page_of_the_shop_adds_a_purchase_to_an_account(
+    ada: User, rf: RequestFactory, shop: dict[str, ModuleType]
+) -> None:
+    """By POST, once."""
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    request = rf.post("/")
+    request.user = ada
+    add, signed = vars(shop["shop.claiming"])["add_to_account"], signed_reference(checkout.reference)
+    vars(shop["shop.claiming"])["redirect"] = HttpResponse
+    assert add(request, signed).status_code == 200
+    assert list(Checkout.objects.owned_by(ada)) == [checkout]
+    with pytest.raises(Http404):
+        add(request, signed)
 
 
 def test_the_return_page_is_found(client: Client, shop: dict[str, ModuleType]) -> None:

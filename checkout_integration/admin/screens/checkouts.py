@@ -132,6 +132,26 @@ TEST_DATA: Final = Button(
 )
 
 
+def _undo_claim(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    if not flows.checkout.undo_claim(row, staff=staff, reason=values["reason"]):
+        raise Refused(_("Nothing changed: the purchase was not claimed."))
+    return _("The claim is undone: the purchase is nobody's again.")
+
+
+UNCLAIM: Final = Button(
+    name="undo-claim",
+    label=gettext_lazy("Undo the claim"),
+    permission="link_account",
+    question=gettext_lazy(
+        "The account has claimed this purchase on the return page, by the address that the buyer has. It loses it, and the "
+        "shop's code does not run. Whoever has the address can claim it again, until it expires."
+    ),
+    form=ReasonForm,
+    offered=lambda row: row.claimed_at is not None,
+    act=_undo_claim,
+)
+
+
 @admin.register(Checkout)
 class CheckoutAdmin(ButtonAdmin):
     """Checkouts: their content, customer, price, and paying order."""
@@ -175,15 +195,16 @@ class CheckoutAdmin(ButtonAdmin):
         ),
         (
             gettext_lazy("In this shop"),
-            {"fields": ("reference", "project", "user", "subject", "origin", "recorded_at")},
+            {"fields": ("reference", "project", "user", "claimed_at", "subject", "origin", "recorded_at")},
         ),
     )
     inlines = (OrdersInline,)
-    buttons = (TEST_DATA,)
+    buttons = (UNCLAIM, TEST_DATA)
     headings = {
         "mode": gettext_lazy("mode"),
         "price": gettext_lazy("price"),
         "user": gettext_lazy("account"),
+        "claimed_at": gettext_lazy("claimed"),
         "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),

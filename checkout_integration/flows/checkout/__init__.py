@@ -5,6 +5,7 @@ A checkout is one value (`terms`), committed before the service is called (`crea
 form's return address, and brings the checkout up to date there.
 """
 
+from checkout_integration.flows.checkout.claiming import claim, is_claimable, undo_claim
 from checkout_integration.flows.checkout.creating import (
     CustomerBlocked,
     IssuedToken,
@@ -16,6 +17,7 @@ from checkout_integration.flows.checkout.creating import (
 )
 from checkout_integration.flows.checkout.idempotency import NotCreated
 from checkout_integration.flows.checkout.return_page import (
+    VALID_SECONDS,
     Goods,
     ask_once,
     brought_up_to_date,

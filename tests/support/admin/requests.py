@@ -143,6 +143,7 @@ def _of_app(right: Right) -> PlannedRequest:
         "health-project": [right.case or "default"],
         "webhook-project": ["default"],
         "return": [signed_reference(paid.reference)],
+        "claim": [signed_reference(paid.reference)],
         "status": [signed_reference(paid.reference)],
     }
     return PlannedRequest(

@@ -1,0 +1,170 @@
+"""A guest's purchase is claimed by the account that is logged in: by the buyer's address, by POST, once."""
+
+from __future__ import annotations
+
+import re
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from checkout_integration.flows.checkout import VALID_SECONDS, claim, signed_reference, undo_claim
+from checkout_integration.models import Checkout, StaffAct
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bought() -> Checkout:
+    """A guest's paid checkout."""
+    checkout = CheckoutFactory(description="Lanternfall")
+    OrderFactory(checkout=checkout)
+    checkout.refresh_from_db()
+    assert (checkout.status, checkout.user, checkout.identity) == ("paid", None, "")
+    return checkout
+
+
+@pytest.fixture
+def ada() -> User:
+    """The buyer's account."""
+    return User.objects.create_user("ada")
+
+
+def address(checkout: Checkout, page: str = "claim") -> str:
+    """The buyer's address of a page about the checkout."""
+    return reverse(f"checkout_integration:{page}", args=[signed_reference(checkout.reference)])
+
+
+def text(response: Any) -> str:
+    """The page, without its markup."""
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", response.content.decode()))
+
+
+def test_from_the_return_page_to_the_account(client: Client, bought: Checkout, ada: User) -> None:
+    """The link leads to a page that asks; after it the account owns the purchase, and the link is gone."""
+    shown = client.get(address(bought, "return")).content.decode()
+    (link,) = re.findall(r'<a href="(/checkout/claim/[^"]+)" target="_top">', shown)
+    client.force_login(ada)
+    asked = client.get(link)
+    assert "Lanternfall" in text(asked) and "It will belong to ada." in text(asked)
+    assert not Checkout.objects.owned_by(ada).exists()
+    done = client.post(link, follow=True)
+    assert "This purchase belongs to your account." in text(done)
+    assert list(Checkout.objects.owned_by(ada)) == [bought]
+    assert "/claim/" not in client.get(address(bought, "return")).content.decode()
+    bought.refresh_from_db()
+    assert bought.claimed_at is not None
+
+
+def test_without_a_session_the_customer_logs_in_first(
+    client: Client, bought: Checkout, settings: Any
+) -> None:
+    """And comes back to the same page; a POST without one changes nothing."""
+    settings.LOGIN_URL = "/log-in/"
+    for response in (client.get(address(bought)), client.post(address(bought))):
+        assert response.status_code == 302
+        assert response["Location"].startswith("/log-in/?next=/checkout/claim/")
+    bought.refresh_from_db()
+    assert bought.user is None
+
+
+def test_once(client: Client, bought: Checkout, ada: User) -> None:
+    """Whoever has the address later sees that it belongs to somebody, not to whom."""
+    assert claim(bought, ada)
+    client.force_login(User.objects.create_user("eve"))
+    page = client.post(address(bought), follow=True)
+    assert "cannot be added" in text(page) and "ada" not in text(page)
+    assert list(Checkout.objects.owned_by(ada)) == [bought]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "open"},
+        {"status": "review"},
+        {"status": "reversed"},
+        {"identity": "somebody"},
+        {"erased_at": datetime(2026, 1, 1, tzinfo=UTC)},
+    ],
+)
+def test_what_is_not_nobodys_cannot_be_claimed(
+    client: Client, bought: Checkout, ada: User, changes: dict[str, Any]
+) -> None:
+    """Neither offered nor done."""
+    Checkout.objects.filter(pk=bought.pk).update(**changes)
+    assert "/claim/" not in client.get(address(bought, "return")).content.decode()
+    client.force_login(ada)
+    assert "<form" not in client.get(address(bought)).content.decode()
+    client.post(address(bought))
+    assert not claim(bought, ada) and not Checkout.objects.filter(user=ada).exists()
+
+
+def test_the_address_expires_and_cannot_be_forged(
+    client: Client, bought: Checkout, ada: User, time_machine: Any
+) -> None:
+    """404, as the return page's."""
+    client.force_login(ada)
+    mine = address(bought)
+    assert client.get(mine.replace("/claim/", "/claim/x")).status_code == 404
+    time_machine.move_to(datetime.now(UTC) + timedelta(seconds=VALID_SECONDS + 60))
+    client.force_login(ada)
+    assert client.post(mine).status_code == 404
+    assert not Checkout.objects.filter(user=ada).exists()
+
+
+def test_it_needs_the_token_against_forged_requests(bought: Checkout, ada: User) -> None:
+    """Another site cannot claim in the name of whoever is logged in."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    assert client.post(address(bought)).status_code == 403
+    assert not Checkout.objects.filter(user=ada).exists()
+
+
+def test_it_is_in_no_frame(client: Client, bought: Checkout, ada: User) -> None:
+    """Where a button could be clicked unseen; the address stays with this site."""
+    client.force_login(ada)
+    page = client.get(address(bought))
+    assert (page["X-Frame-Options"], page["Referrer-Policy"]) == ("DENY", "same-origin")
+    assert "no-store" in page["Cache-Control"]
+
+
+def test_staff_can_undo_it(bought: Checkout, ada: User, admin_user: User) -> None:
+    """It is nobody's again, and can be claimed again."""
+    assert not undo_claim(bought, staff=admin_user, reason="nothing to undo")
+    claim(bought, ada)
+    bought.refresh_from_db()
+    assert undo_claim(bought, staff=admin_user, reason="the wrong account")
+    assert not Checkout.objects.owned_by(ada).exists()
+    (act,) = StaffAct.objects.all()
+    assert (act.act, act.staff, act.account, act.reason) == ("unclaim", admin_user, ada, "the wrong account")
+    assert claim(bought, ada)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_accounts_at_once_one_gets_it(bought: Checkout) -> None:
+    """The other one is told that it cannot."""
+    accounts = [User.objects.create_user(f"player-{number}") for number in range(2)]
+    together, got = threading.Barrier(2), list[bool]()
+
+    def race(account: User) -> None:
+        try:
+            together.wait()
+            got.append(claim(bought, account))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=race, args=[account]) for account in accounts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == [False, True]
+    (owner,) = [account for account in accounts if Checkout.objects.owned_by(account).exists()]
+    bought.refresh_from_db()
+    assert bought.user == owner
