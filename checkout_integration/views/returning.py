@@ -127,6 +127,7 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Claim it, and show the same page again, which says whose it is."""
+        assert request.user.is_authenticated  # the mixin has seen to it
         claim(_checkout(self.kwargs["signed"]), request.user)
         return redirect(request.path)
 

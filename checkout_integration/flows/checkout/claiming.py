@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -40,7 +40,7 @@ def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:
             account = rows.values_list("user", flat=True).first()
             if not rows.update(user_id=None, claimed_at=None):
                 return False
-            about = {"account_id": account, "order_id": checkout.paid_order_id}
+            about: dict[str, Any] = {"account_id": account, "order_id": checkout.paid_order_id}
             record_staff_act(StaffAct.Act.UNCLAIM, staff, project=checkout.project, reason=reason, **about)
         return True
 
