@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,6 +13,11 @@ from checkout_integration import flows
 from checkout_integration.models import Checkout, Order
 from checkout_integration.sandbox import Sandbox
 from tests.support.admin import rows
+from tests.support.admin.desk import enter
+from tests.support.browser import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_pauses")]
 LIST = "/admin/checkout_integration/order/"
@@ -43,7 +48,7 @@ def test_the_order_is_fetched_and_opened(client: Client, unheard: Checkout, by: 
     customer = str(unheard.user.pk)
     text = {"order_id": unheard.order_id, "reference": unheard.reference, "customer": customer}[by]
     page = client.get(LIST, {"q": text}).content.decode()
-    assert f'action="{LIST}ask/"' in page and f'name="q" value="{text}"' in page
+    assert f'formaction="{LIST}ask/" name="q" value="{text}"' in page
     address, said = ask(client, f" {text} ")
     order = Order.objects.get()
     assert (order.status, order.checkout) == ("processed", unheard)
@@ -75,3 +80,13 @@ def test_it_needs_the_permission_and_a_post(client: Client) -> None:
     client.force_login(rows.make_staff("view_order"))
     assert "ask/" not in client.get(LIST, {"q": "order-1"}).content.decode()
     assert client.post(f"{LIST}ask/", {"q": "order-1"}).status_code == 403
+
+
+@pytest.mark.browser
+def test_the_button_asks_in_a_browser(page: Page, live_server: Any, unheard: Checkout) -> None:
+    """A click leads to the order that the service has."""
+    enter(page.context, live_server.url, rows.make_staff("view_order", "check_order"))
+    page.goto(f"{live_server.url}{LIST}?q={unheard.order_id}")
+    page.get_by_role("button", name="Ask the service now").click()
+    expect(page.get_by_text("The service has it.")).to_be_visible()
+    assert page.url.endswith(f"{LIST}{Order.objects.get().pk}/change/")
