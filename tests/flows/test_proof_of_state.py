@@ -49,6 +49,7 @@ SABOTAGED: Final[dict[str, Any]] = {
     "canceled_at": BEGIN,
     "refunded_at": BEGIN,
     "country": "FR",
+    "product": "Another one",
     "receipt_number": "r-2",
     "recurring_id": "a-2",
     "amount": "999.99",

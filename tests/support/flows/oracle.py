@@ -28,10 +28,12 @@ from checkout_integration.models import (
     PersonalData,
     Transition,
 )
+from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.binding import reference_of
 from checkout_integration.policy.facts import slot_key
 from checkout_integration.policy.fields import Merged, stamps_from_json
 from checkout_integration.policy.observation import Source, Timing
+from checkout_integration.policy.product import product_of
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.policy.refunds import STATED
 from checkout_integration.policy.state import OrderState, observe
@@ -49,6 +51,7 @@ def differences(order: Order) -> dict[str, tuple[Any, Any]]:
     personal_data = _personal_data(getattr(order, "personal_data", None))
     state, references = _added_up(project, order)
     checkout = _checkout_of(order, references)
+    words = (checkout.description, checkout.products) if checkout else ()
     columns, personal = columns_of(state)
     refunds = list(order.refunds.all())
     documents = document_amounts(project, state)
@@ -57,6 +60,7 @@ def differences(order: Order) -> dict[str, tuple[Any, Any]]:
         **columns,
         "stamps": state.merged.stamps,
         "checkout": checkout,
+        "product": as_column_text(product_of(state.order, *words)),
         "user": _user_of(order, state),
         "verdict": _verdict(project, order, state, checkout),
         "items": _items(item_rows(order, state)),
@@ -68,6 +72,7 @@ def differences(order: Order) -> dict[str, tuple[Any, Any]]:
         **{name: getattr(order, name) for name in columns},
         "stamps": stamps_from_json(order.stamps, state.merged.values),
         "checkout": order.checkout,
+        "product": order.product,
         "user": order.user,
         "verdict": verdict_of(order),
         "items": _items(order.items.order_by("position")),
