@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -434,8 +435,12 @@ class CustomerAdmin(ButtonAdmin):
         return str(row)
 
     def address(self, row: CheckoutUser) -> str:
-        """Return the address in one line."""
-        return ", ".join(map(str, row.address.document.values())) if row.address else ""
+        """Return the address in one line, in the specification's sequence: PostgreSQL sorts the keys of a document."""
+        if row.address is None:
+            return ""
+        names = [each.name for each in dataclasses.fields(row.address) if each.name in row.address.document]
+        sent = {**dict.fromkeys(names), **row.address.document}
+        return ", ".join(map(str, sent.values()))
 
     def blocked(self, row: CheckoutUser) -> Value:
         """Return since when the customer is blocked, by whom and why; "" for one who is not."""
