@@ -27,7 +27,7 @@ from checkout_integration.admin.order.payment import lost_lines, reversals_of
 from checkout_integration.admin.order.sold import items_of, paid_at, product_title
 from checkout_integration.admin.site.downloads import csv_text
 from checkout_integration.admin.site.labels import Text, is_test, order_label
-from checkout_integration.admin.site.products import product_of, with_products
+from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.values import NOTHING, money, visible
 from checkout_integration.conf import app_settings
 from checkout_integration.display import amount_text, shown_day
@@ -314,7 +314,8 @@ def _earlier(order: Order) -> list[Earlier]:
     orders = orders.filter(IS_TEST) if is_test(order) else orders.exclude(IS_TEST)
     newest = with_products(orders).select_related("personal_data", "checkout").order_by("-created_at", "-pk")
     purchases = [
-        Earlier(each, visible(product_of(each)) or NOTHING, _common(order, each)) for each in newest[:NEWEST]
+        Earlier(each, visible(shown_product(each)) or NOTHING, _common(order, each))
+        for each in newest[:NEWEST]
     ]
     return sorted(purchases, key=lambda each: -len(each.common))
 

@@ -66,7 +66,7 @@ from checkout_integration.admin.site.labels import (
     label_of,
     mode_label,
 )
-from checkout_integration.admin.site.products import PRODUCT, product_name, product_of, with_products
+from checkout_integration.admin.site.products import PRODUCT, product_name, shown_product, with_products
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, badge, in_list, money, short
 from checkout_integration.conf import app_settings
@@ -350,7 +350,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def product(self, row: Order) -> Value:
         """Return what was bought."""
-        return short(product_of(row))
+        return short(shown_product(row))
 
     def email(self, row: Order) -> str:
         """Return the customer's e-mail address."""

@@ -30,7 +30,7 @@ from checkout_integration.admin.site.labels import (
     StateLabel,
     Text,
 )
-from checkout_integration.admin.site.products import product_of, with_products
+from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
 from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
 from checkout_integration.display import form_link, shown_number
@@ -64,7 +64,7 @@ class OrdersInline(ReadOnlyInline):
 
     def product(self, row: Order) -> str:
         """Return what was bought."""
-        return product_of(row)
+        return shown_product(row)
 
     def amount(self, row: Order) -> str:
         """Return the order's amount."""

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, label_of
 from checkout_integration.admin.site.large_tables import COUNTED, ORDER_DOCUMENTS
-from checkout_integration.admin.site.products import product_of, with_products
+from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, moment, money, short, visible
 from checkout_integration.display import shown_number
 from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund, Transition
@@ -73,7 +73,7 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
     opened: dict[Any, Any] = dict(grants.values_list("order", "opened_at")[:NEWEST])
     orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
     rows: list[list[Value]] = [
-        [short(product_of(order)), viewer.link(Order, order.pk, order), moment(opened[order.pk])]
+        [short(shown_product(order)), viewer.link(Order, order.pk, order), moment(opened[order.pk])]
         for order in sorted(orders, key=lambda each: -each.pk)
     ]
     return Table(_("What they own"), [_("product"), _("order"), _("since")], rows)

@@ -13,7 +13,7 @@ from checkout_integration.models import Order, OrderItem
 
 
 def with_products(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Return the orders with what `product_of` needs."""
+    """Return the orders with what `shown_product` needs."""
     return orders.annotate(has_more_items=Exists(OrderItem.objects.filter(order=OuterRef("pk"), position=1)))
 
 
@@ -21,7 +21,7 @@ PRODUCT: Final = ("product", "has_more_items", "virtual_currency_amount")
 """The columns of `with_products` from which `product_name` makes the name."""
 
 
-def product_of(row: Order) -> str:
+def shown_product(row: Order) -> str:
     """Return what was bought, for a row of `with_products`."""
     return product_name(*(getattr(row, name) for name in PRODUCT))
 
