@@ -102,12 +102,12 @@ def _given_back(order: Order) -> Order:
     [
         (
             lambda: _taken_back(_checked(status="refunded", refunded_at=rows.NOON)),
-            "refunded 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
+            "Refunded 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
             "revoked",
         ),
         (
             lambda: _taken_back(_checked(status="chargeback", refunded_at=rows.NOON)),
-            "charged back 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. To contest it at the bank",
+            "Charged back 2026-03-04 12:00:00. The goods were taken back 2026-03-04 12:00:00. To contest it at the bank",
             "revoked",
         ),
         (

@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from django.utils.html import format_html, format_html_join
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -240,7 +241,7 @@ def _what_to_do(
 def _of_money(order: Order, state: OrderState) -> Iterator[Value]:
     """Yield that a payment is reversed, or that a part of it was given back."""
     if state.fully_reversed:
-        yield format_html("{} {}.", order_label(state).text, moment(order.refunded_at))
+        yield format_html("{} {}.", capfirst(order_label(state).text), moment(order.refunded_at))
     elif state.partial:
         yield _("A part of the money was given back: that takes no goods back.")
     elif order.verdict == VerdictStatus.REVOKED:

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from django.db.models import PROTECT, RESTRICT, Exists, ManyToOneRel, Model, OuterRef, Q, QuerySet
+from django.db.models import (
+    PROTECT,
+    RESTRICT,
+    Exists,
+    ManyToOneRel,
+    Model,
+    OuterRef,
+    ProtectedError,
+    Q,
+    QuerySet,
+    RestrictedError,
+)
 from django.utils.translation import gettext as _
 
 from checkout_integration.flows.database import (
@@ -56,7 +67,14 @@ def deletable() -> QuerySet[Checkout]:
 
 
 class Protected(ValueError):
-    """Rows of the shop refer to test checkouts or their orders, and their foreign keys protect these."""
+    """Rows of the shop refer to test data, and their foreign keys protect it."""
+
+    def __init__(self, model: type[Model]) -> None:
+        text = _(
+            "Rows of the shop protect the test data: %(rows)s. Delete them first, or give their foreign key "
+            "on_delete=CASCADE."
+        )
+        super().__init__(text % {"rows": model._meta.verbose_name_plural})
 
 
 def of_the_shop(checkouts: Sequence[int]) -> dict[type[Model], tuple[QuerySet[Any], bool]]:
@@ -97,13 +115,7 @@ def refuse_protected() -> None:
     for begin in range(0, len(checkouts), COUNTED_AT_ONCE):
         for model, (rows, protects) in of_the_shop(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
             if protects and rows.exists():
-                raise Protected(
-                    _(
-                        "Rows of the shop protect the test data: %(rows)s. Delete them first, or give their foreign key "
-                        "on_delete=CASCADE. Nothing was deleted."
-                    )
-                    % {"rows": model._meta.verbose_name_plural}
-                )
+                raise Protected(model)
 
 
 def delete_test_data(
@@ -118,7 +130,7 @@ def delete_test_data(
     A receiver that runs is waited for.
 
     Raises:
-        Protected: rows of the shop refer to test data by a foreign key that protects it; nothing was deleted.
+        Protected: rows of the shop refer to test data by a foreign key that protects it. What was deleted before stays so.
 
     """
     refuse_protected()
@@ -126,7 +138,15 @@ def delete_test_data(
     while time.monotonic() - begun < seconds and (
         keys := list(deletable().values_list("pk", flat=True)[:BATCH])
     ):
-        for name, count in with_retries(partial(_delete, keys)).items():
+        try:
+            counts = with_retries(partial(_delete, keys))
+        except (
+            ProtectedError,
+            RestrictedError,
+        ) as error:  # by rows that came since, or by rows of the shop's own rows
+            rows = error.protected_objects if isinstance(error, ProtectedError) else error.restricted_objects
+            raise Protected(type(next(iter(rows)))) from None
+        for name, count in counts.items():
             deleted[name] = deleted.get(name, 0) + count
     if deleted:
         record_staff_act(StaffAct.Act.DELETE_TESTS, staff, project=None, reason=reason, counts=deleted)
