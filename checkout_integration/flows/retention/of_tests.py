@@ -140,10 +140,8 @@ def delete_test_data(
     ):
         try:
             counts = with_retries(partial(_delete, keys))
-        except (
-            ProtectedError,
-            RestrictedError,
-        ) as error:  # by rows that came since, or by rows of the shop's own rows
+        # By rows that came since the look, or by rows of the shop's own rows.
+        except (ProtectedError, RestrictedError) as error:
             rows = error.protected_objects if isinstance(error, ProtectedError) else error.restricted_objects
             raise Protected(type(next(iter(rows)))) from None
         for name, count in counts.items():
