@@ -135,19 +135,19 @@ def delete_test_data(
     """
     refuse_protected()
     deleted, begun = dict[str, int](), time.monotonic()
-    while time.monotonic() - begun < seconds and (
-        keys := list(deletable().values_list("pk", flat=True)[:BATCH])
-    ):
-        try:
-            counts = with_retries(partial(_delete, keys))
-        # By rows that came since the look, or by rows of the shop's own rows.
-        except (ProtectedError, RestrictedError) as error:
-            rows = error.protected_objects if isinstance(error, ProtectedError) else error.restricted_objects
-            raise Protected(type(next(iter(rows)))) from None
-        for name, count in counts.items():
-            deleted[name] = deleted.get(name, 0) + count
-    if deleted:
-        record_staff_act(StaffAct.Act.DELETE_TESTS, staff, project=None, reason=reason, counts=deleted)
+    try:
+        while time.monotonic() - begun < seconds and (
+            keys := list(deletable().values_list("pk", flat=True)[:BATCH])
+        ):
+            for name, count in with_retries(partial(_delete, keys)).items():
+                deleted[name] = deleted.get(name, 0) + count
+    # By rows that came since the look, or by rows of the shop's own rows.
+    except (ProtectedError, RestrictedError) as error:
+        rows = error.protected_objects if isinstance(error, ProtectedError) else error.restricted_objects
+        raise Protected(type(next(iter(rows)))) from None
+    finally:  # what was deleted before is somebody's act, too
+        if deleted:
+            record_staff_act(StaffAct.Act.DELETE_TESTS, staff, project=None, reason=reason, counts=deleted)
     return deleted
 
 

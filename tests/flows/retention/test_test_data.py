@@ -146,6 +146,24 @@ def test_nothing_is_deleted_that_the_shop_protects(
     assert [name for name in ours if before[name] != after[name]] == []
 
 
+def test_what_was_deleted_before_it_stopped_is_an_act(
+    checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch is committed by itself, so the record says what is gone."""
+    monkeypatch.setattr(Hat._meta.get_field("checkout").remote_field, "on_delete", PROTECT)
+    monkeypatch.setattr(of_tests, "refuse_protected", lambda: None)  # as if the row had come after the look
+    monkeypatch.setattr(of_tests, "BATCH", 1)
+    for name in ("first", "second"):
+        deliver_all(checkout_deliver, sold(test=True, name=name))
+    last = Checkout.objects.latest("pk")
+    Hat.objects.create(checkout=last)
+    with pytest.raises(flows.retention.Protected):
+        delete()
+    assert list(Checkout.objects.all()) == [last]
+    (act,) = StaffAct.objects.all()
+    assert (act.act, act.counts["checkouts"]) == ("delete_tests", 1)
+
+
 @pytest.mark.parametrize("live", [True, False])
 def test_a_payment_that_is_no_test_stays(checkout_deliver: Deliver, live: bool) -> None:
     """It was made for a test checkout, so it is in review: the money is real."""
