@@ -32,7 +32,6 @@ from checkout_integration.models import (
     Notification,
     OutboxMessage,
     ReceiverRun,
-    SyncRun,
     Transition,
 )
 from checkout_integration.policy.observation import Observation, Source
@@ -140,7 +139,6 @@ class Shop:
             if times and model is not Transition and not model._meta.proxy:
                 model._base_manager.update(**{name: F(name) - timedelta(seconds=seconds) for name in times})
         if self.listed:
-            SyncRun.objects.filter(state="complete").delete()
             self.read_list()
 
 

@@ -21,7 +21,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import Error
-from django.db.models import Q
+from django.db.models import OuterRef, Q
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -36,7 +37,7 @@ from checkout_integration.flows.monitoring.finding import (
     shown_number,
     span,
 )
-from checkout_integration.models import Installation, Notification, Order, RefusedRequests
+from checkout_integration.models import Installation, Notification, Order, RefusedRequests, SyncRun
 from checkout_integration.models.order import REVERSED
 from checkout_integration.policy.facts import slot_key
 from checkout_integration.policy.observation import Source
@@ -88,7 +89,14 @@ def known_by_list_alone(now: datetime) -> Q:
         created_at__lte=now - SETTLED,
         changed_at__lte=now - SETTLED,
         facts__slots__has_key=slot_key(OrderStatus.PROCESSED, Source.LIST),
-    ) & ~Q(facts__slots__has_any_keys=notified)
+    ) & ~(Q(facts__slots__has_any_keys=notified) | _imported(OuterRef("project")))
+
+
+def _imported(project: str | OuterRef) -> Q:
+    """Return the condition of orders from before the installation or the first pass of the list, which imported them."""
+    installed = Installation.objects.filter(project=project).values("installed_at")[:1]
+    passes = SyncRun.objects.filter(project=project).order_by("pk").values("started_at")[:1]
+    return Q(created_at__lte=installed) | Q(created_at__lte=Coalesce(passes, installed))
 
 
 def _coming(project: str, last_at: datetime | None, installed_at: datetime | None, now: datetime) -> Finding:
@@ -98,7 +106,7 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
         text = _("No notification has come yet, and nothing was sold.")
         return KIND.found(text, Severity.UNKNOWN, project=project, figures=figures)
     silent = now - since
-    listed, paid = _listed(project, installed_at, now)
+    listed, paid = _listed(project, now)
     usual = _usual(project, since, min(silent, WEEK), installed_at) if silent >= SHORTEST else None
     figures |= {"silent_seconds": seconds_of(silent), "usual_count": usual}
     figures |= {"paid": paid, "paid_without": listed}
@@ -125,12 +133,12 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
     return kind.found(text % counts, severity, action, project=project, figures=figures)
 
 
-def _listed(project: str, installed_at: datetime, now: datetime) -> tuple[int, int]:
+def _listed(project: str, now: datetime) -> tuple[int, int]:
     """Return of how many of the newest payments only the list knows, and how many these are.
 
     A payment that the list has shown just now is not judged: its customer may have taken long, and its notification comes.
     """
-    newest = [row for status in PAID for row in _paid(project, status, installed_at, now)]
+    newest = [row for status in PAID for row in _paid(project, status, now)]
     keys = [key for _at, key in sorted(newest)[-NEWEST:]]
     if not keys:
         return 0, 0
@@ -144,14 +152,14 @@ def _listed(project: str, installed_at: datetime, now: datetime) -> tuple[int, i
     return listed, listed + notified
 
 
-def _paid(project: str, status: str, installed_at: datetime, now: datetime) -> Iterable[tuple[Any, int]]:
+def _paid(project: str, status: str, now: datetime) -> Iterable[tuple[Any, int]]:
     """Return the newest payments with a status that are old enough to be judged.
 
     A range of one status, and not "=": so no other index has this sequence. PostgreSQL would read the orders of all projects
     by their time where it expects many payments.
     """
     paid = Order.primary.filter(project=project, status__gte=status, status__lte=status)
-    paid = paid.filter(created_at__gt=max(installed_at, now - WEEK), created_at__lte=now - SETTLED)
+    paid = paid.filter(created_at__gt=now - WEEK, created_at__lte=now - SETTLED).exclude(_imported(project))
     return paid.order_by("status", "-created_at").values_list("created_at", "pk")[:NEWEST]
 
 

@@ -125,11 +125,24 @@ def test_a_webhook_that_never_worked_is_seen_on_the_first_day(now: datetime) -> 
     )
     path, _, query = found("notifications").link.partition("?")
     assert (path, query) == ("/admin/checkout_integration/order/", "queue=unnotified")
-    assert list(Order.objects.filter(order_queues()["unnotified"][1], created_at__gt=now - HOUR)) == [order]
+    assert list(Order.objects.filter(order_queues()["unnotified"][1])) == [order]
     came(now)
     Order.objects.update(facts={"slots": {"processed/list": {}, "processed/notification": {}}})
     assert found("notifications").severity == "ok"
     assert not Order.objects.filter(order_queues()["unnotified"][1]).exists()
+
+
+def test_what_the_first_pass_imports_has_no_notification_and_is_no_alarm(now: datetime) -> None:
+    """Nothing was asked of the webhook yet. What is paid after the pass has begun counts, and the link shows that alone."""
+    for hours in (3, 4, 5):
+        paid(now - hours * HOUR, notified=False)
+    rows.make_sync_run(lane="all", started_at=now - 2 * HOUR)
+    rows.make_sync_run(started_at=now)
+    assert found("notifications").severity == "unknown"
+    assert not Order.objects.filter(order_queues()["unnotified"][1]).exists()
+    order = paid(now - HOUR, notified=False)
+    assert (found("notifications").severity, found("notifications").figures["paid"]) == ("failing", 1)
+    assert list(Order.objects.filter(order_queues()["unnotified"][1])) == [order]
 
 
 @pytest.mark.parametrize(
