@@ -26,6 +26,7 @@ pytestmark = pytest.mark.django_db
 PAGE = "/admin/checkout_integration/money/"
 INDEX = "/admin/checkout_integration/"
 OF_THE_FILE = [
+    "mode",
     "contradicted",
     *(f"{name}_unstated" for name in ("gross", "charged", "tax", "fee", "net", "refunded", "charged_back")),
 ]
@@ -49,6 +50,7 @@ def file_of(client: Client, query: str) -> list[list[str]]:
 
 LABELS = {
     "payment method": "method_type",
+    "of them in review": "in_review",
     "rate of vat": "tax_rate",
     "vat paid by": "vat_payer",
     "payments refunded": "refunds",
@@ -194,7 +196,7 @@ def test_amounts_have_the_places_of_their_currency(admin_client: Client) -> None
     sell(currency="KWD", amount=Decimal("3.333"))
     sell(amount=Decimal("14.9"))
     _header, *lines = file_of(admin_client, "?first=2026-03-01&last=2026-03-31&mode=test")
-    gross = {line[0]: line[2] for line in lines}
+    gross = {line[0]: line[3] for line in lines}
     assert gross == {"EUR": "", "JPY": "1500", "KWD": "3.333", "USD": "14.90"}
 
 
@@ -252,11 +254,47 @@ def test_tests_are_not_added_to_real_money(admin_client: Client) -> None:
     sell(amount=Decimal(4), is_production=None, live=None)
     sell(amount=Decimal(8), is_production=True, live=False)
     days = "?first=2026-03-01&last=2026-03-31&mode="
-    assert [file_of(admin_client, f"{days}{mode}")[-1][2] for mode in ("live", "test", "unknown")] == [
+    assert [file_of(admin_client, f"{days}{mode}")[1][3] for mode in ("live", "test", "unknown")] == [
         "2.00",
         "9.00",
         "4.00",
     ]
+    titles = [html_of(admin_client, f"{PAGE}{days}{mode}") for mode in ("live", "test", "unknown")]
+    assert [re.search("<h1>(.*?)</h1>", html)[1] for html in titles] == [  # type: ignore[index]
+        "Money",
+        "Money of tests: nothing was paid",
+        "Money, mode unknown",
+    ]
+    answer = admin_client.get(f"{PAGE}csv/{days}test")
+    assert answer["Content-Disposition"] == 'attachment; filename="money-test.csv"'
+    header, line = file_of(admin_client, f"{days}test&currency=USD")
+    assert line[header.index("mode")] == "test"
+
+
+def test_payments_in_review_are_counted_apart(admin_client: Client) -> None:
+    """Their money is in the sums; their number leads to them."""
+    days = "?first=2026-03-01&last=2026-03-31&mode=test&currency=USD"
+    sell()
+    assert "in review" not in html_of(admin_client, PAGE + days).partition("<thead>")[2]
+    sell(verdict="review")
+    sell(verdict="review", status="refunded")  # nothing waits for staff
+    header, line = file_of(admin_client, days)
+    row = dict(zip(header, line, strict=True))
+    assert (row["payments"], row["in_review"], row["gross"]) == ("3", "1", "29.97")
+    assert shown_rows(html_of(admin_client, PAGE + days))[0]["in_review"] == "1"
+    orders = re.findall(r'href="([^"]*&amp;queue=review)"', html_of(admin_client, f"{PAGE}{days}&by=month"))
+    assert {admin_client.get(unescape(each)).context["cl"].result_count for each in orders} == {1}
+
+
+def test_the_currency_with_most_payments_comes_first(admin_client: Client) -> None:
+    """On the page, and on the app's page."""
+    sell(created_at=datetime.now(UTC), currency="AAA")
+    for _number in range(2):
+        sell(created_at=datetime.now(UTC), currency="USD")
+    shown = [row["currency"] for row in shown_rows(html_of(admin_client, f"{PAGE}?mode=test"))]
+    assert list(dict.fromkeys(shown))[:2] == ["USD", "AAA"]
+    table = html_of(admin_client, INDEX).partition('id="ci-money"')[2]
+    assert table.index("USD today") < table.index("AAA today")
 
 
 def test_a_project_and_a_currency_can_be_chosen(admin_client: Client, settings: Any) -> None:
@@ -271,8 +309,8 @@ def test_a_project_and_a_currency_can_be_chosen(admin_client: Client, settings: 
     other = sell(amount=Decimal(5))
     Order.objects.filter(pk=other.pk).update(project="other")
     days = "?first=2026-03-01&last=2026-03-31&mode=test&currency=usd"
-    assert file_of(admin_client, days)[1:][0][:3] == ["USD", "2", "14.99"]
-    assert file_of(admin_client, f"{days}&project=other")[1:][0][:3] == ["USD", "1", "5.00"]
+    assert file_of(admin_client, days)[1:][0][:3] == ["USD", "2", "0"]
+    assert file_of(admin_client, f"{days}&project=other")[1:][0][:3] == ["USD", "1", "0"]
     assert len(file_of(admin_client, days)) == 2
 
 

@@ -62,6 +62,11 @@ MODES: Final = {
     Mode.TEST: gettext_lazy("test"),
     Mode.UNKNOWN: gettext_lazy("mode unknown"),
 }
+TITLES: Final = {
+    Mode.LIVE: gettext_lazy("Money"),
+    Mode.TEST: gettext_lazy("Money of tests: nothing was paid"),
+    Mode.UNKNOWN: gettext_lazy("Money, mode unknown"),
+}
 ON_PAYMENT_DAY: Final = "payment"
 REVERSALS: Final = {
     "": gettext_lazy("the day on which they happened"),
@@ -153,6 +158,7 @@ KEYS: Final[Mapping[str, Text]] = {
 }
 SUMS: Final[Mapping[str, Text]] = {
     "payments": gettext_lazy("payments"),
+    "in_review": gettext_lazy("of them in review"),
     "gross": gettext_lazy("gross"),
     "charged": gettext_lazy("charged"),
     "tax": gettext_lazy("tax"),
@@ -168,6 +174,8 @@ SUMS: Final[Mapping[str, Text]] = {
 HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
 ALWAYS: Final = ("payments", "gross")
 """The sums that the page shows without anything in them, too."""
+OF_ORDERS: Final = {"payments": "", "in_review": "&queue=review"}
+"""The numbers that lead to their orders, with the filter that each adds."""
 UNSTATED: Final = "_unstated"
 
 
@@ -184,14 +192,15 @@ class Cell:
 
 def header(columns: Sequence[str]) -> list[str]:
     """Return the header of the file: stable names."""
-    return ["currency", *columns, *SUMS, "contradicted", *(f"{name}{UNSTATED}" for name in AMOUNTS)]
+    return ["currency", *columns, *SUMS, "mode", "contradicted", *(f"{name}{UNSTATED}" for name in AMOUNTS)]
 
 
-def values_of(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
+def values_of(row: MoneyRow, query: MoneyQuery) -> list[Any]:
     """Return the values of a row in the order of the header. Amounts have the places of their currency."""
     return [
         row.currency,
-        *_shown_values(row, columns),
+        *_shown_values(row, query.columns),
+        query.mode.value,
         row.sums.contradicted,
         *(row.sums.unstated[name] for name in AMOUNTS),
     ]
@@ -227,7 +236,7 @@ def _cells(row: MoneyRow, names: Sequence[str], address: str) -> list[Cell]:
             text=date_format(values[name], "YEAR_MONTH_FORMAT") if name == "month" else _shown(values[name]),
             of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
             is_number=name in SUMS,
-            address=address if name == "payments" and row.sums.payments else "",
+            address=f"{address}{OF_ORDERS[name]}" if address and name in OF_ORDERS and values[name] else "",
         )
         for name in names
     ]
@@ -289,7 +298,8 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
             "time_zone": get_default_timezone_name(),
             "csv": f"csv/?{request.GET.urlencode()}",
         }
-        return self.report(request, "money.html", _("Money"), **context)
+        mode = form.query.mode if form.is_valid() else Mode.LIVE
+        return self.report(request, "money.html", str(TITLES[mode]), **context)
 
     @method_decorator(require_safe)
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
@@ -300,7 +310,7 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
         rows = _rows_of(form)
         if form.errors:  # an empty file would say that there is no money
             return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
-        return csv_response(request, "money", _lines(rows, form.query.columns))
+        return csv_response(request, f"money-{form.query.mode.value}", _lines(rows, form.query))
 
 
 def _rows_of(form: MoneyForm) -> list[MoneyRow]:
@@ -313,7 +323,8 @@ def _rows_of(form: MoneyForm) -> list[MoneyRow]:
     except TooManyRows:
         form.add_error(None, _("These are too many rows: take fewer days, or fewer rows for each."))
         return []
-    return [row for row in rows if row.currency == currency] if currency else rows
+    sequence = [total.currency for total in totals_of(rows) if currency in ("", total.currency)]
+    return [row for name in sequence for row in rows if row.currency == name]
 
 
 ALONE: Final = {"month": "", "day": "", "method_type": "method", "country": "country", "product": "product"}
@@ -385,6 +396,6 @@ def _end_of_month(day: date) -> date:
     return (day.replace(day=28) + 4 * DAY).replace(day=1) - DAY
 
 
-def _lines(rows: Sequence[MoneyRow], columns: Sequence[str]) -> Iterator[Sequence[Any]]:
-    yield header(columns)
-    yield from (values_of(row, columns) for row in rows)
+def _lines(rows: Sequence[MoneyRow], query: MoneyQuery) -> Iterator[Sequence[Any]]:
+    yield header(query.columns)
+    yield from (values_of(row, query) for row in rows)

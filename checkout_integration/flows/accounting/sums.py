@@ -21,7 +21,7 @@ from django.db.models.functions import Coalesce, TruncMonth
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.accounting.period import Period
 from checkout_integration.models import Order, Refund
-from checkout_integration.models.order import IS_PAYMENT
+from checkout_integration.models.order import IN_REVIEW, IS_PAYMENT
 from checkout_integration.policy.amounts import MONEY_PLACES
 from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.state import SETTLED_KINDS
@@ -95,6 +95,7 @@ class Sums:
 
     Attributes:
         payments: payments that are priced in this currency, refunded and charged-back ones too.
+        in_review: those of them that wait for staff: of their goods nothing is delivered until somebody accepts them.
         contradicted: those of them whose order is shown as canceled or rejected, although a success is known.
         gross: their prices, ``amount``: with the tax, before any reversal.
         charged: what customers were charged in this currency, ``charge_amount``.
@@ -111,6 +112,7 @@ class Sums:
     """
 
     payments: int = 0
+    in_review: int = 0
     contradicted: int = 0
     gross: Decimal | None = None
     charged: Decimal | None = None
@@ -165,12 +167,13 @@ class MoneyRow:
 
 
 def totals_of(rows: Iterable[MoneyRow]) -> list[MoneyRow]:
-    """Return the sums of all rows of each currency."""
+    """Return the sums of all rows of each currency; the one with most payments comes first."""
     totals: dict[str, Sums] = {}
     for row in rows:
         of_row = {each.name: getattr(row.sums, each.name) for each in fields(Sums)}
         totals.setdefault(row.currency, Sums()).add(**of_row)
-    return [MoneyRow(currency=currency, sums=sums) for currency, sums in totals.items()]
+    main_first = sorted(totals.items(), key=lambda each: -each[1].payments)
+    return [MoneyRow(currency=currency, sums=sums) for currency, sums in main_first]
 
 
 def _percent(part: int, whole: int) -> Decimal | None:
@@ -187,6 +190,12 @@ PAID: Final = {
     "net": ("net_revenue_amount", "net_revenue_currency"),
 }
 """Each sum of payments: the column with its amount, and the one with its currency."""
+COUNTED: Final[Mapping[str, Q]] = {
+    "payments": Q(),
+    "in_review": IN_REVIEW,
+    "contradicted": ~Q(status__in=SETTLED_KINDS),
+}
+"""Each number of payments: which of them it counts."""
 LOST: Final[Mapping[str, tuple[str, str]]] = {
     OrderStatus.REFUNDED: ("refunds", "refunded"),
     OrderStatus.CHARGEBACK: ("chargebacks", "charged_back"),
@@ -243,7 +252,7 @@ def _payments(query: MoneyQuery) -> QuerySet[Any, Any]:
     groups = _grouped(orders, query, ("created_at", "recorded_at"), CURRENCIES)
     sums = {name: Sum(amount) for name, (amount, _currency) in PAID.items()}
     stated = {f"{name}_stated": Count(amount) for name, (amount, _currency) in PAID.items()}
-    counts = {"number": Count("pk"), "contradicted": Count("pk", filter=~Q(status__in=SETTLED_KINDS))}
+    counts = {name: Count("pk", filter=condition) for name, condition in COUNTED.items()}
     return groups.annotate(**counts, **stated, **sums)  # type: ignore[no-any-return]
 
 
@@ -313,8 +322,8 @@ class _Books:
 
     def pay(self, group: Group) -> None:
         """Add the payments of a group: each amount to the row of its own currency."""
-        row, number = self._row(group, group["currency"]), group["number"]
-        row.add(payments=number, contradicted=group["contradicted"])
+        row, number = self._row(group, group["currency"]), group["payments"]
+        row.add(**{name: group[name] for name in COUNTED})
         for name, (_amount, currency) in PAID.items():
             stated = group[f"{name}_stated"]
             row.unstated[name] += number - stated
