@@ -20,6 +20,7 @@ from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
+from tests.support.admin.shown import labelled
 from tests.support.protocol.sales import EVENTS, sale
 
 pytestmark = pytest.mark.django_db
@@ -153,6 +154,7 @@ def test_a_bank_reads_what_the_service_stated(admin_client: Client, checkout_del
                 "given is: 94016, CA, US.",
                 "10115, Berlin, DE-BE, DE.",
                 f"{accepted}3.1.",
+                "The customer accepted the agreement",
             ),
             *(
                 "account of the wallet is ada-wallet.",
@@ -171,6 +173,102 @@ def test_a_bank_reads_what_the_service_stated(admin_client: Client, checkout_del
     for page, other, texts in zip(pages, reversed(pages), only_in, strict=True):
         assert [text for text in texts if text not in page] == []
         assert [text for text in texts if text in other] == []
+
+
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-14", "ORD-22", "ORD-23", "ORD-39", "ORD-40", "ITM-03")
+@pytest.mark.spec("ORD-04", "ORD-31", "RFD-01", "RFD-02", "STA-03", "STA-06")
+def test_the_facts_of_a_payment_stand_under_their_names(
+    admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """Of two sales that differ in each."""
+    space, pages = "\N{NO-BREAK SPACE}", []
+    for name in ("refunded", "key"):
+        document = sale(name)
+        checkout_deliver(order=document, event=EVENTS.get(name, Event.PAYMENT_SUCCESS))
+        pack = pack_of(admin_client, Order.objects.get(order_id=document["id"]))
+        pages.append(labelled(pack.read("summary.html").decode()))
+    (refunded, key), order_id = pages, "a1000000-0000-4000-8000-00000000000"
+    assert {name: text for name, text in refunded.items() if name != "Paid"} == {
+        "Status": "refunded",
+        "Sold": "Hat",
+        "Price": f"10.00{space}USD",
+        "Charged": f"187.50{space}MXN",
+        "Taken back": f"refunded: 187.50{space}MXN",
+        "Transaction": "auth-666",
+        "Order id": f"{order_id}6",
+        "Receipt number": "R-6",
+    }
+    assert {name: text for name, text in key.items() if name != "Paid"} == {
+        "Status": "paid",
+        "Sold": "Space game",
+        "Price": f"21.43{space}USD",
+        "Charged": f"21.43{space}USD",
+        "Transaction": "auth-333",
+        "Order id": f"{order_id}3",
+        "Receipt number": "–",
+    }
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        pytest.param(
+            {"user": {"name": "Ada"}, "receipt_email": "bills@buyers.example"},
+            "E-mail address: bills@buyers.example.",
+            marks=pytest.mark.spec("ORD-12"),
+        ),
+        pytest.param(
+            {"user": {"email": "ada@mail.example"}, "receipt_email": "bills@buyers.example"},
+            "E-mail address: ada@mail.example.",
+            marks=pytest.mark.spec("USR-05"),
+        ),
+        pytest.param(
+            {"user": {"address": {"country": "AT"}}}, "Country: FR.", marks=pytest.mark.spec("ORD-34")
+        ),
+        pytest.param(
+            {"user": {"address": {"country": "AT"}}, "country": ""},
+            "Country: AT.",
+            marks=pytest.mark.spec("USR-11"),
+        ),
+        pytest.param(
+            {"agreement_accepted": True, "agreement_version": None},
+            "accepted the agreement with the payment, version: not known.",
+            marks=pytest.mark.spec("ORD-17", "ORD-18"),
+        ),
+    ],
+)
+def test_one_field_stands_in_for_another(
+    admin_client: Client, document: dict[str, Any], sentence: str
+) -> None:
+    """Only where the first one is not stated."""
+    order = rows.make_order(document=document, country=document.get("country", "FR"))
+    assert sentence in unescape(pack_of(admin_client, order).read("summary.html").decode())
+
+
+@pytest.mark.spec("ORD-06", "ORD-11", "RFD-01", "RFD-02", "STA-06", "STA-07")
+def test_the_timeline_has_the_times_that_the_service_states(admin_client: Client) -> None:
+    """Of the order and of each reversal, with its own amount."""
+    order = rows.make_order(status="chargeback", created_at=rows.NOON - timedelta(days=3))
+    rows.make_refund(order, amount="1.20", status="refunded", refunded_at=rows.NOON - timedelta(days=2))
+    rows.make_refund(order, amount="300", currency="JPY", status="chargeback")
+    space, lines = "\N{NO-BREAK SPACE}", table(pack_of(admin_client, order), "annex/timeline.csv")
+    assert [(line["when"], line["what"]) for line in lines] == [
+        ("2026-03-01T12:00:00+00:00", "The customer ordered."),
+        ("2026-03-02T12:00:00+00:00", f"The shop refunded 1.20{space}EUR."),
+        ("2026-03-04T12:00:00+00:00", f"The bank charged back 300{space}JPY."),
+    ]
+
+
+@pytest.mark.spec("ITM-02", "ITM-03", "ITM-08", "ORD-30")
+def test_the_annex_has_the_items(admin_client: Client) -> None:
+    """By name, SKU and platform: each of them differs from every other field."""
+    order = rows.make_order()
+    rows.add_item(order, item_id="id-1", name="Game", sku="sku-1", platform="gog", code="CODE-1")
+    rows.add_item(order, item_id="id-2", name="Hat", sku="sku-2")
+    assert [list(line.values()) for line in table(pack_of(admin_client, order), "annex/items.csv")] == [
+        ["Game", "sku-1", "gog"],
+        ["Hat", "sku-2", ""],
+    ]
 
 
 def test_a_bank_reads_nothing_of_how_the_shop_works(admin_client: Client) -> None:
@@ -224,6 +322,7 @@ def test_goods_without_a_receiver_are_not_called_delivered(admin_client: Client)
         assert "no record of a delivery" in page and "were delivered." not in page
 
 
+@pytest.mark.spec("ORD-02", "ORD-22", "ORD-23")
 def test_earlier_undisputed_purchases_are_compared(admin_client: Client) -> None:
     """Those before it, paid and never charged back, with what both have in common."""
     customer = rows.make_customer()
@@ -236,12 +335,54 @@ def test_earlier_undisputed_purchases_are_compared(admin_client: Client) -> None
         rows.make_order(user=customer, **columns)
     pack = pack_of(admin_client, order)
     (row,) = table(pack, "annex/earlier-purchases.csv")
-    assert (row["transaction"], row["amount"], row["in common"]) == (
+    assert (row["transaction"], row["amount"], row["currency"], row["in common"]) == (
         known.transaction,
         "9.99",
+        "USD",
         "card, e-mail",
     )
     assert "1 earlier purchase that was not disputed" in pack.read("summary.html").decode()
+
+
+@pytest.mark.parametrize(
+    ("part", "other", "common"),
+    [
+        pytest.param(
+            "user", {"ip": "203.0.113.7", "email": "b@x"}, "IP address", marks=pytest.mark.spec("USR-09")
+        ),
+        pytest.param(
+            "user", {"ip": "::1", "email": "ada@buyers.example"}, "e-mail", marks=pytest.mark.spec("USR-05")
+        ),
+        pytest.param(
+            "method",
+            {"card": {"first6": "411111", "last4": "4242"}},
+            "card, IP address, e-mail",
+            marks=pytest.mark.spec("MTH-07"),
+        ),
+        pytest.param(
+            "method",
+            {"card": {"first6": "555555", "last4": "4242"}},
+            "IP address, e-mail",
+            marks=pytest.mark.spec("MTH-07"),
+        ),
+        pytest.param(
+            "method",
+            {"card": {"first6": "411111", "last4": "1111"}},
+            "IP address, e-mail",
+            marks=pytest.mark.spec("MTH-07"),
+        ),
+    ],
+)
+def test_what_two_purchases_have_in_common(
+    admin_client: Client, part: str, other: dict[str, Any], common: str
+) -> None:
+    """Both numbers of a card, the address of the network, and the e-mail address; each by its own field."""
+    customer = rows.make_customer()
+    earlier = {"created_at": rows.NOON - timedelta(days=9), "user": customer}
+    without_card = {"method": {"title": "Wallet"}} if part == "user" else {}
+    rows.make_order(document={**without_card, part: other}, **earlier)
+    pack = pack_of(admin_client, rows.make_order(user=customer, status="chargeback"))
+    assert [line["in common"] for line in table(pack, "annex/earlier-purchases.csv")] == [common]
 
 
 class UsingHooks(Hooks):

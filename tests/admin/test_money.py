@@ -149,6 +149,55 @@ def test_the_file_has_the_rows_of_the_page(admin_client: Client, by: str, revers
             )
 
 
+@pytest.mark.spec(
+    "ORD-21", "ORD-22", "ORD-23", "ORD-26", "ORD-27", "ORD-28", "ORD-34", "ORD-39", "ORD-40", "ORD-41"
+)
+@pytest.mark.spec("ITM-03", "MTH-04", "RFD-01", "RFD-02", "STA-06", "STA-07")
+def test_each_field_has_a_column_of_its_own(admin_client: Client) -> None:
+    """On the page and in the file: of one payment whose fields all differ, the charge in another currency."""
+    amounts = {"amount": "14.99", "charge_amount": "13.50", "tax_amount": "2.01", "fee_amount": "0.40"}
+    currencies = {f"{part}_currency": "USD" for part in ("tax", "fee", "net_revenue")}
+    origin = {
+        "utm_source": "letter",
+        "utm_medium": "email",
+        "utm_campaign": "spring",
+        "referrer_host": "forum.example",
+    }
+    order = sell(
+        **{name: Decimal(text) for name, text in amounts.items()},
+        **{**currencies, "charge_currency": "EUR", "net_revenue_amount": Decimal("12.30")},
+        **{**origin, "status": "chargeback", "product": "Game"},
+    )
+    rows.make_refund(order, amount="1.20", currency="USD", status="refunded")
+    rows.make_refund(order, amount="3.45", currency="USD", status="chargeback")
+    query = "?first=2026-03-01&last=2026-03-31&mode=test&by=method&by=country&by=product&by=origin&by=vat"
+    (charged, shown) = re.findall(r"<section.*?</section>", html_of(admin_client, PAGE + query), re.DOTALL)
+    by = ["BANKCARD", "DE", "Game", "letter", "forum.example", "0.19", "seller"]
+    of_usd = ["1", "14.99", "2.01", "0.40", "12.30", "1", "1.20", "1", "3.45", "100.00", "100.00"]
+    headings = (
+        *("Payment method", "Country", "Product", "Source", "Host", "Rate of VAT", "VAT paid by"),
+        *("Payments", "Gross", "Tax", "Fee", "Net", "Payments refunded", "Refunds"),
+        *("Payments charged back", "Chargebacks", "Refund rate, %", "Chargeback rate, %"),
+    )
+    assert cells_of(shown) == dict(zip(headings, by + of_usd, strict=True))
+    assert cells_of(charged)["Charged"] == "13.50"
+    names, *lines = file_of(admin_client, query)
+    in_file = {line[0]: dict(zip(names, line, strict=True)) for line in lines}
+    columns = (
+        *("method_type", "country", "product", "utm_source", "referrer_host", "tax_rate", "vat_payer"),
+        *("payments", "gross", "tax", "fee", "net", "refunds", "refunded", "chargebacks", "charged_back"),
+        *("refund_rate", "chargeback_rate"),
+    )
+    assert [in_file["USD"][name] for name in columns] == by + of_usd
+    assert (in_file["USD"]["charged"], in_file["EUR"]["charged"]) == ("", "13.50")
+
+
+def cells_of(section: str) -> dict[str, str]:
+    """The cells of a table's last row, by their headings."""
+    last = section.rpartition("<tbody>")[2]
+    return {name: re.sub("<[^>]*>", "", cell) for name, cell in CELL.findall(last)}
+
+
 @pytest.mark.spec("ORD-27", "ORD-28")
 def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
     """In its cell, in those of the totals, and in the file; a sum without any amount is a dash, and empty in the file."""

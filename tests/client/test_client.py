@@ -124,7 +124,7 @@ def test_an_unreadable_date_is_none(client_of: MakeClient, date: str) -> None:
         assert client_of(stub).list_transactions(TransactionFilter()).date is None
 
 
-@pytest.mark.spec("VER-01", "VER-02", "VER-03", "SVC-07")
+@pytest.mark.spec("VER-01", "VER-02", "VER-03", "SVC-05", "SVC-07")
 def test_every_request_tells_the_version_and_asks_for_gzip(client_of: MakeClient) -> None:
     """On all three endpoints; the header's name and value are settings."""
     answers = (http(200, TOKEN_ANSWER), http(200, ORDER_ANSWER), http(200, vector_bytes("transactions")))

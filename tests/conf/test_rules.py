@@ -132,6 +132,36 @@ def test_a_value_of_the_right_shape_is_accepted(name: str, value: object) -> Non
     assert found(with_shared(**{name: value})) == []
 
 
+OPEN = [
+    pytest.param("SIGNATURE_ENCODINGS", marks=pytest.mark.spec("AUT-07")),
+    pytest.param("VALIDATE_REFUSE_STATUS", marks=pytest.mark.spec("EVT-11")),
+    pytest.param("VALIDATE_BUDGET", marks=pytest.mark.spec("EVT-02")),
+    pytest.param("VALIDATE_WHEN_LATE", marks=pytest.mark.spec("EVT-02")),
+    pytest.param("RETRY_INTERVAL", marks=pytest.mark.spec("EVT-12")),
+    pytest.param("LIST_PAGE_SIZE", marks=pytest.mark.spec("EP3-10", "LIM-02")),
+    pytest.param("LIST_END_PARAMETER", marks=pytest.mark.spec("EP3-08")),
+    pytest.param("LIST_ARRAY_STYLE", marks=pytest.mark.spec("EP3-04", "EP3-05")),
+    pytest.param("LIST_INVOICE_ID", marks=pytest.mark.spec("EP3-09")),
+    pytest.param("CREDENTIAL_CODES", marks=pytest.mark.spec("AUT-05", "HTT-16")),
+    pytest.param("DYNAMIC_URLS", marks=pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")),
+    pytest.param("RETURN_URL", marks=pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")),
+    pytest.param("CLIENT_CLASS", marks=pytest.mark.spec("EP6-03", "EP6-04")),
+    pytest.param("VERSION_HEADER", marks=pytest.mark.spec("VER-02")),
+    pytest.param("API_VERSION", marks=pytest.mark.spec("VER-01", "VER-02", "VER-03")),
+    pytest.param("REFERENCE_KEY", marks=pytest.mark.spec("EP1-22", "EP2-08", "ORD-32")),
+    pytest.param("ACCEPT_TEST_PAYMENTS", marks=pytest.mark.spec("ORD-42")),
+    pytest.param("ALLOW_HTTP_LOOPBACK", marks=pytest.mark.spec("AUT-01", "SVC-05")),
+    pytest.param("ALLOW_HTTP_HOSTS", marks=pytest.mark.spec("AUT-01", "SVC-05")),
+]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_the_specification_leaves_open_has_a_rule(name: str) -> None:
+    """Each right value is accepted, and each wrong one is named."""
+    assert [value for value in RIGHT[name] if found(with_shared(**{name: value}))] == []
+    assert [value for value in dict(WRONG)[name] if not found(with_shared(**{name: value}))] == []
+
+
 def test_every_setting_is_looked_at() -> None:
     """A new setting gets a shape, or a rule of its own here."""
     addresses = {"BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"}

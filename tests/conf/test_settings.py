@@ -47,6 +47,40 @@ def test_a_project_has_the_defaults(settings: Any) -> None:
     assert app_settings().runner == "request"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("api_version", "1.0", marks=pytest.mark.spec("VER-01", "VER-02", "VER-03")),
+        pytest.param("version_header", "x-service-api-version", marks=pytest.mark.spec("VER-02")),
+        pytest.param("client_class", "CheckoutClient", marks=pytest.mark.spec("EP6-03", "EP6-04")),
+        pytest.param("signature_encodings", ("hex",), marks=pytest.mark.spec("AUT-07")),
+        pytest.param("validate_refuse_status", 403, marks=pytest.mark.spec("EVT-11")),
+        pytest.param("validate_budget", 3.0, marks=pytest.mark.spec("EVT-02")),
+        pytest.param("validate_when_late", "refuse", marks=pytest.mark.spec("EVT-02")),
+        pytest.param("retry_delta", timedelta(seconds=600), marks=pytest.mark.spec("EVT-12")),
+        pytest.param("list_url", "https://service.invalid", marks=pytest.mark.spec("EP3-01")),
+        pytest.param("list_page_size", 100, marks=pytest.mark.spec("EP3-10", "LIM-02")),
+        pytest.param("list_end_parameter", "project_date_to", marks=pytest.mark.spec("EP3-08")),
+        pytest.param("list_array_style", "brackets", marks=pytest.mark.spec("EP3-04", "EP3-05")),
+        pytest.param("list_invoice_id", "reference", marks=pytest.mark.spec("EP3-09")),
+        pytest.param(
+            "credential_codes",
+            ("co000005", "fm000048", "ma000022"),
+            marks=pytest.mark.spec("AUT-05", "HTT-16"),
+        ),
+        pytest.param("dynamic_urls", False, marks=pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")),
+        pytest.param("return_url", "", marks=pytest.mark.spec("EP1-13", "EP2-09", "EP2-10")),
+        pytest.param("reference_key", "checkout_reference", marks=pytest.mark.spec("EP1-22", "EP2-08")),
+        pytest.param("accept_test_payments", False, marks=pytest.mark.spec("ORD-42", "WHK-04")),
+        pytest.param("allow_http_loopback", False, marks=pytest.mark.spec("AUT-01", "SVC-05")),
+        pytest.param("allow_http_hosts", (), marks=pytest.mark.spec("AUT-01", "SVC-05")),
+    ],
+)
+def test_what_the_specification_leaves_open_has_a_default(settings: Any, name: str, value: object) -> None:
+    """As the specification says it, and else as deployed services do; docs/open-questions.md says why."""
+    assert getattr(project(settings), name) == value
+
+
 def test_a_project_overrides_what_stands_beside_it(settings: Any) -> None:
     """A name beside PROJECTS is for all of them, until one says otherwise."""
     settings.CHECKOUT_INTEGRATION = {

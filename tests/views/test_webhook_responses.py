@@ -62,6 +62,40 @@ def test_unknown_project_is_not_found(live_server: LiveServer, path: str) -> Non
     assert (answer.status, answer.error["code"], seen) == (404, "UNKNOWN_PROJECT", [])
 
 
+@pytest.mark.parametrize(
+    ("refused", "status", "code"),
+    [
+        pytest.param(
+            {"authorization": "Signature x"}, 401, "INVALID_SIGNATURE", marks=pytest.mark.spec("HTT-06")
+        ),
+        pytest.param(
+            {"path": "/checkout/webhook/nobody/"}, 404, "UNKNOWN_PROJECT", marks=pytest.mark.spec("HTT-09")
+        ),
+        pytest.param(
+            {"headers": {"Content-Encoding": "br"}}, 400, "INVALID_BODY", marks=pytest.mark.spec("HTT-05")
+        ),
+        pytest.param({"length": 2**21}, 413, "TOO_LARGE", marks=pytest.mark.spec("LIM-03")),
+        pytest.param(
+            {"authorization": signature(b"{"), "body": b"{"},
+            400,
+            "INVALID_JSON",
+            marks=pytest.mark.spec("HTT-05"),
+        ),
+    ],
+)
+@pytest.mark.spec("SVC-05", "HTT-01", "ERR-01", "ERR-02", "ERR-03", "SVC-06")
+def test_every_refusal_is_json(
+    live_server: LiveServer, refused: dict[str, Any], status: int, code: str
+) -> None:
+    """By its type and its content: three texts and nothing else."""
+    body = body_of()
+    answer = post(live_server.url, **{"body": body, "authorization": signature(body), **refused})
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
+    assert list(answer.error) == ["code", "message", "details"]
+    assert (answer.error["code"], answer.error["details"]) == (code, "")
+    assert answer.error["message"].endswith(".")
+
+
 @pytest.mark.spec("EP5-01")
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "OPTIONS"])
 def test_other_methods_are_not_allowed(live_server: LiveServer, method: str) -> None:

@@ -69,7 +69,7 @@ def test_the_event_decides_what_the_object_is(
     assert (questions, [order.order_id for order in Order.objects.all()]) == (["player-1"], [document["id"]])
 
 
-@pytest.mark.spec("EVT-02", "EVT-07", "EVT-11", "ERR-01", "ERR-02")
+@pytest.mark.spec("EVT-02", "EVT-07", "EVT-11", "ERR-01", "ERR-02", "ERR-03", "HTT-01", "SVC-05")
 def test_refused_customer_may_not(checkout_deliver: Deliver, hooks: type[ShopHooks]) -> None:
     """403 with the service's error object."""
     error = refuses(lambda user: False, hooks, checkout_deliver)
