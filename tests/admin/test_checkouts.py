@@ -12,6 +12,7 @@ pytestmark = pytest.mark.django_db
 LIST = "/admin/checkout_integration/checkout/"
 
 
+@pytest.mark.spec("ORD-01")
 def test_the_list_shows_the_order_that_paid(admin_client: Client) -> None:
     """A first card was declined, "try again" made another order: that one pays."""
     checkout = rows.make_checkout(order_id="order-declined")
@@ -23,12 +24,14 @@ def test_the_list_shows_the_order_that_paid(admin_client: Client) -> None:
     assert "order-declined" not in page
 
 
+@pytest.mark.spec("EP2-17")
 def test_the_list_shows_the_order_of_the_form_while_none_has_paid(admin_client: Client) -> None:
     """That is the one by which the service knows the checkout."""
     rows.make_checkout(order_id="order-1")
     assert "order-1" in admin_client.get(LIST).content.decode()
 
 
+@pytest.mark.spec("EP6-01", "TOK-02", "EP2-17")
 @pytest.mark.parametrize(
     ("status", "linked"),
     [("new", True), ("open", True), ("paid", False), ("reversed", False), ("failed", False)],

@@ -40,6 +40,7 @@ def cells(html: str, title: str) -> list[list[str]]:
     return [[cell.partition(">")[2] if ">" in cell else cell for cell in line] for line in table(html, title)]
 
 
+@pytest.mark.spec("USR-03", "USR-04", "USR-05")
 def test_the_title_is_who_it_is(client: Client) -> None:
     """Name and e-mail address for those who may see them, else the customer's id."""
     customer = rows.make_customer()
@@ -55,6 +56,7 @@ def test_the_title_is_who_it_is(client: Client) -> None:
     )
 
 
+@pytest.mark.spec("ORD-22", "ORD-23", "RFD-01", "RFD-02", "STA-06", "STA-07")
 def test_sums_are_of_each_currency_and_what_is_unknown_is_no_zero(admin_client: Client) -> None:
     """Paid, refunded and charged back; orders that are not paid and other customers are left out."""
     customer = rows.make_customer()
@@ -75,6 +77,7 @@ def test_sums_are_of_each_currency_and_what_is_unknown_is_no_zero(admin_client: 
     ]
 
 
+@pytest.mark.spec("ORD-01", "ORD-05", "ORD-24")
 def test_it_shows_orders_with_products_goods_notes_and_checkouts(client: Client, admin_user: User) -> None:
     """Each table for those who may see its rows."""
     customer = rows.make_customer()

@@ -99,6 +99,7 @@ def test_each_amount_of_a_file_stands_beside_its_currency(screen: str) -> None:
     assert not [name for name in columns if "__" in name and name.endswith("amount")]
 
 
+@pytest.mark.spec("ORD-22", "ORD-23", "RFD-01", "RFD-02")
 @pytest.mark.parametrize(
     ("currency", "amount", "written"),
     [("USD", "14.9", "14.90"), ("JPY", "1500", "1500"), ("KWD", "3.333", "3.333"), ("", "14.9", "14.9")],
@@ -120,6 +121,7 @@ def test_amounts_have_the_places_of_their_currency(
     assert (order_row["amount"], order_row["refunds"][0]["amount"]) == (written, written)
 
 
+@pytest.mark.spec("ORD-05", "STA-03", "EVT-03")
 def test_a_file_says_what_was_bought_and_when_it_was_paid(admin_client: Client) -> None:
     """As the list does; the time is the service's."""
     slots = {"processed/notification": {"at": "2026-03-04T12:00:07.000000Z"}, "processed/list": {}}
@@ -130,6 +132,7 @@ def test_a_file_says_what_was_bought_and_when_it_was_paid(admin_client: Client) 
     assert found == [("", ""), ("500 gems by phone", ""), ("1,200 gems", "2026-03-04T12:00:07+00:00")]
 
 
+@pytest.mark.spec("ORD-01", "ORD-06", "ORD-22", "ORD-26", "ORD-42")
 def test_values_are_those_of_the_row(admin_client: Client) -> None:
     """Numbers as numbers, times with their offset, nothing for the unknown."""
     order = rows.make_order(created_at=rows.NOON, tax_rate="0.19", refund_amount="-0.5")

@@ -219,6 +219,7 @@ def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
     assert "fee" not in shown
 
 
+@pytest.mark.spec("ORD-26", "ORD-27", "ORD-28", "ORD-40", "RFD-01")
 def test_unknown_is_never_zero(admin_client: Client) -> None:
     """Of payments from the list of deployed services: not on the page, in the file, or on the app's page."""
     unknown: dict[str, Any] = {
@@ -239,6 +240,7 @@ def test_unknown_is_never_zero(admin_client: Client) -> None:
     assert '<td data-label="Net" class="ci-amount">–</td>' in html and "2 of 3” beside a sum" in html
 
 
+@pytest.mark.spec("ORD-22", "ORD-23")
 def test_amounts_have_the_places_of_their_currency(admin_client: Client) -> None:
     """In the file and on the page."""
     sell(currency="JPY", amount=Decimal(1500))
@@ -249,6 +251,7 @@ def test_amounts_have_the_places_of_their_currency(admin_client: Client) -> None
     assert gross == {"EUR": "", "JPY": "1500", "KWD": "3.333", "USD": "14.90"}
 
 
+@pytest.mark.spec("STA-03", "STA-04")
 def test_a_payment_that_was_canceled_later_is_counted_and_named(admin_client: Client) -> None:
     """Its goods are granted: the sums have it, and a line says how many there are."""
     slots: dict[str, Any] = {"processed/notification": {}, "canceled/notification": {}}
@@ -263,6 +266,7 @@ def test_a_payment_that_was_canceled_later_is_counted_and_named(admin_client: Cl
     assert "1 payment is in these sums although its order is canceled" in html_of(admin_client, PAGE + days)
 
 
+@pytest.mark.spec("ORD-22", "ORD-23", "ORD-27", "ORD-28", "ORD-39", "ORD-40")
 def test_currencies_are_never_added(admin_client: Client) -> None:
     """Each amount is in the row of its own currency, and a payment counts in that of its price."""
     sell(fee_amount=Decimal("0.40"), fee_currency="USD", net_revenue_amount=Decimal("8.10"))
@@ -296,6 +300,7 @@ def test_text_is_no_formula(admin_client: Client, text: str) -> None:
     assert line[1].replace("'", "") == text
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 def test_tests_are_not_added_to_real_money(admin_client: Client) -> None:
     """A mode at a time."""
     sell(amount=Decimal(1))

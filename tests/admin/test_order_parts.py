@@ -37,6 +37,7 @@ def test_a_receiver_that_waits_says_who_it_is_and_when_it_runs(admin_client: Cli
     assert "2026-03-04T14:00" in line
 
 
+@pytest.mark.spec("RFD-01", "RFD-03", "STA-06", "STA-07")
 def test_reversals_are_listed_with_amount_kind_and_reason(admin_client: Client) -> None:
     """A refund in part and a chargeback of the rest are two rows."""
     order = rows.make_order(status="chargeback")

@@ -156,6 +156,7 @@ def _learned_by_list(order: Order, **columns: Any) -> None:
     Transition.objects.create(order=order, **{**given, **columns})
 
 
+@pytest.mark.spec("ORD-06", "STA-03")
 def test_what_the_list_showed_later_has_the_time_of_the_service(admin_client: Client) -> None:
     """The service's time, ours beside it; newest last; how the app learned it is in the engine room."""
     paid_at = (rows.NOON + timedelta(minutes=9)).isoformat()
@@ -175,6 +176,7 @@ def test_what_the_list_showed_later_has_the_time_of_the_service(admin_client: Cl
         assert words in engine and words not in shown.partition('id="ci-timeline"')[2]
 
 
+@pytest.mark.spec("ORD-06", "ORD-11")
 def test_times_that_may_be_of_another_change_are_ours(admin_client: Client) -> None:
     """An order that was refunded twice has one time of refund at most."""
     order = _checked(status="refunded", refunded_at=rows.NOON)
@@ -193,6 +195,7 @@ def test_a_run_without_a_checkout_is_called_no_delivery(admin_client: Client) ->
     )
 
 
+@pytest.mark.spec("ORD-01")
 def test_the_order_is_opened_at_the_service(admin_client: Client, settings: Any) -> None:
     """By its id, escaped for an address; without the setting there is no link."""
     order = rows.make_order("order/1?x")

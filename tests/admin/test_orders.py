@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from checkout_integration.admin.site import large_tables
+from checkout_integration.admin.site.labels import mode_label
 from checkout_integration.models import Order, OutboxMessage
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -34,6 +36,7 @@ def page_of(client: Client, order: Order) -> str:
     return html_of(client, f"{LIST}{order.pk}/change/")
 
 
+@pytest.mark.spec("ORD-01", "ORD-04", "ORD-06", "ORD-22", "ORD-23", "USR-03")
 @pytest.mark.parametrize(
     "words",
     ["order-77", "paid", f"9.99{SPACE}USD", "in review", "other amount", "player-9", "2026-03-04"],
@@ -46,6 +49,7 @@ def test_list_tells_each_order_in_words(admin_client: Client, words: str) -> Non
     assert words in html_of(admin_client, LIST)
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 @pytest.mark.parametrize("takes_tests", [True, False])
 @pytest.mark.parametrize("is_production", [True, False])
 def test_list_marks_the_mode_that_is_not_the_usual_one(
@@ -59,6 +63,7 @@ def test_list_marks_the_mode_that_is_not_the_usual_one(
     assert badges == ([] if usual else ["LIVE" if is_production else "TEST"])
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 @pytest.mark.parametrize(
     ("columns", "badge"),
     [
@@ -77,6 +82,7 @@ def test_live_needs_every_word_of_the_service(
     assert f"</span> {badge}</span>" in page_of(admin_client, order)
 
 
+@pytest.mark.spec("ORD-15", "ORD-27", "ORD-40")
 def test_page_answers_on_top(admin_client: Client) -> None:
     """The summary has the payment, the revenue, the granting receivers, and the receipt."""
     order = rows.make_order(checkout=rows.make_checkout())
@@ -87,6 +93,7 @@ def test_page_answers_on_top(admin_client: Client) -> None:
     assert '<a href="https://service.example/receipts/R-0001"' in html
 
 
+@pytest.mark.spec("ORD-05", "ORD-12", "ORD-22", "ORD-23", "STA-03")
 def test_page_begins_with_a_sentence(admin_client: Client) -> None:
     """What was bought, for how much, by whom and when it was paid; and that there is nothing to do."""
     paid = {"slots": {"processed/notification": {"at": "2026-03-04T11:59:00.000000Z"}}}
@@ -154,6 +161,7 @@ def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:
     assert "The payment matches no checkout of this shop." in page_of(admin_client, order)
 
 
+@pytest.mark.spec("ORD-22", "STA-02", "STA-04", "STA-05", "STA-09")
 @pytest.mark.parametrize(
     ("status", "words"),
     [
@@ -171,6 +179,7 @@ def test_what_is_not_paid_has_a_price_and_no_sums(admin_client: Client, status: 
     assert f"8.10{SPACE}EUR</dd>" not in html.partition("ci-field-groups")[0]
 
 
+@pytest.mark.spec("STA-08", "EVT-06")
 def test_money_with_contradicting_notifications_is_not_certain(admin_client: Client) -> None:
     """A payment and its cancellation: the page does not choose."""
     facts: dict[str, Any] = {"slots": {"processed/notification": {}, "canceled/notification": {}}}
@@ -181,6 +190,7 @@ def test_money_with_contradicting_notifications_is_not_certain(admin_client: Cli
     assert "goods may be granted" in html
 
 
+@pytest.mark.spec("ORD-05", "ORD-37", "ITM-03")
 @pytest.mark.parametrize(
     ("document", "sold", "item", "units", "name"),
     [
@@ -211,6 +221,7 @@ def test_a_list_and_a_page_have_one_name_for_what_was_bought(
     assert f'<dd class="ci-value">{name}</dd>' in page_of(admin_client, order)
 
 
+@pytest.mark.spec("RFD-01", "RFD-02", "ORD-27", "STA-06", "STA-07")
 @pytest.mark.parametrize(
     ("status", "given_back", "words"),
     [
@@ -232,6 +243,7 @@ def test_what_was_refunded_is_shown_beside_what_was_received(
     assert f'<dd class="ci-value">9.20{SPACE}EUR</dd>' in html
 
 
+@pytest.mark.spec("RFD-01", "RFD-02", "ORD-22", "ORD-40")
 @pytest.mark.parametrize(
     ("currency", "words"),
     [("USD", f"2.00 of 9.99{SPACE}USD"), ("EUR", f"2.00 of 9.20{SPACE}EUR"), ("GBP", f"2.00{SPACE}GBP")],
@@ -246,6 +258,7 @@ def test_a_partial_refund_says_of_how_much(admin_client: Client, currency: str, 
     assert f"refunded: {words}" in html and f"before the refund of {words}" in html
 
 
+@pytest.mark.spec("RFD-01", "STA-07", "EVT-04", "EVT-05")
 def test_a_chargeback_after_a_part_was_refunded_is_what_was_left(
     admin_client: Client, checkout_deliver: Deliver
 ) -> None:
@@ -260,6 +273,7 @@ def test_a_chargeback_after_a_part_was_refunded_is_what_was_left(
     assert f"refunded: 2.00 of 9.99{SPACE}USD" in html and f"charged back: 7.99 of 9.99{SPACE}USD" in html
 
 
+@pytest.mark.spec("STA-07", "EVT-04")
 def test_a_chargeback_is_never_called_a_refund(admin_client: Client) -> None:
     """The issuer of the card reads the page in the evidence, and would take the dispute for settled."""
     order = rows.make_order(status="chargeback", refund_amount="9.99", refund_currency="USD")
@@ -278,6 +292,7 @@ def test_a_restored_payment_has_lost_nothing(admin_client: Client) -> None:
     assert "charged back: " not in html and "refunded: " not in html
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize("verdict", ["verified", "accepted", "review"])
 @pytest.mark.parametrize(("status", "word"), [("refunded", "refunded"), ("chargeback", "charged back")])
 def test_no_verdict_grants_goods_for_money_that_went_back(
@@ -290,6 +305,7 @@ def test_no_verdict_grants_goods_for_money_that_went_back(
     assert "until a member of staff accepts" not in html
 
 
+@pytest.mark.spec("RFD-01", "STA-06")
 def test_a_refund_in_part_leaves_the_goods(admin_client: Client) -> None:
     """As it leaves them with the customer."""
     part = {"amount": 2, "currency": "USD"}
@@ -384,6 +400,7 @@ def test_timeline_merges_all_sources_newest_last(admin_client: Client) -> None:
     assert [each.at for each in timeline] == sorted(each.at for each in timeline)
 
 
+@pytest.mark.spec("WHK-05", "WHK-07", "EVT-10")
 def test_timeline_tells_attempt_and_age_of_a_notification(admin_client: Client) -> None:
     """Which delivery attempt it was, how often it came, and how long it was under way."""
     order = rows.make_order()
@@ -393,6 +410,7 @@ def test_timeline_tells_attempt_and_age_of_a_notification(admin_client: Client) 
         assert text in html
 
 
+@pytest.mark.spec("ORD-01")
 def test_timeline_is_of_this_order_and_project_only(admin_client: Client) -> None:
     """A notification of another project about the same id is not this order's."""
     order = rows.make_order("shared-id")
@@ -422,10 +440,14 @@ def test_filter_finds_orders_with_a_parked_receiver(admin_client: Client) -> Non
     assert ">granted<" not in html
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 def test_filter_by_mode_agrees_with_the_badge(admin_client: Client) -> None:
-    """Rows of the live filter have the LIVE badge."""
-    rows.make_order("contradicts", is_production=True, live=False)
-    rows.make_order("real", is_production=True, live=True)
-    html = html_of(admin_client, f"{LIST}?mode=live")
-    assert ">real<" in html
-    assert "contradicts" not in html
+    """Whatever the order and its notification say: rows of the live filter are LIVE, those of the test filter TEST."""
+    words = {"LIVE": set[str](), "TEST": set[str](), "mode unknown": set[str]()}
+    for production, live in product((True, False, None), repeat=2):
+        order = rows.make_order(is_production=production, live=live)
+        words[str(mode_label(order).text)].add(order.order_id)
+    for mode, word in (("live", "LIVE"), ("test", "TEST")):
+        listed = admin_client.get(LIST, {"mode": mode}).context["cl"].result_list
+        assert {order.order_id for order in listed} == words[word]
+    assert [len(found) for found in words.values()] == [2, 5, 2]

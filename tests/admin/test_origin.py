@@ -57,6 +57,7 @@ def test_a_text_finds_the_rows_that_have_it(admin_client: Client, rows: None, te
     assert len(listed(admin_client, text)) == found
 
 
+@pytest.mark.spec("ORD-21")
 @pytest.mark.parametrize("kind", LISTS)
 def test_the_list_shows_it(admin_client: Client, rows: None, kind: str) -> None:
     """As text, never as HTML."""

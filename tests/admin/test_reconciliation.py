@@ -119,6 +119,7 @@ def test_only_the_newest_passes_of_a_lane_are_shown(admin_client: Client) -> Non
     assert [f"8,00{hours}" in html for hours in range(5)] == [True, True, True, False, False]
 
 
+@pytest.mark.spec("ORD-04", "ORD-22", "ORD-23", "STA-01")
 def test_totals_are_compared_by_currency_and_status(admin_client: Client) -> None:
     """Of the newest complete pass over everything; currencies are never added."""
     make_lane("all", totals=TOTALS)

@@ -45,6 +45,7 @@ def found(client: Client, text: str) -> set[str]:
     return {order.order_id for order in response.context["cl"].result_list}
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-12", "ORD-14", "ITM-07", "MTH-07", "USR-03")
 @pytest.mark.parametrize(
     "text",
     [
@@ -65,6 +66,7 @@ def test_search_finds_the_order_by_each_kind_of_text(admin_client: Client, searc
     assert found(admin_client, text) == {searched}
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-12", "ORD-14", "ITM-07")
 @pytest.mark.parametrize("text", ["order-AA", "bank-7", "R-900", "player-9", "5a1e5", "GAME-KEY", "grace@"])
 def test_search_finds_the_order_by_how_a_text_begins(admin_client: Client, searched: str, text: str) -> None:
     """A text without an exact match is searched as a prefix."""
@@ -86,6 +88,7 @@ def test_an_exact_match_comes_first_and_hides_no_other(
         assert (first, set(rest)) == (searched, set(more))
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-14", "ORD-15")
 @pytest.mark.parametrize(
     "text",
     [
@@ -165,6 +168,7 @@ def test_notifications_are_found_by_their_id_and_by_their_order(admin_client: Cl
         assert [row.pk for row in response.context["cl"].result_list] == [notification.pk]
 
 
+@pytest.mark.spec("EVT-07", "USR-03")
 def test_decisions_about_customers_without_a_row_are_found(admin_client: Client) -> None:
     """A refused customer without an order may ask for the reason."""
     decision = rows.make_decision(external_id="player-77")
@@ -194,6 +198,7 @@ def customers(client: Client, text: str) -> set[str]:
     return {customer.external_id for customer in response.context["cl"].result_list}
 
 
+@pytest.mark.spec("USR-03", "USR-05")
 @pytest.mark.parametrize("text", ["player-9", "grace@buyers.example", " Grace@Buyers.example "])
 def test_a_customer_is_found_by_id_and_by_email(admin_client: Client, searched: str, text: str) -> None:
     """The address is that of one of their orders; a customer with many orders is listed once."""

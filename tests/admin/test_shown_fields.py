@@ -266,6 +266,36 @@ def test_who_bought_what_stands_on_top(admin_client: Client) -> None:
     ]
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-24", "USR-03")
+def test_what_staff_write_elsewhere_stands_in_the_group_of_the_shop(admin_client: Client) -> None:
+    """Of two orders: their ids, transactions, references and customers."""
+    for number in "12":
+        checkout, customer = rows.make_checkout(), rows.make_customer(f"player-{number}")
+        order = rows.make_order(
+            f"order-{number}", transaction=f"tx-{number}", checkout=checkout, user=customer
+        )
+        page = admin_client.get(page_address("order", order)).content.decode()
+        group = labelled(page.partition("In this shop</h2>")[2].partition("</dl>")[0])
+        assert [group[name] for name in ("Order id", "Transaction", "Reference", "Customer")] == [
+            f"order-{number}",
+            f"tx-{number}",
+            checkout.reference,
+            f"player-{number}",
+        ]
+
+
+@pytest.mark.spec("ITM-01", "ITM-02", "ITM-08", "ITM-07", "ORD-30")
+def test_an_item_is_named_by_its_sku_and_else_by_its_id(admin_client: Client) -> None:
+    """Beside its name, platform and code."""
+    order = rows.make_order()
+    rows.add_item(order, item_id="id-1", sku="sku-1", name="Game", platform="gog", code="CODE-1")
+    rows.add_item(order, item_id="id-2", name="Hat")
+    page = admin_client.get(page_address("order", order)).content.decode()
+    table = page.partition(">Items</h2>")[2].partition("</table>")[0]
+    cells = [text_of(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
+    assert cells == ["Game", "sku-1", "gog", "CODE-1", "Hat", "id-2", "", "–"]
+
+
 @pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "ORD-11", "ORD-31", "STA-06", "STA-07", "EVT-04", "EVT-05")
 def test_the_reversals_of_an_order_stand_in_a_table(admin_client: Client) -> None:
     """A refund and a chargeback, each with its amount, kind, time and reason."""
@@ -283,6 +313,7 @@ def test_the_reversals_of_an_order_stand_in_a_table(admin_client: Client) -> Non
     assert ["refunded" in cell for cell in cells[1::4]] == [False, True]
 
 
+@pytest.mark.spec("ORD-04")
 @pytest.mark.spec("STA-01")
 @pytest.mark.parametrize(
     ("status", "words"),

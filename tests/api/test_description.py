@@ -32,6 +32,7 @@ def test_every_view_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning" not in capsys.readouterr().err.lower()
 
 
+@pytest.mark.spec("HTT-01", "HTT-05", "ERR-01", "ERR-02", "ERR-03")
 def test_refusals_are_described(description: Any) -> None:
     """With their body, so that a generated client can tell them apart; a sale is a 201, of any object."""
     sale = description["paths"]["/api/checkouts/"]["post"]
@@ -44,6 +45,9 @@ def test_refusals_are_described(description: Any) -> None:
     assert "404" in description["paths"]["/api/orders/{order_id}/"]["get"]["responses"]
 
 
+@pytest.mark.spec(
+    "LST-01", "LST-02", "LST-03", "LST-04", "LST-05", "EP4-01", "EP4-02", "EP4-03", "EP4-04", "LIM-01"
+)
 def test_the_envelope_and_the_parameters_are_described(description: Any) -> None:
     """Cursors, limit and the filter, and the total as a number."""
     listing = description["paths"]["/api/orders/"]["get"]
@@ -58,6 +62,7 @@ def test_the_envelope_and_the_parameters_are_described(description: Any) -> None
     assert envelope["properties"]["data"]["items"] == {"$ref": "#/components/schemas/Order"}
 
 
+@pytest.mark.spec("EP4-01", "EP4-02", "EP4-03", "LIM-01")
 def test_each_parameter_of_a_list_is_described(description: Any) -> None:
     """With its type and limits for generated clients, and a description for readers."""
     listing = description["paths"]["/api/orders/"]["get"]["parameters"]

@@ -72,6 +72,7 @@ def test_it_finds_the_checkout_in_any_state(api: APIClient, shop: Any, checkout_
     assert sell(api, '"basket-1"').json()["reference"] != reference
 
 
+@pytest.mark.spec("HTT-12")
 def test_another_purchase_under_the_same_key_is_refused(
     api: APIClient, shop: Any, checkout_sandbox: Sandbox
 ) -> None:
@@ -84,6 +85,7 @@ def test_another_purchase_under_the_same_key_is_refused(
     assert Checkout.objects.count() == 1
 
 
+@pytest.mark.spec("HTT-11")
 def test_a_request_that_is_still_being_worked_on(
     api: APIClient, shop: Any, checkout_sandbox: Sandbox, settings: Any
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_new_row_shifts_no_page(api: APIClient, buyer: User) -> None:
     assert page(api, limit=2, starting_after=first[-1])[0] == "cb"
 
 
+@pytest.mark.spec("LST-03", "LST-04", "LST-05")
 @pytest.mark.usefixtures("_five")
 def test_pages_of_a_filter(api: APIClient) -> None:
     """Count and flags are those of the filtered list, also where the cursor's own status has left it since."""
@@ -81,11 +82,13 @@ def test_pages_of_a_filter(api: APIClient) -> None:
     assert api.get("/api/checkouts/?status=open&status=failed").json()["total_count"] == 5
 
 
+@pytest.mark.spec("LST-02", "LST-03", "LST-04", "LST-05", "EP4-04")
 def test_an_empty_list(api: APIClient) -> None:
     """Begins and ends."""
     assert page(api) == ("", False, False, 0)
 
 
+@pytest.mark.spec("LST-05")
 @pytest.mark.usefixtures("_five")
 def test_the_count_ends_somewhere(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is exact up to a bound, which means "or more"."""
@@ -114,6 +117,7 @@ def test_a_limit_outside_one_to_a_hundred_is_refused(api: APIClient, limit: str)
     assert answer.json()["details"] == "limit: Use a whole number from 1 to 100."
 
 
+@pytest.mark.spec("EP4-02", "EP4-03")
 @pytest.mark.usefixtures("_five")
 @pytest.mark.parametrize("parameter", ["starting_after", "ending_before"])
 @pytest.mark.parametrize("cursor", ["not-c", "unknown", "", "%", "' OR 1=1 --", "1"])
@@ -124,6 +128,7 @@ def test_an_unknown_cursor_is_refused(api: APIClient, parameter: str, cursor: st
     assert answer.json()["details"] == f"{parameter}: There is no such object."
 
 
+@pytest.mark.spec("EP4-02", "EP4-03")
 @pytest.mark.usefixtures("_five")
 def test_two_cursors_are_refused(api: APIClient) -> None:
     """The specification does not say what they would mean."""

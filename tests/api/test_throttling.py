@@ -43,6 +43,7 @@ def test_without_a_rate_nobody_is_limited(api: APIClient) -> None:
     assert {read(api) for _ in range(9)} == {200}
 
 
+@pytest.mark.spec("HTT-13", "LIM-03")
 def test_reading_is_limited_by_its_scope(api: APIClient, settings: Any, stranger: User) -> None:
     """Each account for itself, over all addresses; the error has the service's shape and says when to come back."""
     rates(settings, checkout_read="2/min")

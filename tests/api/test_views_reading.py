@@ -37,6 +37,7 @@ def snapshot() -> list[tuple[str, str, str]]:
     return sorted((number, status, paid or "") for number, status, paid in rows)
 
 
+@pytest.mark.spec("SVC-02", "EP2-04", "EP2-05", "EP2-07", "EP2-15", "EP2-17")
 def test_a_checkout_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
     """Every field, compared with a document written by hand."""
     checkout = CheckoutFactory(
@@ -64,6 +65,7 @@ def test_a_checkout_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
     }
 
 
+@pytest.mark.spec("ORD-04", "ORD-22", "ORD-23")
 def test_an_order_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
     """Exactly the fields listed here are shown."""
     order = make_order(buyer)
@@ -244,6 +246,7 @@ def test_nothing_personal_and_nothing_internal_is_shown(api: APIClient, buyer: U
         assert f'"{word}' not in text
 
 
+@pytest.mark.spec("ORD-26", "ORD-37", "ORD-40")
 def test_an_amount_that_the_service_does_not_have_is_null(api: APIClient, buyer: User) -> None:
     """It writes a zero without a currency there: no client is to show that nothing was charged. Units have none."""
     nothing = {"amount": Decimal(0), "currency": ""}
@@ -255,6 +258,7 @@ def test_an_amount_that_the_service_does_not_have_is_null(api: APIClient, buyer:
     assert (body["virtual_currency_amount"], body["tax"]["rate"]) == ("0", "0")
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 def test_amounts_have_the_places_of_their_currency(api: APIClient, buyer: User) -> None:
     """As text, never as a JSON number."""
     for amount, currency in (
@@ -269,6 +273,7 @@ def test_amounts_have_the_places_of_their_currency(api: APIClient, buyer: User) 
     assert body == [("7.1", "XXX"), ("9.995", "USD"), ("1.234", "KWD"), ("9.50", "USD"), ("1200", "JPY")]
 
 
+@pytest.mark.spec("ITM-07", "STA-06")
 def test_a_code_is_shown_only_while_it_is_paid_for(api: APIClient, buyer: User) -> None:
     """Not for a payment that is in review or was taken back."""
     key = {"type": "key", "products": ["key-1"]}
@@ -282,6 +287,7 @@ def test_a_code_is_shown_only_while_it_is_paid_for(api: APIClient, buyer: User) 
     assert codes["processedFalse"][-1] is None
 
 
+@pytest.mark.spec("ITM-05", "ORD-15", "EP6-01")
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "http://service.example.com/", "data:text/html,x"]
 )
@@ -295,6 +301,7 @@ def test_an_unsafe_address_is_not_shown(api: APIClient, buyer: User, address: st
     assert api.get("/api/checkouts/").json()["data"][0]["payment_form_url"] is None
 
 
+@pytest.mark.spec("ORD-01", "EP6-01", "STA-03")
 def test_a_paid_checkout_has_no_form_and_names_the_order(api: APIClient, buyer: User) -> None:
     """Nothing is left to pay."""
     order = make_order(buyer)
@@ -428,6 +435,7 @@ def test_a_page_in_the_shops_middleware_does_not_redirect(settings: Any, buyer: 
     assert answer.status_code in (401, 403) and json.loads(answer.content)["code"] == "not_authenticated"
 
 
+@pytest.mark.spec("STA-03", "EVT-03")
 @pytest.mark.parametrize("address", ["/api/checkouts/", "/api/checkouts/{}/"])
 def test_what_is_stored_is_applied_first(
     api: APIClient, buyer: User, checkout_deliver: Deliver, settings: Any, address: str

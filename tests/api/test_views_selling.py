@@ -28,6 +28,7 @@ def post(api: APIClient, body: bytes, kind: str = "application/json") -> Any:
     return api.generic("POST", ADDRESS, sent, content_type=kind)
 
 
+@pytest.mark.spec("HTT-03", "SVC-02", "SVC-06", "EP2-17", "EP6-01")
 def test_a_checkout_is_made(api: APIClient, buyer: User, shop: Any, checkout_sandbox: Sandbox) -> None:
     """201 with reference, status and the address of the form; the row is the customer's."""
     shop.answer = GEMS
@@ -42,6 +43,7 @@ def test_a_checkout_is_made(api: APIClient, buyer: User, shop: Any, checkout_san
     assert data == {"product": "gems-500"} and request.user == buyer
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 def test_the_price_is_never_the_clients(api: APIClient, shop: Any, checkout_sandbox: Sandbox) -> None:
     """What the hook does not take over is nowhere."""
     shop.answer = GEMS
@@ -93,6 +95,7 @@ def test_what_is_due_is_handed_over(
     assert heard == [paid.reference]
 
 
+@pytest.mark.spec("HTT-08")
 def test_a_shop_that_has_no_hook_sells_nothing(api: APIClient, settings: Any) -> None:
     """403, and no row."""
     settings.CHECKOUT_INTEGRATION = {
@@ -127,6 +130,7 @@ def test_a_hooks_own_words_reach_the_buyer(api: APIClient, shop: Any) -> None:
     assert api.post(ADDRESS, {}, format="json").json()["message"] == "Not in your country."
 
 
+@pytest.mark.spec("HTT-01", "HTT-05", "ERR-01", "ERR-03")
 def test_a_checkout_against_the_rules_is_refused_before_anything_is_stored(api: APIClient, shop: Any) -> None:
     """Each rule that it breaks is named."""
     shop.answer = {"amount": Decimal("9.999"), "currency": "USD"}
@@ -135,6 +139,7 @@ def test_a_checkout_against_the_rules_is_refused_before_anything_is_stored(api: 
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.spec("HTT-01", "HTT-14", "ERR-01", "ERR-02")
 def test_a_service_that_does_not_answer_is_a_502(api: APIClient, shop: Any, settings: Any) -> None:
     """Without details of the failure; the row has them for staff."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "CHECKOUT_URL": "http://127.0.0.1:9"}
@@ -157,6 +162,7 @@ def test_a_session_needs_the_csrf_token(buyer: User, shop: Any) -> None:
     assert shop.calls == []
 
 
+@pytest.mark.spec("HTT-05")
 @pytest.mark.parametrize(
     "body",
     [
@@ -197,6 +203,7 @@ def test_a_body_that_is_too_large_is_refused(api: APIClient, shop: Any) -> None:
     assert shop.calls == []
 
 
+@pytest.mark.spec("SVC-08")
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )

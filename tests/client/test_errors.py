@@ -200,6 +200,7 @@ def test_a_retry_after_beyond_the_deadline_is_not_waited_for(client_of: MakeClie
     assert len(stub.received) == 1
 
 
+@pytest.mark.spec("HTT-13")
 def test_an_odd_retry_after_is_ignored(client_of: MakeClient) -> None:
     """It falls back to the client's own pause."""
     with running(http(429, ERROR, Retry_After="soon"), http(200, PAGE)) as stub:

@@ -75,6 +75,7 @@ def test_another_service_has_other_codes(client_of: MakeClient, name: str, code:
     assert len(stub.received) == 1
 
 
+@pytest.mark.spec("AUT-05")
 @pytest.mark.parametrize(
     "answer", [coded(400, "co000002"), coded(400, "fm000002"), coded(403, "fm000048"), coded(500, "fm000048")]
 )
@@ -96,6 +97,7 @@ def test_each_key_is_tried_once(client_of: MakeClient, name: str) -> None:
     assert (error.error.code, error.error.message) == ("first", "***")
 
 
+@pytest.mark.spec("AUT-02", "AUT-05")
 @every_name
 def test_what_the_other_key_is_answered_counts(client_of: MakeClient, name: str) -> None:
     """It was accepted: the failure is about the request."""

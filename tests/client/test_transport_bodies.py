@@ -23,6 +23,7 @@ from tests.support.client.stub import Received, gzipped, http, running
 BOMB = gzip.compress(bytes(50_000_000))
 
 
+@pytest.mark.spec("SVC-07")
 @every_call
 def test_a_gzip_bomb_is_refused(client_of: MakeClient, call: Callable[[Client], Any]) -> None:
     """Fifty megabytes behind fifty kilobytes are never unpacked."""

@@ -119,6 +119,7 @@ def test_an_empty_or_short_secret_is_refused(secret: object) -> None:
         assert name in problem.message and name in problem.hint
 
 
+@pytest.mark.spec("AUT-02")
 @pytest.mark.parametrize(
     "secret",
     ["canary-schl\xfcssel-0123456789", "canary-line-break-0123456789\n", "canary\tsecret-0123456789"],
@@ -184,6 +185,7 @@ def test_the_line_end_of_a_mounted_file_is_no_part_of_the_secret(settings: Any, 
     assert [each.id for each in found(with_own(SECRET_KEY=CANARY + end))] == ["checkout_integration.E005"]
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.parametrize("previous", [True, False])
 def test_two_projects_do_not_share_a_secret(previous: bool) -> None:
     """The signature alone identifies the project of a notification."""
@@ -236,6 +238,7 @@ def test_an_address_is_https(name: str, address: object) -> None:
     assert "canary" not in problem.message + problem.hint
 
 
+@pytest.mark.spec("AUT-01")
 @pytest.mark.parametrize(
     ("address", "why"),
     [
@@ -262,6 +265,7 @@ def test_a_refused_address_has_a_reason(address: object, why: str) -> None:
     assert "canary" not in problem.message + problem.hint
 
 
+@pytest.mark.spec("AUT-01", "SVC-05")
 @pytest.mark.parametrize("name", ["ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"])
 def test_other_addresses_may_be_left_out_and_are_https_else(name: str) -> None:
     """They are needed for some journeys only."""
@@ -278,6 +282,7 @@ def test_no_setting_takes_none(name: str) -> None:
     assert name in problem.message
 
 
+@pytest.mark.spec("EP1-01", "EP2-01")
 @pytest.mark.parametrize("name", ["BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL"])
 @pytest.mark.parametrize("end", ["?", "?x=1", "#top"])
 def test_an_address_that_a_path_is_appended_to_has_no_query(name: str, end: str) -> None:
@@ -292,6 +297,7 @@ def test_a_script_may_have_a_query() -> None:
     assert found(with_shared(CLIENT_SCRIPT_URL="https://service.invalid/client.js?v=2")) == []
 
 
+@pytest.mark.spec("AUT-01", "SVC-05")
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:8080"])
 def test_plain_http_to_this_machine_may_be_allowed(host: str) -> None:
     """For the sandbox, by a setting."""
@@ -300,6 +306,7 @@ def test_plain_http_to_this_machine_may_be_allowed(host: str) -> None:
     assert found(with_shared(**addresses, ALLOW_HTTP_LOOPBACK=True)) == []
 
 
+@pytest.mark.spec("AUT-01", "SVC-05")
 def test_plain_http_elsewhere_is_never_allowed() -> None:
     """Nor by a text that looks like true."""
     (problem,) = found(with_shared(BASE_URL="http://service.invalid", ALLOW_HTTP_LOOPBACK=True))

@@ -44,6 +44,7 @@ def test_nothing_is_wrong_with_them(shop: Sandbox, settings: Any) -> None:
     assert [project.unbound_orders for project in projects.values()] == ["review", "accept"]
 
 
+@pytest.mark.spec("AUT-02", "EP2-03", "EP3-04")
 @pytest.mark.django_db
 @pytest.mark.parametrize("project", ["default", "eu"])
 def test_each_project_sells_with_its_own_key(shop: Sandbox, project: str) -> None:
@@ -55,6 +56,7 @@ def test_each_project_sells_with_its_own_key(shop: Sandbox, project: str) -> Non
     assert (order.project, order.status, order.verdict) == (project, "processed", "verified")
 
 
+@pytest.mark.spec("AUT-04")
 @pytest.mark.django_db
 @pytest.mark.parametrize(("project", "key"), [("default", "eu"), ("eu", "default")])
 def test_a_notification_of_the_other_project_is_refused(

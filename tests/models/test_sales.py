@@ -1,4 +1,4 @@
-"""Each field of an Order is read, is an attribute of its row, and is shown to staff, as it was sent.
+"""Each field of an Order is read, is an attribute of its row, is shown to staff, and is exported, as it was sent.
 
 Of seven sales that differ in them.
 """
@@ -15,7 +15,7 @@ from checkout_integration.models import Order
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
-from tests.support.admin.shown import WAYS, is_shown_as, shown
+from tests.support.admin.shown import WAYS, exported, is_shown_as, shown
 from tests.support.protocol.sales import EVENTS, SALES, moments, money, reach, sale
 
 FIELDS = [
@@ -643,6 +643,16 @@ def test_staff_see_the_value_of_its_sale(
         for way in places:
             expected = of_row if way == "file" and value == sent else value
             assert is_shown_as(seen[name][way].get(path), expected), (name, way)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "values"), FIELDS)
+def test_an_export_has_the_value_of_its_sale(
+    checkout_deliver: Deliver, path: str, values: tuple[Any, ...]
+) -> None:
+    """Personal fields, too: the document of the order in the export of its customer."""
+    found = [reach(exported(name, checkout_deliver), path) for name in SALES]
+    assert [comparable(value) for value in found] == [comparable(value) for value in values]
 
 
 def without(document: dict[str, Any], path: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def bound(document: dict[str, Any], *checkouts: CheckoutValue) -> CheckoutValue 
     return bind(parse_order(document), "shop", KEY, checkouts)
 
 
+@pytest.mark.spec("ORD-01", "EP2-17")
 def test_bound_by_the_order_id() -> None:
     """The service returned the id when the order was created."""
     assert bound({"id": "order-1"}, checkout()) == checkout()
@@ -71,6 +72,7 @@ def test_another_projects_checkout_is_not_bound(document: dict[str, Any]) -> Non
     assert bound(document, checkout(project="other")) is None
 
 
+@pytest.mark.spec("ORD-32")
 def test_the_reference_of_an_order() -> None:
     """It travels in the metadata under a key of the shop's choice."""
     order = parse_order({"metadata": {KEY: "secret", "mine": "other"}})

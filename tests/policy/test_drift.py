@@ -91,6 +91,7 @@ def test_a_document_explains_the_row_of_its_order() -> None:
     assert len(compared(observe(PAID, signed("payment.refund", order("refunded")), Timing()), order())) == 1
 
 
+@pytest.mark.spec("ORD-39", "ORD-40")
 def test_a_charge_is_compared_too() -> None:
     """And shown where it is not the price."""
     before = known(signed("payment.success", order(charge_amount=Decimal(8), charge_currency="EUR")))
@@ -119,6 +120,7 @@ def test_texts_have_words_and_amounts_only(row: Order, text: str) -> None:
     assert text_of(row) == text
 
 
+@pytest.mark.spec("RFD-01", "RFD-02")
 def test_the_text_of_a_refunded_order_has_the_refunded_amount() -> None:
     """In the currency of the charge."""
     refund = order("refunded", refund={"amount": Decimal("1.50"), "currency": "USD"})

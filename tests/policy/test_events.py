@@ -91,6 +91,7 @@ def test_a_cancel_has_its_own_time(order_status: str) -> None:
     assert canceled == {f"{order_status}/notification": stamp(at(3))}
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize("reversal", ["refunded", "chargeback"])
 def test_the_status_of_a_reread_message_shows_a_reversal(reversal: str) -> None:
     """A success that is retried after the refund may carry the order as it is by then."""
@@ -136,6 +137,7 @@ def test_a_row_of_the_list_shows_its_status(listed_status: OrderStatus) -> None:
     assert times(row(listed_status, 60)) == {f"{listed_status}/list": stamp(at(45))}
 
 
+@pytest.mark.spec("ORD-11")
 @pytest.mark.parametrize(
     ("listed_status", "field"),
     [("refunded", "refunded_at"), ("canceled", "canceled_at"), ("rejected", "canceled_at")],

@@ -192,6 +192,7 @@ def test_zero_and_negative_amounts_change_no_sum(amount: str, make: Any) -> None
     assert (state.status, state.partial, state.stands) == ("refunded", True, True)
 
 
+@pytest.mark.spec("ORD-22", "ORD-40")
 @pytest.mark.parametrize("charge", ["0", "-1", "0.0000001"])
 def test_a_charge_of_nothing_is_none(charge: str) -> None:
     """The price stands for it."""

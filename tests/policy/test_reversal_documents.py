@@ -65,6 +65,7 @@ def test_the_order_is_the_older_document(order: Any, document: Any, older: bool)
     assert is_older(first, second) is older
 
 
+@pytest.mark.spec("ORD-02", "ORD-11", "STA-06")
 def test_it_becomes_an_observation_of_the_reversed_order() -> None:
     """The order is refunded at the moment at which the document was made."""
     state = known(paid(id="order-1", description="500 gems", created_at=written(at(0))))
@@ -78,6 +79,7 @@ def test_it_becomes_an_observation_of_the_reversed_order() -> None:
     assert state.contradictions == set()
 
 
+@pytest.mark.spec("ORD-11")
 def test_its_own_refund_time_stands() -> None:
     """The document's own word beats the time at which it was made."""
     observation = reversal_of("order-1", reversal(refunded_at=written(at(59.5))))

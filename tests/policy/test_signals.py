@@ -65,6 +65,7 @@ def test_each_event_is_announced_when_it_is_first_known(
     assert announced(*observations, *observations) == events
 
 
+@pytest.mark.spec("EVT-03", "EVT-04")
 def test_one_message_may_tell_of_two_events() -> None:
     """A late success with the order read after the chargeback: only the chargeback is announced."""
     assert announced(message("payment.success", 60, delivery_try=6, status="chargeback")) == [CHARGEBACK]
@@ -89,12 +90,14 @@ def test_a_late_success_of_a_partly_refunded_payment_is_announced() -> None:
     ]
 
 
+@pytest.mark.spec("EVT-06")
 @pytest.mark.parametrize("end", ["rejected", "canceled"])
 def test_a_listed_end_of_a_paid_order_is_no_cancel(end: str) -> None:
     """It was not cancelled: the service gave up retrying a failing receiver."""
     assert announced(PAY, row(end, 2900)) == [SUCCESS]
 
 
+@pytest.mark.spec("EVT-06", "STA-08")
 def test_a_signed_cancel_of_a_paid_order_is_announced() -> None:
     """A signed notification counts, whether or not the list showed it first."""
     assert announced(PAY, row("rejected", 2900), DECLINED) == [SUCCESS, CANCEL]
@@ -109,6 +112,7 @@ def test_any_order_of_arrival_announces_the_same_events() -> None:
     assert announcements == {frozenset({REFUND, CHARGEBACK, CANCEL})}
 
 
+@pytest.mark.spec("EVT-03", "EVT-04", "EVT-05", "EVT-06")
 def test_no_event_is_announced_twice() -> None:
     """Over the generator's orderings, repetitions included.
 

@@ -21,6 +21,7 @@ def refund(minutes: float = 30, /, **given: Any) -> Observation:
     )
 
 
+@pytest.mark.spec("STA-02")
 def test_nothing_known_is_created() -> None:
     """The initial state of an order."""
     state = known()
@@ -39,6 +40,7 @@ def test_a_partial_refund_tells_of_a_payment() -> None:
     assert (state.status, state.partial, state.stands) == ("refunded", True, True)
 
 
+@pytest.mark.spec("STA-03", "EVT-03")
 def test_a_success_is_paid() -> None:
     """Whatever its object says."""
     state = known(creation(), PAID)
@@ -69,6 +71,7 @@ def test_a_refund_is_full_unless_it_is_known_to_be_smaller(given: dict[str, str]
     assert (state.partial, state.fully_reversed, state.stands, state.succeeded) == (False, True, False, True)
 
 
+@pytest.mark.spec("RFD-01", "STA-06")
 @pytest.mark.parametrize("given", [{"amount": "9.98", "currency": "USD"}, {"amount": "5"}])
 def test_a_smaller_refund_is_partial(given: dict[str, str]) -> None:
     """It reverses nothing, and is nothing to look at."""
@@ -92,6 +95,7 @@ def test_a_refund_is_measured_by_what_the_card_paid() -> None:
     assert known(paid(), refund(amount="9.00", currency="USD")).partial
 
 
+@pytest.mark.spec("STA-07")
 @pytest.mark.parametrize("minutes", [10, 60])
 def test_nothing_is_left_after_a_chargeback(minutes: float) -> None:
     """A partial refund before or after it does not make the order paid."""
@@ -135,6 +139,7 @@ def test_a_listed_rejected_order_that_was_declined_is_not_paid() -> None:
     assert known(row("rejected", transaction="t-1"), declined).contradictions == set()
 
 
+@pytest.mark.spec("STA-01", "WHK-03")
 @pytest.mark.parametrize(
     ("observation", "words"),
     [

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,6 +169,7 @@ def test_what_is_known_is_never_forgotten(observations: list[Observation], later
     assert before.merged.conflicts <= after.merged.conflicts
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @given(OBSERVATION_LISTS, OBSERVATION_LISTS)
 def test_a_reversed_order_is_never_paid_again(
     observations: list[Observation], later: list[Observation]

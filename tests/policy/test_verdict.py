@@ -288,6 +288,7 @@ def test_a_charge_below_the_price_pays_for_nothing(fields: dict[str, str | None]
     assert verdict(success(**{**CHARGED, **fields})) == expected
 
 
+@pytest.mark.spec("ORD-40")
 @pytest.mark.parametrize(
     ("fields", "codes"),
     [

@@ -106,6 +106,7 @@ class TestDeliver:
         assert checkout_deliver(secret="sandbox_of_a_stranger").status_code == 401
         assert not Notification.objects.exists()
 
+    @pytest.mark.spec("AUT-04")
     def test_bytes_and_headers(self, checkout_deliver: Deliver) -> None:
         """Bytes go as they are, and a header can be replaced."""
         assert checkout_deliver(b"no JSON").status_code == 400

@@ -58,6 +58,7 @@ def test_an_order_reads_without_problems(status: str, seen: bool) -> None:
     assert (read.canceled_at is not None) is (status == "canceled")
 
 
+@pytest.mark.spec("ORD-31", "RFD-01", "RFD-02")
 def test_a_refund_returns_what_was_charged() -> None:
     """The refund follows the order's charge."""
     document = OrderDocumentFactory(status="refunded", charge_amount=30, charge_currency="EUR")
@@ -72,6 +73,7 @@ def test_a_listed_order_differs() -> None:
     assert document["method"]["handler"]
 
 
+@pytest.mark.spec("ITM-07")
 def test_a_paid_key_has_its_code() -> None:
     """Codes are there for processed keys only."""
     paid = OrderDocumentFactory(type="key", products=["starfall-key"])

@@ -45,6 +45,7 @@ def test_a_paid_checkout_is_called_paid(client: Client) -> None:
     assert "<h1>Paid</h1>" in client.get(page_of(checkout)).content.decode()
 
 
+@pytest.mark.spec("STA-02")
 def test_an_open_checkout_waits_and_marks_nothing_as_paid(client: Client) -> None:
     """Coming back proves nothing: anyone can open the address."""
     checkout = CheckoutFactory(refreshed_at=timezone.now())
@@ -104,6 +105,7 @@ def test_an_address_expires(client: Client) -> None:
         assert client.get(page).status_code == 404
 
 
+@pytest.mark.spec("ORD-04", "STA-03")
 def test_the_status_tells_checkout_and_order(client: Client) -> None:
     """What the page's script compares."""
     expected = {"status": "paid", "order_status": "processed", "goods": "granting"}
@@ -111,6 +113,7 @@ def test_the_status_tells_checkout_and_order(client: Client) -> None:
         assert client.get(status_of(paid())).json() == expected
 
 
+@pytest.mark.spec("SVC-04", "EP3-09")
 @pytest.mark.django_db(transaction=True)
 def test_the_service_is_called_once(client: Client, checkout_sandbox: Sandbox) -> None:
     """A customer who returns before the notification sees the payment; the service is called once."""

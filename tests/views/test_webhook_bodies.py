@@ -49,6 +49,7 @@ def test_declared_size_above_the_limit_is_refused_unread(live_server: LiveServer
     assert (answer.status, answer.error["code"], seen) == (413, "TOO_LARGE", [])
 
 
+@pytest.mark.spec("LIM-03")
 @pytest.mark.parametrize(("size", "status"), [(LARGEST_BODY, 200), (LARGEST_BODY + 1, 413)])
 def test_limit_of_the_size_is_one_mebibyte(live_server: LiveServer, size: int, status: int) -> None:
     """The limit itself is let in."""

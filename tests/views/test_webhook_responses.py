@@ -172,6 +172,7 @@ def test_unknown_status_is_stored(checkout_deliver: Deliver) -> None:
     assert "unknown_status" in set(Incident.objects.values_list("kind", flat=True))
 
 
+@pytest.mark.spec("WHK-08")
 def test_unknown_fields_are_stored(checkout_deliver: Deliver) -> None:
     """Fields come and go: all of them are in the order's document."""
     order = {**OrderDocumentFactory(), "recurring_plan_id": "plan-7", "novelty": {"deep": [1]}}

@@ -77,6 +77,20 @@ def summed(money: list[MoneyRow], columns: list[str]) -> Counter[Key]:
     return Counter({key: value for key, value in sums.items() if value})
 
 
+@pytest.mark.spec(
+    "ORD-22",
+    "ORD-23",
+    "ORD-26",
+    "ORD-27",
+    "ORD-28",
+    "ORD-34",
+    "ORD-39",
+    "ORD-40",
+    "MTH-04",
+    "RFD-01",
+    "STA-06",
+    "STA-07",
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(times(2, 25, 1)))
 def test_the_sums_are_those_of_an_accountant(settings: Any, seed: int) -> None:

@@ -100,6 +100,7 @@ def test_the_page_computes_vat_and_a_week() -> None:
     assert "19.98 USD, 1 refunded" in books["this_week"]()
 
 
+@pytest.mark.spec("ORD-06", "ORD-11")
 @pytest.mark.django_db
 def test_a_reversal_counts_on_its_day_or_on_that_of_its_payment() -> None:
     """As the query says; one without a time on the day when it was first seen."""
@@ -151,6 +152,7 @@ def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         accounting.money_rows(replace(query, by=[Dimension.COUNTRY]))
 
 
+@pytest.mark.spec("STA-07")
 def test_a_chargeback_without_an_amount_counts_with_the_whole_charge(checkout_deliver: Deliver) -> None:
     """The specification fills the refund object of refunds only."""
     checkout = CheckoutFactory()
@@ -165,6 +167,7 @@ def test_a_chargeback_without_an_amount_counts_with_the_whole_charge(checkout_de
     assert (checkout.currency, 1, None) in lost
 
 
+@pytest.mark.spec("RFD-01", "STA-06")
 @pytest.mark.django_db
 def test_a_payment_refunded_in_parts_is_one_refunded_payment() -> None:
     """In one row; each part adds to the money."""

@@ -129,6 +129,7 @@ def test_checkout_that_breaks_a_rule_is_not_stored(checkout_sandbox: Sandbox, se
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.spec("EP2-04", "EP2-05")
 @pytest.mark.parametrize("sell", [flows.create_checkout, flows.create_token])
 @pytest.mark.parametrize(
     "sold", [*list(SALES.values())[1:], {"type": "virtual_currency"}], ids=lambda sold: sold["type"]
@@ -154,6 +155,7 @@ def test_price_that_is_only_compared_is_checked_too(
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.spec("HTT-05")
 def test_refused_checkout_is_failed(checkout_sandbox: Sandbox) -> None:
     """The service said no: there is no order."""
     checkout_sandbox.projects.update("test-project", live=True, activated=False)

@@ -165,6 +165,7 @@ def test_what_cannot_be_sent_or_stored_is_refused_by_its_name(
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.spec("EP2-04")
 @BOTH
 @pytest.mark.parametrize("amount", [Decimal(0), Decimal("0.00"), Decimal("-0")])
 def test_a_total_of_zero_says_what_to_do_instead(
@@ -176,6 +177,7 @@ def test_a_total_of_zero_says_what_to_do_instead(
     assert not Checkout.objects.exists()
 
 
+@pytest.mark.spec("EP2-08")
 @BOTH
 def test_the_key_of_the_reference_is_the_settings(
     checkout_sandbox: Sandbox, settings: Any, sell: Any
@@ -197,6 +199,7 @@ def test_a_deleted_account_is_refused(checkout_sandbox: Sandbox, sell: Any) -> N
         sell(**PRICE, user=account)
 
 
+@pytest.mark.spec("EP1-09", "EP2-13")
 @pytest.mark.parametrize(("name", "sent"), [("zh-hans", "zh-Hans-CN"), ("fr", "fr"), ("hsb", None)])
 def test_a_locale_of_django_is_translated_or_left_out(
     checkout_sandbox: Sandbox, name: str, sent: str | None
@@ -210,6 +213,7 @@ def test_a_locale_of_django_is_translated_or_left_out(
     assert flows.create_token(**{**PRICE, "amount": Decimal(1)}, customer=ada).token
 
 
+@pytest.mark.spec("ORD-37")
 @BOTH
 @pytest.mark.parametrize("units", [0, -5, True, 2.5, "500", Decimal("NaN"), Decimal("0.00001"), 10**15])
 def test_units_that_cannot_be_compared_are_refused(checkout_sandbox: Sandbox, sell: Any, units: Any) -> None:

@@ -27,6 +27,7 @@ def settle(settings: Any, **changes: Any) -> None:
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, **changes}
 
 
+@pytest.mark.spec("ORD-01", "ORD-32", "EP2-17")
 @pytest.mark.parametrize("bound_by", ["order id", "reference", "both"])
 def test_payment_is_bound_to_its_checkout(
     checkout_deliver: Deliver, listen: Listening, bound_by: str
@@ -63,6 +64,7 @@ def test_foreign_reference_binds_nothing(checkout_deliver: Deliver, settings: An
     assert (checkout.status, Order.objects.get().verdict_reason) == ("open", "unbound")
 
 
+@pytest.mark.spec("ORD-22", "ORD-23")
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -88,6 +90,7 @@ def test_other_payment_than_sold_is_reviewed(
     assert (checkout.status, checkout.paid_order) == ("review", None)
 
 
+@pytest.mark.spec("ORD-42", "WHK-04")
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("is_production", [True, False])
 @pytest.mark.parametrize("test", [True, False])
@@ -102,6 +105,7 @@ def test_mode_of_checkout_and_payment_agree(
     assert verified is (live is is_production is not test)
 
 
+@pytest.mark.spec("ORD-33", "ORD-41")
 def test_value_added_tax_for_the_buyer_is_added(checkout_deliver: Deliver) -> None:
     """The price is in original_amount then; where the seller pays it, in amount."""
     checkout = CheckoutFactory()
@@ -112,6 +116,7 @@ def test_value_added_tax_for_the_buyer_is_added(checkout_deliver: Deliver) -> No
     assert Order.objects.get().verdict == "verified"
 
 
+@pytest.mark.spec("ORD-30", "ITM-01")
 @pytest.mark.parametrize(
     ("products", "verdict"), [(["sword"], "verified"), (["pebble"], "review"), ([], "review")]
 )
@@ -134,6 +139,7 @@ def test_second_payment_is_reviewed(checkout_deliver: Deliver, listen: Listening
     assert Incident.objects.get().order == Order.objects.get(order_id="second")
 
 
+@pytest.mark.spec("ORD-46", "ORD-47")
 @pytest.mark.parametrize("same", [True, False])
 def test_renewal_pays_again(checkout_deliver: Deliver, listen: Listening, same: bool) -> None:
     """A further payment of the same recurring agreement; of another one it is a second payment."""
@@ -157,6 +163,7 @@ def test_renewal_on_the_page_of_its_first_payment_pays_again(listen: Listening) 
     assert [each["renewal"] for each in granted] == [False, True]
 
 
+@pytest.mark.spec("STA-05", "EVT-06")
 def test_declined_order_and_a_second_try(checkout_deliver: Deliver, listen: Listening) -> None:
     """The form's "try again" makes a new order with the same reference; that one pays the checkout."""
     granted = listen(checkout_paid)
@@ -281,6 +288,7 @@ def test_listed_rejection_of_a_paid_order_takes_nothing_back(
     assert "listed_canceled_though_paid" in set(Incident.objects.values_list("kind", flat=True))
 
 
+@pytest.mark.spec("STA-06")
 def test_stale_list_row_never_undoes_a_refund(checkout_deliver: Deliver) -> None:
     """No silent upgrade: once a refund is known, nothing but staff makes it paid again."""
     checkout = CheckoutFactory()

@@ -37,6 +37,7 @@ def test_parts_and_renewals_end_alike(profile: str, notified: bool, settings: An
     assert Checkout.objects.get().status == "reversed"
 
 
+@pytest.mark.spec("RFD-01")
 def test_each_part_in_the_list_is_a_row(settings: Any) -> None:
     """With the identifier and the amount of its own item."""
     with running_sandbox(settings) as sandbox:
@@ -59,6 +60,7 @@ def learn(notified: bool) -> None:
     flows.run_due()
 
 
+@pytest.mark.spec("RFD-01")
 @pytest.mark.parametrize("parts", [("4.00", "5.99"), ("5.99", "4.00")])
 def test_the_refunded_amount_is_the_sum_of_its_parts(settings: Any, parts: tuple[str, str]) -> None:
     """Whichever part stands in the order's document."""

@@ -96,6 +96,7 @@ def test_personal_data_is_in_one_place(checkout_deliver: Deliver, caplog: pytest
     assert CANARY not in caplog.text
 
 
+@pytest.mark.spec("ORD-24", "USR-05", "MTH-07")
 def test_order_tells_the_whole_document(checkout_deliver: Deliver) -> None:
     """Split in two tables, read as one: personal attributes too."""
     document = personal_order()
@@ -122,6 +123,7 @@ def test_erased_data_does_not_come_back(checkout_deliver: Deliver) -> None:
     assert Order.objects.get().receipt_email is None
 
 
+@pytest.mark.spec("ORD-30")
 def test_items_are_rewritten(checkout_deliver: Deliver) -> None:
     """The rows are those of the latest document, no more and no fewer."""
     first = OrderDocumentFactory(type="product", products=["sword", "shield"])
@@ -133,6 +135,7 @@ def test_items_are_rewritten(checkout_deliver: Deliver) -> None:
     assert Order.objects.get().product == items[0]["name"]
 
 
+@pytest.mark.spec("ITM-03", "ORD-05")
 @pytest.mark.parametrize(
     ("document", "sold", "product"),
     [
@@ -195,6 +198,7 @@ def test_refund_is_a_row(checkout_deliver: Deliver) -> None:
     assert refund.refunded_at is not None
 
 
+@pytest.mark.spec("STA-03")
 def test_transitions_tell_the_cause(checkout_deliver: Deliver) -> None:
     """From, to, and which notification or which staff member moved it."""
     checkout = CheckoutFactory()
@@ -245,6 +249,7 @@ def test_absent_is_no_statement(checkout_deliver: Deliver) -> None:
     assert order.method is not None
 
 
+@pytest.mark.spec("USR-03")
 def test_customer_is_found_by_the_shops_own_id(checkout_deliver: Deliver) -> None:
     """Two orders of one external_id have one customer, with any id of the service; "" is no id."""
     for user in (
@@ -315,6 +320,7 @@ def test_rows_do_not_depend_on_the_order_of_arrival(checkout_orderings: Any, aga
     assert len(set(checkout_orderings(documents, outcome, limit=12).values())) == 1
 
 
+@pytest.mark.spec("ORD-48", "USR-01")
 def test_listed_row_without_user_id_keeps_it(checkout_deliver: Deliver) -> None:
     """The list's user has no id: the customer stays the same (ORD-48)."""
     document = {**OrderDocumentFactory(), "user": {"id": "u-7", "external_id": ""}}

@@ -25,6 +25,7 @@ PAID_AT = timezone.now() - timedelta(days=2)
 REVERSED_AT = timezone.now() - timedelta(days=1)
 
 
+@pytest.mark.spec("RFD-06")
 def test_a_refunds_receipt_is_stored_in_one_place(checkout_deliver: Deliver) -> None:
     """Where it can be erased: with the order's personal data, and nowhere else."""
     document = order_document_for(CheckoutFactory(), reversed=True, status="refunded")
@@ -94,6 +95,7 @@ def only_order() -> Order:
     return order
 
 
+@pytest.mark.spec("ORD-02", "STA-06", "STA-07")
 @pytest.mark.parametrize("status", STATUSES)
 def test_reversal_after_its_order(checkout_deliver: Deliver, listen: Listening, status: str) -> None:
     """The order is reversed, goods are taken back, once."""
@@ -123,6 +125,7 @@ def test_reversal_before_its_order_waits(checkout_deliver: Deliver, listen: List
     assert Refund.objects.filter(order=None).count() == 0
 
 
+@pytest.mark.spec("ORD-02", "STA-06", "STA-07")
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("together", [True, False], ids=["one page", "a page each"])
 @pytest.mark.parametrize("ordering", list(permutations(range(2))), ids=str)
@@ -188,6 +191,7 @@ def test_other_projects_transaction_is_another_one(settings: Any) -> None:
     assert Order.objects.get().status == "processed"
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize("status", ["refunded", "chargeback"])
 def test_a_reversal_that_waits_keeps_its_kind(status: str) -> None:
     """Whether the shop or the bank gave the money back."""
@@ -195,6 +199,7 @@ def test_a_reversal_that_waits_keeps_its_kind(status: str) -> None:
     assert Refund.objects.get(order=None).status == status
 
 
+@pytest.mark.spec("RFD-03")
 def test_a_refund_without_a_reason_has_none(checkout_deliver: Deliver) -> None:
     """Nothing is made up for it."""
     paid = order_document_for(CheckoutFactory())
@@ -204,6 +209,7 @@ def test_a_refund_without_a_reason_has_none(checkout_deliver: Deliver) -> None:
     assert [row.reason for row in Order.objects.get().refunds.all()] == [""]
 
 
+@pytest.mark.spec("RFD-01", "STA-07")
 @pytest.mark.parametrize("order_of_arrival", list(permutations(range(3))))
 def test_a_chargeback_after_a_partial_refund_takes_the_rest(
     checkout_deliver: Deliver, order_of_arrival: tuple[int, ...]

@@ -11,11 +11,16 @@ from django.db.models import Count, Sum
 
 from checkout_integration import flows
 from checkout_integration.flows.privacy import exporting
+from checkout_integration.hooks import Refusal
 from checkout_integration.models import CheckoutUser, Order, StaffAct
 from checkout_integration.protocol import strict_json
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
-from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
+from checkout_integration.testing.payloads import (
+    NotificationDocumentFactory,
+    OrderDocumentFactory,
+    UserDocumentFactory,
+)
 from tests.support.customer import CANARIES, EXTERNAL_ID, PRIVACY_REQUEST, SERVICE_ID, again, live
 from tests.support.flows.aged import age, prune_after
 from tests.support.flows.shop import ShopHooks, notification, statements
@@ -50,6 +55,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.spec("USR-01", "USR-03", "USR-05")
 @pytest.mark.parametrize("whom", WAYS, ids=[" ".join(way) for way in WAYS])
 def test_everything_of_a_customer_is_in_their_export(customer: Deliver, whom: dict[str, str]) -> None:
     """Each canary, however the customer was named; the whole is one JSON document."""
@@ -61,6 +67,7 @@ def test_everything_of_a_customer_is_in_their_export(customer: Deliver, whom: di
     assert (len(found["validation_decisions"]), found["validation_decisions"][0]["code"]) == (1, "BANNED")
 
 
+@pytest.mark.spec("ORD-22", "ORD-24", "USR-05")
 def test_amounts_and_documents_are_exact(customer: Deliver) -> None:
     """With the digits that came; personal parts are back in their place, and bodies are as they came."""
     (found,) = parsed(export(external_id=EXTERNAL_ID))["projects"]
@@ -70,6 +77,77 @@ def test_amounts_and_documents_are_exact(customer: Deliver) -> None:
     assert [each["act"] for each in order["transitions"]] == ["", ""]
     bodies = [each["body"] for each in found["notifications"]]
     assert {type(body) for body in bodies} == {dict, str}, "the one that our limits refuse is text"
+
+
+@pytest.mark.spec("WHK-01", "WHK-02", "WHK-03", "WHK-04", "WHK-05", "WHK-06", "WHK-07", "WHK-08")
+@pytest.mark.spec("EVT-03", "EVT-07", "EVT-08", "EVT-10")
+def test_each_notification_is_exported_with_its_envelope(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """Of a payment and of a user.validate: the columns, and the whole object as it came, user or order."""
+    user = UserDocumentFactory(external_id="player-7")
+    times = {"created_at": "2026-03-04T12:00:00Z", "expires_at": "2026-03-06T12:00:00Z"}
+    paid = NotificationDocumentFactory(
+        object=OrderDocumentFactory(user=user), id="n-1", delivery_try=3, **times
+    )
+    question = NotificationDocumentFactory(
+        event="user.validate", object=user, id="n-2", live=True, delivery_try=1, **times
+    )
+    for document in (paid, question):
+        checkout_deliver(document)
+    (found,) = parsed(export(external_id="player-7"))["projects"]
+    names = ("notification_id", "event", "live", "created_at", "expires_at", "delivery_try", "object_id")
+    at = ["2026-03-04T12:00:00+00:00", "2026-03-06T12:00:00+00:00"]
+    assert [[each[name] for name in names] for each in found["notifications"]] == [
+        ["n-1", "payment.success", False, *at, 3, paid["object"]["id"]],
+        ["n-2", "user.validate", True, *at, 1, user["id"]],
+    ]
+    bodies = [each["body"] for each in found["notifications"]]
+    assert bodies == [strict_json.loads(strict_json.dumps(each).encode()) for each in (paid, question)]
+
+
+@pytest.mark.spec("RFD-01", "RFD-02", "RFD-03", "RFD-04", "RFD-05", "RFD-06", "ORD-11", "ORD-31", "STA-06")
+def test_refunds_are_exported_with_their_receipts(checkout_deliver: Deliver) -> None:
+    """In the document of their order, and as rows."""
+    refund = {"amount": Decimal("4.20"), "currency": "EUR", "reason": "wrong size", "code": "R-SIZE"}
+    receipt = {"receipt_number": "RR-1", "receipt_url": "https://receipts.example/RR-1"}
+    at = "2026-03-04T12:00:00+00:00"
+    user = UserDocumentFactory(external_id="player-7")
+    OrderFactory(status="refunded", refunded_at=at, refund={**refund, **receipt}, user=user)
+    (found,) = parsed(export(external_id="player-7"))["projects"]
+    (order,) = found["orders"]
+    assert order["document"]["refund"] == {**refund, **receipt}
+    (row,) = order["refunds"]
+    assert {name: row[name] for name in (*refund, "receipt_number", "refunded_at")} == {
+        **refund,
+        "receipt_number": "RR-1",
+        "refunded_at": at,
+    }
+
+
+@pytest.mark.spec("USR-01", "USR-03", "EVT-02", "EVT-07", "EVT-11", "USR-13", "USR-14")
+def test_the_customer_and_the_decisions_are_exported(
+    checkout_deliver: Deliver, hooks: type[ShopHooks]
+) -> None:
+    """Both ids of the customer, what only user.validate says of them, and each response."""
+    user = UserDocumentFactory(
+        id="usr-7", external_id="player-7", notify_new_region=True, notify_new_region_email="n@mail.example"
+    )
+    hooks.user = staticmethod(lambda user: True)
+    checkout_deliver(event="user.validate", user=user)
+    hooks.user = staticmethod(lambda user: Refusal("BANNED", "Not until May."))
+    checkout_deliver(event="user.validate", user={**user, "name": "Ada"})
+    (found,) = parsed(export(external_id="player-7"))["projects"]
+    (customer,) = found["customers"]
+    assert (customer["external_id"], customer["user_id"]) == ("player-7", "usr-7")
+    validated = {name: each["value"] for name, each in customer["validated"].items()}
+    assert validated == {"notify_new_region": True, "notify_new_region_email": "n@mail.example"}
+    decisions = found["validation_decisions"]
+    assert [(each["approved"], each["code"], each["reason"]) for each in decisions] == [
+        (True, "", ""),
+        (False, "BANNED", "Not until May."),
+    ]
+    assert {each["external_id"] for each in decisions} == {"player-7"}
 
 
 def test_marks_of_our_own_are_left_out(customer: Deliver) -> None:
@@ -89,6 +167,7 @@ def test_nothing_of_others_is_in_it(customer: Deliver) -> None:
     assert "arthur" not in text
 
 
+@pytest.mark.spec("EP1-22", "EP2-08")
 def test_a_shop_that_sold_a_checkout_exports_it(hooks: type[ShopHooks]) -> None:
     """With its metadata, and the address of the form."""
     user = UserDocumentFactory(external_id="player-7")

@@ -36,6 +36,7 @@ def is_paid(checkout: Checkout) -> bool:
     return checkout.status == "paid"
 
 
+@pytest.mark.spec("SVC-04")
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [0, MOST_BY_ID + 1], ids=["by id", "by the list"])
 @pytest.mark.parametrize("known", [True, False], ids=["order known", "order unknown"])
@@ -77,6 +78,7 @@ def test_what_is_not_open_is_not_read(checkout_sandbox: Sandbox) -> None:
     assert (run.state, run.pages, run.rows) == ("complete", 0, 0)
 
 
+@pytest.mark.spec("EP3-03", "EP3-09")
 def test_open_ones_are_read_one_by_one(checkout_sandbox: Sandbox) -> None:
     """A request for each checkout, and for each open order whose checkout cannot be paid. Young ones are left out."""
     checkouts = [sell() for _ in range(3)]

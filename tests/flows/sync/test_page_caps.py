@@ -14,6 +14,7 @@ from tests.support.flows.list_service import list_service, listed
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.spec("EP3-10")
 def test_pages_of_two_rows_are_enough(settings: Any) -> None:
     """The limit was 100; each order is recorded."""
     with list_service(settings, *(listed(f"order-{number}", number) for number in range(7))) as service:

@@ -74,6 +74,7 @@ def test_lost_notification_is_made_up_for(checkout_sandbox: Sandbox, listen: Lis
     )
 
 
+@pytest.mark.spec("SVC-04")
 def test_late_notification_repeats_nothing(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
 ) -> None:
@@ -91,6 +92,7 @@ def test_late_notification_repeats_nothing(
     assert [len(each) for each in heard] == [1, 1, 1]
 
 
+@pytest.mark.spec("SVC-04", "STA-06", "STA-07")
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["field", "spec"])
 @pytest.mark.parametrize("event", ["refund", "chargeback"])

@@ -227,6 +227,7 @@ def test_refused_row_is_not_taken_for_a_repetition(
     assert not Notification.objects.exists()
 
 
+@pytest.mark.spec("HTT-14")
 @pytest.mark.django_db(transaction=True)
 def test_database_that_is_away_is_unavailable(
     checkout_deliver: Deliver, database_away: None, caplog: pytest.LogCaptureFixture
@@ -256,6 +257,7 @@ def test_testing_case_makes_no_order(checkout_deliver: Deliver, listen: Listenin
     assert (Order.objects.count(), OutboxMessage.objects.count(), heard) == (0, 0, [])
 
 
+@pytest.mark.spec("EP5-01")
 def test_plain_client_needs_no_login(settings: Any) -> None:
     """A shop that requires a login everywhere does not require it of the service."""
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]

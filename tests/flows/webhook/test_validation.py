@@ -132,6 +132,7 @@ def test_status_of_a_refusal_is_a_setting(checkout_deliver: Deliver, settings: A
     assert checkout_deliver(**QUESTION).status_code == 400
 
 
+@pytest.mark.spec("EVT-02", "EVT-07", "USR-03")
 @pytest.mark.parametrize("approved", [True, False])
 def test_decision_is_stored_and_announced(
     checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening, approved: bool
@@ -165,6 +166,7 @@ def test_another_request_is_decided_anew(
     assert len(heard) == ValidationDecision.objects.count() == 2
 
 
+@pytest.mark.spec("EVT-11")
 @pytest.mark.parametrize("answer", [True, False, Refusal("BANNED", "Not until May.")])
 def test_exact_repetition_gets_the_recorded_answer(
     checkout_deliver: Deliver, hooks: type[ShopHooks], listen: Listening, answer: Any

@@ -65,6 +65,7 @@ def hanging(hooks: type[ShopHooks]) -> Iterator[Hanging]:
     validator.let_go()
 
 
+@pytest.mark.spec("EVT-02")
 @in_threads
 @pytest.mark.parametrize(("when_late", "status"), [("refuse", 403), ("approve", 200)])
 def test_answered_when_the_budget_runs_out(

@@ -15,10 +15,15 @@ from zipfile import ZipFile
 
 from django.test import Client
 
+from checkout_integration import flows
 from checkout_integration.models import Order
+from checkout_integration.protocol import strict_json
+from checkout_integration.protocol.order import Order as Document
+from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from tests.support.admin.screens import page_address
+from tests.support.customer import PRIVACY_REQUEST
 from tests.support.protocol.sales import EVENTS, sale
 
 SCREEN: Final = "/admin/checkout_integration/order/"
@@ -121,6 +126,22 @@ def shown(name: str, client: Client, deliver: Deliver) -> dict[str, dict[str, st
     if name not in _seen:
         _seen[name] = _read(name, client, deliver)
     return _seen[name]
+
+
+_exported: dict[str, Document] = {}
+
+
+def exported(name: str, deliver: Deliver) -> Document:
+    """A sale as the export of its customer has it; read once, since it is the same for each field."""
+    if name not in _exported:
+        document = sale(name)
+        deliver(order=document, event=EVENTS.get(name, Event.PAYMENT_SUCCESS))
+        persons = flows.privacy.find_persons(order_id=document["id"])
+        pieces = flows.privacy.export_customer(persons, PRIVACY_REQUEST)
+        (project,) = strict_json.loads("".join(pieces).encode())["projects"]  # type: ignore[index, call-overload]
+        (order,) = project["orders"]
+        _exported[name] = parse_order(order["document"])
+    return _exported[name]
 
 
 def is_shown_as(text: str | None, value: Any) -> bool:
