@@ -22,6 +22,7 @@ def test_even_a_superuser_changes_nothing(admin_client: Client, screen: str) -> 
     assert admin_client.post(delete, {"post": "yes"}).status_code == 403
 
 
+@pytest.mark.spec("USR-04", "USR-05", "USR-07", "USR-09", "MTH-07", "ORD-25")
 @pytest.mark.parametrize("text", rows.PERSONAL_TEXTS)
 def test_personal_data_is_masked(client: Client, text: str) -> None:
     """Order, customer and notification show no personal text without the permission for it."""
@@ -34,6 +35,7 @@ def test_personal_data_is_masked(client: Client, text: str) -> None:
         assert text not in client.get(page_address(screen, row)).content.decode()
 
 
+@pytest.mark.spec("ORD-12", "USR-04", "USR-05", "USR-07", "USR-09", "USR-11", "MTH-07", "ORD-25")
 @pytest.mark.parametrize("text", rows.PERSONAL_TEXTS)
 def test_the_permission_shows_personal_data(client: Client, text: str) -> None:
     """With it, the order's page shows each of them."""
@@ -42,6 +44,7 @@ def test_the_permission_shows_personal_data(client: Client, text: str) -> None:
     assert text in client.get(page_address("order", order)).content.decode()
 
 
+@pytest.mark.spec("USR-05")
 def test_the_document_of_a_refund_needs_the_permission(client: Client) -> None:
     """A reversal that waits for its order is a whole Order object, customer included."""
     refund = rows.make_refund(None, document={"user": {"email": "ada@buyers.example"}})
@@ -49,6 +52,7 @@ def test_the_document_of_a_refund_needs_the_permission(client: Client) -> None:
     assert "ada@buyers.example" not in client.get(page_address("refund", refund)).content.decode()
 
 
+@pytest.mark.spec("ORD-15", "RFD-06", "TOK-02")
 def test_the_links_of_a_customer_need_the_permission(client: Client) -> None:
     """The addresses of receipts and forms give access to personal data."""
     receipt, form = "https://service.example/receipts/canary", "https://service.example/form/?token=canary"
@@ -65,6 +69,7 @@ def test_the_links_of_a_customer_need_the_permission(client: Client) -> None:
     assert ["canary" in client.get(page).content.decode() for page in shown] == [True] * 3
 
 
+@pytest.mark.spec("ITM-07")
 def test_activation_codes_are_masked(client: Client) -> None:
     """A code can be redeemed: neither the table of items nor the document shows it."""
     items = [{"id": "1", "name": "Game", "code": "CODE-1234-ABCD"}]
@@ -74,6 +79,7 @@ def test_activation_codes_are_masked(client: Client) -> None:
     assert "CODE-1234-ABCD" not in client.get(page_address("order", order)).content.decode()
 
 
+@pytest.mark.spec("WHK-08")
 def test_the_raw_body_needs_the_permission(client: Client) -> None:
     """The body of a notification is the customer's data."""
     notification = rows.make_notification("order-1")

@@ -246,6 +246,15 @@ def test_what_was_paid_stands_on_top(admin_client: Client) -> None:
     ]
 
 
+@pytest.mark.spec("ORD-26")
+@pytest.mark.parametrize(("amount", "lines"), [("0", [f"tax: 0.00{SPACE}USD"]), (None, [])])
+def test_a_tax_of_zero_is_stated(admin_client: Client, amount: str | None, lines: list[str]) -> None:
+    """One that the service does not state is not."""
+    order = rows.make_order(tax_amount=amount, tax_currency="USD")
+    paid = boxes(admin_client, order)["What did the customer pay?"]
+    assert [line for line in paid if line.startswith("tax")] == lines
+
+
 @pytest.mark.spec("ORD-05", "ORD-12", "ORD-14", "ORD-15", "ORD-34", "USR-04", "ITM-03")
 def test_who_bought_what_stands_on_top(admin_client: Client) -> None:
     """The product and its description, the customer, their country, and the receipt."""

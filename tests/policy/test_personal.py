@@ -41,26 +41,27 @@ CANARY = "ada@example.com"
     "document",
     [
         {"unheard_of": CANARY},
-        {"receipt_email": CANARY},
-        {"receipt_phone": CANARY},
-        {"receipt_url": CANARY},
-        {"refund": {"amount": 5, "receipt_url": CANARY}},
+        pytest.param({"receipt_email": CANARY}, marks=pytest.mark.spec("ORD-12")),
+        pytest.param({"receipt_phone": CANARY}, marks=pytest.mark.spec("ORD-13")),
+        pytest.param({"receipt_url": CANARY}, marks=pytest.mark.spec("ORD-15")),
+        pytest.param({"refund": {"amount": 5, "receipt_url": CANARY}}, marks=pytest.mark.spec("RFD-06")),
         {"refund": {"unheard_of": CANARY}},
-        {"notify_sale_email": CANARY},
-        {"billing_address": {"zip": CANARY}},
-        {"issuer": {"url": CANARY}},
-        {
-            "user": {
-                "name": CANARY,
-                "email": CANARY,
-                "phone": CANARY,
-                "ip": CANARY,
-                "address": {"city": CANARY},
-            }
-        },
+        pytest.param({"notify_sale_email": CANARY}, marks=pytest.mark.spec("ORD-20")),
+        pytest.param({"billing_address": {"zip": CANARY}}, marks=pytest.mark.spec("ORD-25")),
+        pytest.param({"issuer": {"url": CANARY}}, marks=pytest.mark.spec("ORD-21")),
+        pytest.param({"user": {"name": CANARY}}, marks=pytest.mark.spec("USR-04")),
+        pytest.param({"user": {"email": CANARY}}, marks=pytest.mark.spec("USR-05")),
+        pytest.param({"user": {"phone": CANARY}}, marks=pytest.mark.spec("USR-07")),
+        pytest.param({"user": {"ip": CANARY}}, marks=pytest.mark.spec("USR-09")),
+        pytest.param({"user": {"address": {"city": CANARY}}}, marks=pytest.mark.spec("USR-11")),
+        pytest.param({"user": {"metadata": {"x": CANARY}}}, marks=pytest.mark.spec("USR-12")),
+        pytest.param({"user": {"notify_new_region_email": CANARY}}, marks=pytest.mark.spec("USR-14")),
         {"user": {"metadata": {"x": CANARY}, "unheard_of": CANARY}},
         {"user": {"id": "u-1", "name": CANARY}},
-        {"method": {"type": "bank_card", "card": {"brand": "VISA", "last4": CANARY}}},
+        pytest.param(
+            {"method": {"type": "bank_card", "card": {"brand": "VISA", "last4": CANARY}}},
+            marks=pytest.mark.spec("MTH-07"),
+        ),
         {"user": CANARY},
         {"user": [CANARY]},
         {"issuer": CANARY},
@@ -72,7 +73,8 @@ CANARY = "ada@example.com"
                 "params": CANARY,
             }
         },
-        {"method": {"wallet": {"account": CANARY}, "crypto_currency": {"address": CANARY}}},
+        pytest.param({"method": {"wallet": {"account": CANARY}}}, marks=pytest.mark.spec("MTH-08")),
+        pytest.param({"method": {"crypto_currency": {"address": CANARY}}}, marks=pytest.mark.spec("MTH-09")),
     ],
 )
 def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str, Any]) -> None:
@@ -83,6 +85,7 @@ def test_personal_and_unknown_fields_are_in_the_erasable_part(document: dict[str
     assert join(public, personal) == {"id": "order-1", **document}
 
 
+@pytest.mark.spec("ORD-22", "ORD-30", "ORD-32", "USR-01", "USR-03", "MTH-04")
 @pytest.mark.parametrize(
     "document",
     [

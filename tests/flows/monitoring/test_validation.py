@@ -67,6 +67,7 @@ def test_failures_in_more_than_half_of_ten_of_the_hour(failed: int, approved: in
         assert found().link.endswith("/validationdecision/?approved=no")
 
 
+@pytest.mark.spec("EVT-02")
 @pytest.mark.parametrize("column", [{"late": True, "approved": True}, {"decided_by": "timeout"}])
 def test_a_late_answer_is_a_failure(column: dict[str, Any]) -> None:
     """Whatever was decided then: the service did not wait for it."""

@@ -118,6 +118,7 @@ def test_a_new_checkout_is_what_staff_describe(
     assert (checkout.order_id, checkout.status) == (order.order_id, change.checkout_after)
 
 
+@pytest.mark.spec("ORD-30", "ITM-01")
 def test_products_of_a_new_checkout_are_those_of_the_order(checkout_deliver: Deliver, staff: User) -> None:
     """The service set their price."""
     items = [{"id": "sword"}, {"id": "shield"}]

@@ -79,6 +79,7 @@ def verdict_of(deliver: Deliver, document: dict[str, Any]) -> tuple[str, str]:
     return order.verdict, order.verdict_reason
 
 
+@pytest.mark.spec("EVT-02", "EVT-07", "EVT-11")
 @STATES
 @pytest.mark.parametrize("user", NAMES[:3], ids=["both", "service", "shop"])
 def test_nobody_asks_the_shop(
@@ -108,6 +109,7 @@ def test_nobody_asks_the_shop(
     assert ValidationDecision.objects.get().decided_by == "block"
 
 
+@pytest.mark.spec("USR-01")
 def test_another_account_with_the_same_id_at_the_service(
     checkout_deliver: Deliver, hooks: type[ShopHooks], staff: User
 ) -> None:

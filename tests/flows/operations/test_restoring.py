@@ -79,6 +79,7 @@ def test_what_was_known_before_the_decision_changes_nothing(dispute: Dispute) ->
     assert dispute.review == []
 
 
+@pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize(
     ("event", "status"), [("payment.refund", "refunded"), ("payment.chargeback", "chargeback")]
 )
