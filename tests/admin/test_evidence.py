@@ -378,8 +378,8 @@ def test_what_two_purchases_have_in_common(
 ) -> None:
     """Both numbers of a card, the address of the network, and the e-mail address; each by its own field."""
     customer = rows.make_customer()
-    earlier = {"created_at": rows.NOON - timedelta(days=9), "user": customer}
-    without_card = {"method": {"title": "Wallet"}} if part == "user" else {}
+    earlier: dict[str, Any] = {"created_at": rows.NOON - timedelta(days=9), "user": customer}
+    without_card: dict[str, Any] = {"method": {"title": "Wallet"}} if part == "user" else {}
     rows.make_order(document={**without_card, part: other}, **earlier)
     pack = pack_of(admin_client, rows.make_order(user=customer, status="chargeback"))
     assert [line["in common"] for line in table(pack, "annex/earlier-purchases.csv")] == [common]

@@ -163,11 +163,9 @@ def test_each_field_has_a_column_of_its_own(admin_client: Client) -> None:
         "utm_campaign": "spring",
         "referrer_host": "forum.example",
     }
-    order = sell(
-        **{name: Decimal(text) for name, text in amounts.items()},
-        **{**currencies, "charge_currency": "EUR", "net_revenue_amount": Decimal("12.30")},
-        **{**origin, "status": "chargeback", "product": "Game"},
-    )
+    given: dict[str, Any] = {name: Decimal(text) for name, text in amounts.items()}
+    given |= {**currencies, **origin, "charge_currency": "EUR", "net_revenue_amount": Decimal("12.30")}
+    order = sell(**given, status="chargeback", product="Game")
     rows.make_refund(order, amount="1.20", currency="USD", status="refunded")
     rows.make_refund(order, amount="3.45", currency="USD", status="chargeback")
     query = "?first=2026-03-01&last=2026-03-31&mode=test&by=method&by=country&by=product&by=origin&by=vat"

@@ -138,7 +138,8 @@ def exported(name: str, deliver: Deliver) -> Document:
         deliver(order=document, event=EVENTS.get(name, Event.PAYMENT_SUCCESS))
         persons = flows.privacy.find_persons(order_id=document["id"])
         pieces = flows.privacy.export_customer(persons, PRIVACY_REQUEST)
-        (project,) = strict_json.loads("".join(pieces).encode())["projects"]  # type: ignore[index, call-overload]
+        exported_document: Any = strict_json.loads("".join(pieces).encode())
+        (project,) = exported_document["projects"]
         (order,) = project["orders"]
         _exported[name] = parse_order(order["document"])
     return _exported[name]
