@@ -1,8 +1,8 @@
 """The evidence of an order for a bank that decides about a chargeback: one page to read, and an annex, in a ZIP file.
 
 The bank reads what was sold, to whom, why the payment is genuine, and when the goods were delivered and used. It reads
-nothing of how the shop works: no fee or net revenue, no notes or reasons of staff, no names of staff or of code. So this
-module names all that is in the file; nothing is in it because a document or a row has it.
+nothing of how the shop works: no fee or net revenue, no notes or reasons of staff, no names of staff or of code; and nothing
+that does not help the shop: what is not known is left out. So this module names all that is in the file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from django.utils.timezone import get_default_timezone, is_aware, localtime, mak
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from checkout_integration.admin.order.payment import lost_lines, reversals_of
+from checkout_integration.admin.order.payment import losses_of, reversals_of
 from checkout_integration.admin.order.sold import items_of, paid_at, product_title
 from checkout_integration.admin.site.downloads import csv_text
-from checkout_integration.admin.site.labels import Text, is_test, order_label
+from checkout_integration.admin.site.labels import ORDER_STATUSES, Text, is_test, label_of, order_label
 from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.values import NOTHING, money, visible
 from checkout_integration.conf import app_settings
@@ -102,8 +102,8 @@ def proof_of_use(order: Order) -> list[Event] | None:
 
 def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
     """Return the ZIP file of an order, to be read from its beginning. It is full of personal data."""
-    earlier, delivery = _earlier(order), list(_delivery(order))
-    timeline = sorted([*_moments(order), *delivery, *uses])
+    earlier = _earlier(order)
+    timeline = sorted([*_moments(order), *_delivery(order), *uses])
     annex: dict[str, list[Sequence[Any]]] = {
         "details.csv": [(_("what"), _("value")), *_details(order)],
         "timeline.csv": [(_("when"), _("what")), *timeline],
@@ -116,8 +116,8 @@ def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
             *map(_row, earlier),
         ],
     }
-    page = {**_page(order, timeline, uses, earlier), "delivered": bool(delivery)}
-    files = {"summary.html": render_to_string(TEMPLATE, page).encode()}
+    page = render_to_string(TEMPLATE, _page(order, timeline, uses, earlier))
+    files = {"summary.html": page.encode()}
     files |= {f"annex/{name}": csv_text(rows) for name, rows in annex.items()}
     sums = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items()]
     file: IO[bytes] = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # the response closes it
@@ -136,18 +136,18 @@ def _page(
 ) -> dict[str, Any]:
     """Return the context of the page."""
     price, state = money(order.amount, order.currency), state_of(order)
-    paid, losses = paid_at(order.facts), lost_lines(order, state, reversals_of(order))
+    losses = losses_of(order, state, reversals_of(order))
     personal_data = getattr(order, "personal_data", None)
     facts = [
         (_("status"), order_label(state).text),
-        (_("sold"), visible(product_title(order, items_of(order))) or NOTHING),
+        (_("sold"), visible(product_title(order, items_of(order)))),
         (_("price"), price),
         (_("charged"), money(order.charge_amount, order.charge_currency)),
-        (_("paid"), _time(paid) if paid else NOTHING),
-        *((_("taken back"), line) for line in losses),
-        (_("transaction"), visible(order.transaction) or NOTHING),
+        (_("paid"), _time(paid_at(order.facts))),
+        *((label_of(ORDER_STATUSES, kind).text, sums) for kind, sums in losses.items()),
+        (_("transaction"), visible(order.transaction)),
         (_("order id"), visible(order.order_id)),
-        (_("receipt number"), visible(order.receipt_number) or NOTHING),
+        (_("receipt number"), visible(order.receipt_number)),
     ]
     skipped = max(len(uses) - MOST_SHOWN, 0)
     left_out = set(uses[MOST_SHOWN:])
@@ -157,9 +157,9 @@ def _page(
         "made_at": _time(datetime.now(UTC)),
         "is_test": is_test(order),
         "erased": bool(personal_data and personal_data.erased_at),
-        "facts": facts,
+        "facts": [(label, value) for label, value in facts if value not in ("", NOTHING)],
         "customer": list(_customer(order)),
-        "genuine": [*_authentication(order), *_about_earlier(order, earlier)],
+        "genuine": [*_authentication(order), *_about_earlier(earlier)],
         "timeline": [(_time(each.at), each.text) for each in timeline if each not in left_out],
         "left_out": skipped,
         "no_payment": state.status not in SETTLED_KINDS,
@@ -187,45 +187,43 @@ def _at_path(order: Order, path: str) -> Any:
 
 
 def _customer(order: Order) -> Iterator[Text]:
-    """Yield who bought it, in sentences."""
+    """Yield who bought it, in sentences: what is known."""
     name, email, address = (_at_path(order, path) for path in ("user.name", "user.email", "user.address"))
     email = email or order.receipt_email
-    yield _("Name: %(name)s.") % {"name": visible(name or _("not known"))}
-    yield _("E-mail address: %(email)s.") % {"email": visible(email or _("not known"))}
+    if name:
+        yield _("Name: %(name)s.") % {"name": visible(name)}
+    if email:
+        yield _("E-mail address: %(email)s.") % {"email": visible(email)}
     if email and _at_path(order, "user.email_verified"):
         yield _("The e-mail address was verified.")
     account = (order.checkout.user if order.checkout else None) or (
         order.user.account if order.user else None
     )
-    if account is None:
-        yield _("The customer bought without an account of the shop, or the account is not known.")
-    else:
+    if account:
         yield _("Account in the shop: %(account)s.") % {"account": visible(account)}
         if since := getattr(account, "date_joined", None):
             yield _("The account exists since %(at)s.") % {"at": _time(since)}
-    country = order.country or (address.country if address else "")
-    yield _("Country: %(country)s.") % {"country": visible(country or _("not known"))}
+    if country := order.country or (address.country if address else ""):
+        yield _("Country: %(country)s.") % {"country": visible(country)}
 
 
 def _authentication(order: Order) -> Iterator[Text]:
-    """Yield how it was paid and authenticated, in sentences; what is not known says so."""
+    """Yield how it was paid and authenticated, in sentences: what speaks for the payment."""
     method, ip = order.snapshot.method, _at_path(order, "user.ip")
     card = method.card if method else None
     if method and (title := method.title):
         yield _("It was paid with: %(method)s.") % {"method": visible(title)}
     if card and card.last4:
         yield _("The number of the card (%(brand)s) ends in %(digits)s.") % {
-            "brand": visible(card.brand or _("unknown brand")),
+            "brand": visible(card.brand or NOTHING),
             "digits": visible(card.last4),
         }
-    if card:
-        yield SECURE_3D[card.secure3d]
+    if card and card.secure3d:
+        yield _("The cardholder was authenticated with 3-D Secure.")
     if wallet := _at_path(order, "method.wallet.account"):
         yield _("The account of the wallet is %(account)s.") % {"account": visible(wallet)}
     if ip:
         yield _("The customer bought from the IP address %(ip)s.") % {"ip": visible(ip)}
-    else:
-        yield _("The IP address of the customer is not known.")
     for text, path in ADDRESSES:
         parts = [
             _at_path(order, f"{path}.{name}") for name in ("zip", "postal_code", "city", "state", "country")
@@ -233,17 +231,11 @@ def _authentication(order: Order) -> Iterator[Text]:
         if given := ", ".join(visible(part) for part in parts if part):
             yield text % {"address": given}
     if order.agreement_accepted:
-        version = visible(order.agreement_version or _("not known"))
         yield _("The customer accepted the agreement with the payment, version: %(version)s.") % {
-            "version": version
+            "version": visible(order.agreement_version or NOTHING)
         }
 
 
-SECURE_3D: Final = {
-    True: gettext_lazy("The cardholder was authenticated with 3-D Secure."),
-    False: gettext_lazy("3-D Secure was not used."),
-    None: gettext_lazy("Whether 3-D Secure was used is not known."),
-}
 ADDRESSES: Final = (
     (gettext_lazy("The billing address that was given is: %(address)s."), "billing_address"),
     (gettext_lazy("The address of the customer is: %(address)s."), "user.address"),
@@ -336,12 +328,8 @@ def _common(order: Order, other: Order) -> list[Text]:
     ]
 
 
-def _about_earlier(order: Order, earlier: Sequence[Earlier]) -> Iterator[Text]:
-    if order.user_id is None:
-        yield _("Which earlier purchases the customer made is not known.")
-    elif not earlier:
-        yield _("No earlier purchase of the customer is known.")
-    else:
+def _about_earlier(earlier: Sequence[Earlier]) -> Iterator[Text]:
+    if earlier:
         count, first = len(earlier), min(_at(each.order) for each in earlier)
         text = ngettext(
             "The customer has %(n)s earlier purchase that was not disputed, made at %(at)s.",

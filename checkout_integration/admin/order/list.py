@@ -77,6 +77,7 @@ from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.amounts import fits_column
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.transactions import outside_transactions
 
 AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
@@ -234,7 +235,10 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         page, context = order_page(row, self.viewer(request)), super().page_context(request, row)
         # One button for the state, the others under "More"; the sort is stable.
         buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page.suggested)
-        return {**context, "page": page, "evidence": evidence, "buttons": buttons[:1], "more": buttons[1:]}
+        disputed = evidence if row.status == OrderStatus.CHARGEBACK else ""
+        first = 0 if disputed else 1
+        context |= {"evidence": evidence, "disputed": disputed, "page": page}
+        return {**context, "buttons": buttons[:first], "more": buttons[first:]}
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, of an order's evidence, and of the search box on the app's page."""

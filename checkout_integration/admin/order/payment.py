@@ -82,8 +82,13 @@ def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Seq
 
 def lost_lines(order: Order, state: OrderState, reversals: Sequence[Refund]) -> list[Text]:
     """Return what was refunded and what was charged back, a line for each; none where nothing was."""
+    return [LOST[kind] % {"sum": sums} for kind, sums in losses_of(order, state, reversals).items()]
+
+
+def losses_of(order: Order, state: OrderState, reversals: Sequence[Refund]) -> dict[OrderStatus, str]:
+    """Return what refunds and what chargebacks have taken; nothing of a kind that was not."""
     lost = {kind: _lost(order, state, reversals, kind) for kind in LOST}
-    return [LOST[kind] % {"sum": sums} for kind, sums in lost.items() if sums]
+    return {kind: sums for kind, sums in lost.items() if sums}
 
 
 def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund]) -> SummaryBox:
