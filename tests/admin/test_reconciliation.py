@@ -125,9 +125,32 @@ def test_totals_are_compared_by_currency_and_status(admin_client: Client) -> Non
     make_lane("all", totals=TOTALS)
     make_lane("all", state="failed", totals=[], started_at=datetime.now(UTC))
     html = html_of(admin_client)
-    for part in ("9.99 USD in 1,200 orders", "19.98 USD in 1,201 orders", "5.00 EUR in 1 orders"):
+    for part in ("9.99 USD in 1,200 orders", "19.98 USD in 1,201 orders", "5.00 EUR in 1 order<"):
         assert part in html, part
     assert (html.count("</span> different</span>"), html.count("</span> equal</span>")) == (1, 1)
+
+
+def test_totals_have_their_date_and_statuses_the_words_of_the_desk(admin_client: Client) -> None:
+    """So do the differences: what neither side knows as a status stays as it is."""
+    make_lane("all", totals=TOTALS, started_at=datetime(2026, 11, 22, 3, 5, tzinfo=UTC))
+    make_difference(there="unreadable")
+    html = html_of(admin_client)
+    assert re.search("totals of the whole list, at 2026-11-22 03:05<", html)
+    assert '<td data-label="Status">paid</td>' in html and '<td data-label="Status">refunded</td>' in html
+    assert "not paid 9.99 USD" in html and "unreadable" in html
+    assert "processed" not in html.partition('class="ci-page ci-index"')[2]
+
+
+def test_who_reads_the_list_is_said_while_nobody_does(admin_client: Client) -> None:
+    """Not after a pass: there is nothing to do."""
+    hint, now = "Who reads the list?", datetime.now(UTC)
+    assert hint in html_of(admin_client)
+    make_lane(started_at=now - timedelta(hours=2), finished_at=now - timedelta(minutes=61))
+    assert hint in html_of(admin_client)
+    make_lane(started_at=now - timedelta(minutes=2))
+    assert hint not in html_of(admin_client)
+    make_lane(started_at=now, state="failed")
+    assert hint in html_of(admin_client)
 
 
 def test_an_unknown_amount_is_no_zero_in_the_totals(admin_client: Client) -> None:
@@ -146,7 +169,7 @@ def test_differences_have_both_values(client: Client) -> None:
     make_difference()
     client.force_login(rows.make_staff("view_syncdifference", "view_order"))
     html = html_of(client)
-    assert "created 9.99 USD" in html and "processed 9.99 USD" in html and "</span> waiting</span>" in html
+    assert "not paid 9.99 USD" in html and " paid 9.99 USD" in html and "</span> waiting</span>" in html
     assert f'<a href="/admin/checkout_integration/order/{order.pk}/change/">order-9</a>' in html
     client.force_login(rows.make_staff("view_syncdifference", name="auditor"))
     html = html_of(client)

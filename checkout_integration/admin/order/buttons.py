@@ -12,8 +12,6 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db.models import Model, QuerySet
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -38,7 +36,7 @@ from checkout_integration.admin.site.labels import (
     order_label,
 )
 from checkout_integration.admin.site.reasons import reason_label
-from checkout_integration.admin.site.values import Value, money, short, visible
+from checkout_integration.admin.site.values import Value, moment_text, money, short, visible
 from checkout_integration.conf import UnknownAlias
 from checkout_integration.flows.ledger import ACCEPTABLE, ChangePreview, state_of
 from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, StaffAct, Transition
@@ -363,7 +361,7 @@ class BindForm(ReasonForm):
 def _candidate_text(candidate: flows.operations.Candidate) -> str:
     """Return a checkout as a choice: when it was made, what for, for whom, and whether the payment fits."""
     checkout, verdict = candidate.checkout, candidate.verdict
-    made = date_format(localtime(checkout.recorded_at), "SHORT_DATETIME_FORMAT")
+    made = moment_text(checkout.recorded_at)
     what = checkout.description or ", ".join(map(str, checkout.products)) or checkout.reference
     price = money(checkout.expected_amount, checkout.currency)
     who = _("account %(account)s") % {"account": short(checkout.user)} if checkout.user else _("a guest")

@@ -28,9 +28,9 @@ from checkout_integration.admin.order.sold import items_of, paid_at, product_tit
 from checkout_integration.admin.site.downloads import csv_text
 from checkout_integration.admin.site.labels import ORDER_STATUSES, Text, is_test, label_of, order_label
 from checkout_integration.admin.site.products import shown_product, with_products
-from checkout_integration.admin.site.values import NOTHING, money, visible
+from checkout_integration.admin.site.values import NOTHING, moment_text, money, visible
 from checkout_integration.conf import app_settings
-from checkout_integration.display import amount_text, shown_day
+from checkout_integration.display import amount_text
 from checkout_integration.flows.ledger import state_of
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Grant, Order, OutboxMessage, ReceiverRun, Transition
@@ -359,5 +359,4 @@ def _time(at: datetime | None) -> str:
     """Return a time with its zone: whoever reads it may be in another one."""
     if at is None:
         return NOTHING
-    local = localtime(_aware(at))
-    return f"{shown_day(local)} {date_format(local, 'H:i')} {date_format(local, 'T')}"
+    return f"{moment_text(_aware(at))} {date_format(localtime(_aware(at)), 'T')}"

@@ -28,12 +28,21 @@ from checkout_integration.admin.site.filters import (
     choice_filter,
     label_filter,
 )
-from checkout_integration.admin.site.labels import SYNC_STATES, StateLabel, Text, label_of
+from checkout_integration.admin.site.labels import ORDER_STATUSES, SYNC_STATES, StateLabel, Text, label_of
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReportAdmin
-from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, in_list, moment, visible
+from checkout_integration.admin.site.values import (
+    NOTHING,
+    Table,
+    Value,
+    badge,
+    in_list,
+    moment,
+    moment_text,
+    visible,
+)
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_amount, shown_number, shown_part
-from checkout_integration.flows.monitoring import WHO_SYNCS, span
+from checkout_integration.flows.monitoring import LONGEST_UNSYNCED, WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
 
@@ -112,11 +121,11 @@ class ReconciliationAdmin(ReportAdmin):
 
     def in_shop(self, row: SyncDifference) -> Value:
         """Return the order as this shop had it."""
-        return in_list(row.here)
+        return in_list(_in_words(row.here))
 
     def at_service(self, row: SyncDifference) -> Value:
         """Return the order as the list has it."""
-        return in_list(row.there)
+        return in_list(_in_words(row.there))
 
     @method_decorator(require_safe)
     def changelist_view(
@@ -124,31 +133,34 @@ class ReconciliationAdmin(ReportAdmin):
     ) -> HttpResponse:
         """Show the page."""
         may_view = self.has_view_permission(request)
+        verdicts = [_verdict(project) for project in app_settings().projects] if may_view else []
         context = {
             **(extra_context or {}),
             "title": _("Reconciliation"),
-            "verdicts": [_verdict(project) for project in app_settings().projects] if may_view else [],
+            "verdicts": [(badge(label), text) for label, text, _is_unread in verdicts],
             "tables": list(_tables(self.viewer(request))) if may_view else [],
-            "who_syncs": WHO_SYNCS[app_settings().runner],
+            "who_syncs": WHO_SYNCS[app_settings().runner] if any(each[2] for each in verdicts) else "",
         }
         return super().changelist_view(request, context)
 
 
-def _verdict(project: str) -> tuple[Value, str]:
-    """Return in a word and a sentence whether a project's orders are those of the service's list."""
+def _in_words(side: str) -> str:
+    """Return an order as one side has it, with the status as all pages have it."""
+    status, space, rest = side.partition(" ")
+    return f"{ORDER_STATUSES[status].text}{space}{rest}" if status in ORDER_STATUSES else side
+
+
+def _verdict(project: str) -> tuple[StateLabel, str, bool]:
+    """Return whether a project's orders are those of the service's list, and whether the list is not read as it should be."""
     waiting = SyncDifference.objects.filter(project=project, waiting_key__isnull=False).count()
     passes = SyncRun.objects.filter(project=project).order_by("-started_at").defer("totals")
     newest = passes.filter(state=SyncRun.State.COMPLETE, finished_at__isnull=False).first()
     last = passes.exclude(state=SyncRun.State.RUNNING).first()
     if newest is None or newest.finished_at is None:
-        return badge(NOT_READ), _("Project %(project)s: the service's list was not read yet.") % {
-            "project": project
-        }
-    said = {
-        "project": project,
-        "n": shown_number(waiting),
-        "ago": span((datetime.now(UTC) - newest.finished_at).total_seconds()),
-    }
+        text = _("Project %(project)s: the service's list was not read yet.")
+        return NOT_READ, text % {"project": project}, True
+    age = datetime.now(UTC) - newest.finished_at
+    said = {"project": project, "n": shown_number(waiting), "ago": span(age.total_seconds())}
     text = (
         ngettext(
             "Project %(project)s: %(n)s difference waits for somebody. The list was last read %(ago)s ago.",
@@ -160,8 +172,8 @@ def _verdict(project: str) -> tuple[Value, str]:
     ) % said
     if last is not None and last.state in (SyncRun.State.FAILED, SyncRun.State.UNREACHABLE):
         text += " " + _("The last attempt has failed: %(why)s") % {"why": visible(last.failure) or NOTHING}
-        return badge(DIFFERENT if waiting else NOT_READ), text
-    return badge(DIFFERENT if waiting else EQUAL), text
+        return DIFFERENT if waiting else NOT_READ, text, True
+    return DIFFERENT if waiting else EQUAL, text, age > LONGEST_UNSYNCED
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:
@@ -249,26 +261,27 @@ def _totals_table(project: str) -> Table:
     rows: list[list[Value]] = [
         [
             visible(line["currency"]) or NOTHING,
-            visible(line["status"]),
+            visible(_in_words(line["status"])),
             *(_side(line[side], line["currency"]) for side in ("here", "there")),
             badge(EQUAL if line["here"] == line["there"] else DIFFERENT),
         ]
         for line in last.totals
     ]
-    title = _("Project %(project)s: totals of the whole list")
+    title = _("Project %(project)s: totals of the whole list, at %(at)s")
     columns: list[Text] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
-    return Table(title % {"project": project}, columns, rows)
+    return Table(title % {"project": project, "at": moment_text(last.started_at)}, columns, rows)
 
 
 def _side(side: dict[str, Any], currency: str) -> str:
     """Return the sum of the amounts that are known, and in how many of the orders."""
-    known, count = side["count"] - side["unknown"], shown_number(side["count"])
+    known, count = side["count"] - side["unknown"], side["count"]
     if side["sum"] is None:
-        return _("unknown in %(count)s orders") % {"count": count}
+        text = ngettext("unknown in %(count)s order", "unknown in %(count)s orders", count)
+        return text % {"count": shown_number(count)}
     amount = shown_amount(Decimal(side["sum"]), currency)
-    return _("%(sum)s in %(count)s orders") % {
+    return ngettext("%(sum)s in %(count)s order", "%(sum)s in %(count)s orders", count) % {
         "sum": f"{amount} {visible(currency)}".strip(),
-        "count": shown_part(known, side["unknown"]) or count,
+        "count": shown_part(known, side["unknown"]) or shown_number(count),
     }
 
 

@@ -66,6 +66,12 @@ def moment(at: datetime | None) -> str | SafeString:
     )
 
 
+def moment_text(at: datetime) -> str:
+    """Return a time in the zone of the page as text, to the minute."""
+    local = localtime(at) if is_aware(at) else at
+    return f"{shown_day(local)} {date_format(local, 'H:i')}"
+
+
 def badge(label: StateLabel) -> SafeString:
     """Return a state as a mark, a word and a colour, followed by the specification's word. The word alone is enough."""
     plain = format_html(
