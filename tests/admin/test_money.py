@@ -169,7 +169,7 @@ def test_each_field_has_a_column_of_its_own(admin_client: Client) -> None:
     rows.make_refund(order, amount="1.20", currency="USD", status="refunded")
     rows.make_refund(order, amount="3.45", currency="USD", status="chargeback")
     query = "?first=2026-03-01&last=2026-03-31&mode=test&by=method&by=country&by=product&by=origin&by=vat"
-    (charged, shown) = re.findall(r"<section.*?</section>", html_of(admin_client, PAGE + query), re.DOTALL)
+    (shown, charged) = re.findall(r"<section.*?</section>", html_of(admin_client, PAGE + query), re.DOTALL)
     by = ["BANKCARD", "DE", "Game", "letter", "forum.example", "0.19", "seller"]
     of_usd = ["1", "14.99", "2.01", "0.40", "12.30", "1", "1.20", "1", "3.45", "100.00", "100.00"]
     headings = (
