@@ -85,7 +85,9 @@ def test_the_arguments_are_those_of_django(method: str) -> None:
     added = {name: p.kind for name, p in ours.items() if name not in theirs}
     shared = [(p.name, p.default) for p in ours.values() if p.name not in added]
     assert shared == [(p.name, p.default) for p in theirs.values()]
-    assert added == ({"formerly": inspect.Parameter.KEYWORD_ONLY} if method == "connect" else {})
+    assert added == (
+        dict.fromkeys(("formerly", "plan"), inspect.Parameter.KEYWORD_ONLY) if method == "connect" else {}
+    )
 
 
 def test_a_receiver_is_connected_once(signal: DurableSignal[Any]) -> None:

@@ -16,10 +16,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 from checkout_integration import flows, telemetry
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows import outbox
-from checkout_integration.flows.outbox import retrying
 from checkout_integration.models import ReceiverRun
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -97,7 +97,7 @@ def test_each_attempt_of_a_receiver_is_counted(measured: Measured, listen: Liste
     listen(checkout_paid, Failing())
     OrderFactory(checkout=CheckoutFactory())
     flows.run_due()
-    ReceiverRun.objects.update(attempts=retrying.MOST_ATTEMPTS - 1)
+    ReceiverRun.objects.update(attempts=USUAL.most_attempts - 1)
     make_due()
     flows.run_due()
     assert measured.added("checkout_receivers_runs_total") == {

@@ -165,6 +165,15 @@ class ReceiverRun(Row):
     error: Column[str] = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
     )
+    postponed_since: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When the shop's code first asked to be called later.")
+    )
+    postponed_for: Column[str] = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=_("What the shop's code waits for, in its own words."),
+    )
     finished_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
@@ -188,6 +197,11 @@ class ReceiverRun(Row):
     def order(self) -> Order | None:
         """The order that pays for the message's grant now; without a grant the order that the message is about."""
         return self.message.grant.order if self.message.grant else self.message.order
+
+    @property
+    def is_postponed(self) -> bool:
+        """Whether the shop's code asked to be called later, and has not been called since."""
+        return self.state == self.State.DUE and bool(self.postponed_for)
 
     @property
     def log_ids(self) -> dict[str, str | int]:

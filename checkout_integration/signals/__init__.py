@@ -36,7 +36,7 @@ from checkout_integration.signals.arguments import (
     ValidationArguments,
     ValidationReceiver,
 )
-from checkout_integration.signals.durable import DurableSignal, ReversalSignal
+from checkout_integration.signals.durable import DurableSignal, RetryLater, RetryPlan, ReversalSignal
 
 __all__ = [
     "SIGNALS",
@@ -47,6 +47,8 @@ __all__ = [
     "NotificationFailedArguments",
     "PaymentArguments",
     "ReceiverGivenUpArguments",
+    "RetryLater",
+    "RetryPlan",
     "ReviewArguments",
     "SyncFailedArguments",
     "ValidationArguments",

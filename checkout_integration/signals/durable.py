@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from types import MethodType
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias
@@ -22,6 +23,48 @@ UndoneWhen: TypeAlias = Literal["completed", "attempted"]
 _Undone: TypeAlias = tuple[str, Callable[[], Receiver | None] | None]
 LONGEST_NAME: Final = 255
 """The longest name of a receiver that the column of its runs can store."""
+LONGEST_CAUSE: Final = 255
+
+
+class RetryLater(Exception):
+    """Raise it in a receiver that cannot do its work yet: it is called again after so many ``seconds``.
+
+    It is no failure: nothing is counted, logged as an error or reported, and what the receiver has written in the database is
+    rolled back. Staff see ``cause`` on the pages of the run and of the order, so it has no personal data and no secret.
+
+    Raises:
+        ValueError: ``seconds`` is not positive, or ``cause`` is empty.
+
+    """
+
+    def __init__(self, seconds: float, cause: str) -> None:
+        if not seconds > 0 or not cause:
+            raise ValueError("RetryLater needs positive seconds and a cause.")
+        super().__init__(cause)
+        self.wait = timedelta(seconds=seconds)
+        self.cause = cause[:LONGEST_CAUSE]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPlan:
+    """When a receiver that failed is called again, and for how long `RetryLater` is no failure.
+
+    ``waits`` has one wait after each failed attempt but the last, after which the run is given up. ``patience`` begins when
+    the receiver first raises `RetryLater`; from then on it is a failure like any other.
+    """
+
+    waits: Sequence[timedelta] = tuple(
+        timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440)
+    )
+    patience: timedelta = timedelta(days=7)
+
+    @property
+    def most_attempts(self) -> int:
+        """The number of failed attempts after which a run is given up."""
+        return len(self.waits) + 1
+
+
+USUAL: Final = RetryPlan()
 
 
 class DurableSignal(NamedSignal, Generic[R]):
@@ -38,6 +81,7 @@ class DurableSignal(NamedSignal, Generic[R]):
         self.name = name
         self.problems: dict[str, str] = {}
         self._formerly: dict[str, tuple[str, ...]] = {}
+        self._plans: dict[str, RetryPlan] = {}
         # By name and sender, as Django keeps them: a receiver may be connected for one sender after the other.
         self._registry: dict[tuple[str, int], tuple[Callable[[], Receiver | None], object]] = {}
         self._registry_lock = threading.Lock()
@@ -50,11 +94,13 @@ class DurableSignal(NamedSignal, Generic[R]):
         dispatch_uid: object = None,
         *,
         formerly: str | Sequence[str] = (),
+        plan: RetryPlan | None = None,
     ) -> None:
         """Connect a receiver; ``weak`` as in Django. A system check reports a receiver that cannot be run later.
 
         ``formerly``: the name or names that it had before, so that it stays one receiver while processes with the old and
-        with the new name work side by side.
+        with the new name work side by side. ``plan``: when it is called again after
+        a failure, if not by the usual waits (docs/receivers.md).
         """
         name = receiver_name(receiver, dispatch_uid)
         former = (formerly,) if isinstance(formerly, str) else tuple(formerly)
@@ -70,7 +116,7 @@ class DurableSignal(NamedSignal, Generic[R]):
             elif id(sender) not in living:
                 reference = _reference(receiver) if weak else partial(_itself, receiver)
                 self._registry[name, id(sender)] = (reference, sender)
-                self._formerly[name] = former
+                self._formerly[name], self._plans[name] = former, plan or USUAL
                 DurableSignal.changes += 1
 
     def receiver(
@@ -80,11 +126,11 @@ class DurableSignal(NamedSignal, Generic[R]):
         weak: bool = True,
         dispatch_uid: object = None,
         formerly: str | Sequence[str] = (),
+        plan: RetryPlan | None = None,
     ) -> Connection[R]:
         """Return a decorator that connects, like Django's ``@receiver``, for which type checkers accept any receiver."""
-        return Connection(
-            partial(self.connect, sender=sender, weak=weak, dispatch_uid=dispatch_uid, formerly=formerly)
-        )
+        names = partial(self.connect, sender=sender, weak=weak, dispatch_uid=dispatch_uid)
+        return Connection(partial(names, formerly=formerly, plan=plan))
 
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None
@@ -102,6 +148,10 @@ class DurableSignal(NamedSignal, Generic[R]):
     def formerly(self, name: str) -> tuple[str, ...]:
         """Return the names that the receiver of this name says it had before, the oldest last."""
         return self._formerly.get(name, ())
+
+    def plan(self, name: str) -> RetryPlan:
+        """Return the plan of the receiver of this name; the usual one if it is not connected."""
+        return self._plans.get(name) or USUAL
 
     def connected(self, sender: object = None) -> dict[str, Receiver]:
         """Return the living receivers for this sender, by name."""
@@ -159,6 +209,7 @@ class ReversalSignal(DurableSignal[R]):
         dispatch_uid: object = None,
         *,
         formerly: str | Sequence[str] = (),
+        plan: RetryPlan | None = None,
         undoes: Receiver | str | Sequence[Receiver | str] = (),
         when: UndoneWhen = "completed",
     ) -> None:
@@ -170,6 +221,7 @@ class ReversalSignal(DurableSignal[R]):
             weak: as for any signal.
             dispatch_uid: as for any signal.
             formerly: as for any signal.
+            plan: as for any signal.
             undoes: one receiver or several, as callables or by name. The receiver runs if one of them completed for the
                 grant; without ``undoes``, if any receiver of ``checkout_paid`` did.
             when: "attempted" runs it also where one of them was begun and did not complete, for effects outside the database.
@@ -181,7 +233,7 @@ class ReversalSignal(DurableSignal[R]):
         if when not in ("completed", "attempted"):
             raise ValueError(f'when is "completed" or "attempted", not {when!r}.')
         several = [undoes] if callable(undoes) or isinstance(undoes, str) else list(undoes)
-        super().connect(receiver, sender, weak, dispatch_uid, formerly=formerly)
+        super().connect(receiver, sender, weak, dispatch_uid, formerly=formerly, plan=plan)
         self._undoing[receiver_name(receiver, dispatch_uid)] = (tuple(map(_undone, several)), when)
 
     def receiver(
@@ -191,21 +243,13 @@ class ReversalSignal(DurableSignal[R]):
         weak: bool = True,
         dispatch_uid: object = None,
         formerly: str | Sequence[str] = (),
+        plan: RetryPlan | None = None,
         undoes: Receiver | str | Sequence[Receiver | str] = (),
         when: UndoneWhen = "completed",
     ) -> Connection[R]:
         """Return a decorator that connects a receiver with the receivers that it undoes."""
-        return Connection(
-            partial(
-                self.connect,
-                sender=sender,
-                weak=weak,
-                dispatch_uid=dispatch_uid,
-                formerly=formerly,
-                undoes=undoes,
-                when=when,
-            )
-        )
+        names = partial(self.connect, sender=sender, weak=weak, dispatch_uid=dispatch_uid)
+        return Connection(partial(names, formerly=formerly, plan=plan, undoes=undoes, when=when))
 
     def disconnect(
         self, receiver: Receiver | None = None, sender: object = None, dispatch_uid: object = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from checkout_integration import flows
 from checkout_integration.models import Order
@@ -35,6 +36,28 @@ def test_a_receiver_that_waits_says_who_it_is_and_when_it_runs(admin_client: Cli
     assert "shop.receivers.mail" in line
     assert "attempts: 3, last error: OSError" in line
     assert "2026-03-04T14:00" in line
+
+
+def test_a_postponed_receiver_says_what_it_waits_for(admin_client: Client) -> None:
+    """On the order's page in its own words, escaped; on its own as a state; its list finds it apart from failures."""
+    order = rows.make_order(checkout=rows.make_checkout())
+    later = datetime.now(UTC) + timedelta(hours=2)
+    waits: dict[str, Any] = {
+        "state": "due",
+        "attempts": 0,
+        "due_at": later,
+        "postponed_for": "no <keys> left",
+    }
+    run = rows.make_run(order, receiver="shop.receivers.key", **waits)
+    line = next(line for line in page_of(admin_client, order).split("<li") if "next attempt" in line)
+    assert "waits for: no &lt;keys&gt; left" in line
+    lists = reverse("admin:checkout_integration_receiverrun_changelist")
+    assert "no &lt;keys&gt; left" in admin_client.get(f"{lists}{run.pk}/change/").content.decode()
+    found = [
+        admin_client.get(lists, {"retried": each}).context["cl"].result_count for each in ("yes", "postponed")
+    ]
+    assert found == [0, 1]
+    assert "postponed" in admin_client.get(lists, {"retried": "postponed"}).content.decode()
 
 
 @pytest.mark.spec("RFD-01", "RFD-03", "STA-06", "STA-07")

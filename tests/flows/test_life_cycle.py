@@ -12,7 +12,6 @@ from django.utils import timezone
 from checkout_integration import flows
 from checkout_integration.flows import outbox
 from checkout_integration.flows.inbox import applying, settling
-from checkout_integration.flows.outbox import retrying
 from checkout_integration.models import (
     Notification,
     OutboxMessage,
@@ -30,6 +29,7 @@ from checkout_integration.signals import (
     sync_failed,
     user_validated,
 )
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -50,7 +50,7 @@ CANARY = "canary-of-a-hook"
 def give_up(times: int = 1) -> None:
     """Let each run that is due fail for the last time, so often."""
     for _ in range(times):
-        ReceiverRun.objects.filter(state="due").update(attempts=retrying.MOST_ATTEMPTS - 1)
+        ReceiverRun.objects.filter(state="due").update(attempts=USUAL.most_attempts - 1)
         make_due()
         flows.run_due()
     flows.run_due()  # the alerts

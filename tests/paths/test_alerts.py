@@ -13,10 +13,10 @@ from django.core.management import call_command
 
 from checkout_integration import flows, telemetry
 from checkout_integration.flows.monitoring import webhook as refusals
-from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.models import Notification
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.signals import checkout_paid, notification_failed, receiver_given_up, sync_failed
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -74,11 +74,11 @@ def test_the_worker_is_dead(measured: Measured, checkout_deliver: Deliver, setti
 
 def test_a_receiver_was_given_up(measured: Measured, listen: Listening) -> None:
     """After ten attempts; the shop is alerted by its own receiver too. The corrected one ends it."""
-    grant = Failing(times=MOST_ATTEMPTS)
+    grant = Failing(times=USUAL.most_attempts)
     listen(checkout_paid, grant, name="grant")
     heard = listen(receiver_given_up)
     OrderFactory(checkout=CheckoutFactory())
-    for _ in range(MOST_ATTEMPTS - 1):
+    for _ in range(USUAL.most_attempts - 1):
         flows.run_due()
         make_due()
     assert (firing(measured), heard) == (set(), [])
@@ -88,7 +88,7 @@ def test_a_receiver_was_given_up(measured: Measured, listen: Listening) -> None:
     assert [call["receiver"] for call in heard] == ["grant"]
     call_command("checkout_replay", "--receiver", "grant", "--failed")
     flows.run_due()
-    assert (firing(measured), grant.tries) == (set(), MOST_ATTEMPTS + 1)
+    assert (firing(measured), grant.tries) == (set(), USUAL.most_attempts + 1)
 
 
 def test_passes_fail(measured: Measured, checkout_sandbox: Sandbox, listen: Listening) -> None:

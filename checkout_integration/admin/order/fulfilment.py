@@ -115,6 +115,8 @@ def _line(run: ReceiverRun) -> Value:
     if run.error:
         text = _("{run}, attempts: {attempts}, last error: {error}")
         line = format_html(text, run=line, attempts=run.attempts, error=visible(run.error))
+    if run.is_postponed:
+        line = format_html(_("{run}, waits for: {cause}"), run=line, cause=visible(run.postponed_for))
     if run.state == ReceiverRun.State.DUE:
         return format_html(_("{run}, next attempt: {at}"), run=line, at=moment(run.due_at))
     return line

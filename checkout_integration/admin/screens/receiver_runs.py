@@ -31,6 +31,7 @@ from checkout_integration.admin.site.filters import (
 from checkout_integration.admin.site.labels import (
     MESSAGE_STATES,
     OVERDUE,
+    POSTPONED,
     RUN_STATES,
     StateLabel,
     Text,
@@ -57,13 +58,18 @@ def run_state(run: ReceiverRun) -> StateLabel:
     deadline = datetime.now(UTC) - timedelta(seconds=app_settings().receiver_deadline)
     if run.state == ReceiverRun.State.RUNNING and run.due_at <= deadline:
         return OVERDUE
+    if run.is_postponed:
+        return POSTPONED
     return label_of(RUN_STATES, run.state)
 
 
 def _retried() -> Choices:
     """Return the choice of runs that failed and wait for their next attempt. An index finds them."""
     later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
-    return {"yes": (_("failed, retried later"), later)}
+    return {
+        "yes": (_("failed, retried later"), later & Q(postponed_for="")),
+        "postponed": (_("postponed by the shop's code"), later & ~Q(postponed_for="")),
+    }
 
 
 def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -194,8 +200,11 @@ class ReceiverRunAdmin(ButtonAdmin):
     search_help_text = gettext_lazy("Order id.")
     page_related = ("message__order", "message__grant__order")
     fieldsets = (
-        (None, {"fields": ("state", "receiver", "message", "order", "attempts", "error")}),
-        (gettext_lazy("Times"), {"fields": ("recorded_at", "running_since", "due_at", "finished_at")}),
+        (None, {"fields": ("state", "receiver", "message", "order", "attempts", "error", "postponed_for")}),
+        (
+            gettext_lazy("Times"),
+            {"fields": ("recorded_at", "running_since", "due_at", "postponed_since", "finished_at")},
+        ),
     )
     inlines = (FailedAttemptsInline,)
     buttons = (RUN_AGAIN, RETIRE)

@@ -103,6 +103,8 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "failed_at": gettext_lazy("failed"),
     "failure": gettext_lazy("failure"),
     "finished_at": gettext_lazy("finished"),
+    "postponed_for": gettext_lazy("postponed, waits for"),
+    "postponed_since": gettext_lazy("postponed since"),
     "incident": gettext_lazy("incident"),
     "ip": gettext_lazy("IP address"),
     "kind": gettext_lazy("kind"),

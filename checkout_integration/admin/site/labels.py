@@ -201,6 +201,9 @@ RUN_STATES: Final[Mapping[str, StateLabel]] = {
     ),
 }
 
+POSTPONED: Final = StateLabel(
+    _("postponed"), "wait", _("The shop's code waits for something, and asked to be called later.")
+)
 OVERDUE: Final = StateLabel(
     _("overdue"), "bad", _("It has run for longer than RECEIVER_DEADLINE; it may hang."), "!"
 )

@@ -139,7 +139,7 @@ def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
         row, failed = each.row, each.state == State.FAILED
         row.tries += 1 if failed else 0
         # A notification without a body cannot be retried.
-        row.due_at = next_try(row.tries, WAITS) if failed and row.pk not in dropped else None
+        row.due_at = next_try(min(row.tries, WAITS)) if failed and row.pk not in dropped else None
         row.state, row.failure = each.state, each.reason
     _write(results)
     if dropped:

@@ -69,7 +69,7 @@ def queue_state() -> QueueState:
     dead = _left_behind(late) if found[_LATE] else []
     if dead:
         (found,) = _QUEUE.fetch(**values, dead=[run.pk for run in dead])
-    running, overdue, _, stored, due, later, waiting, failed, *oldest = found
+    running, overdue, _, stored, due, later, postponed, waiting, failed, *oldest = found
     ages = [(now - instant_of(moment)).total_seconds() if moment is not None else 0.0 for moment in oldest]
     ages[-1] = max([ages[-1], *((now - run.due_at).total_seconds() for run in dead)])
     oldest_stored, oldest_due = (round(max(0.0, age), 3) for age in ages)
@@ -77,7 +77,7 @@ def queue_state() -> QueueState:
         stored=stored,
         due=due + len(dead),
         waiting=waiting + later,
-        failing=later,
+        failing=max(0, later - postponed),
         running=running,
         overdue=overdue,
         failed=failed,
@@ -118,6 +118,11 @@ def _first(column: str, table: str, condition: str, order: str) -> str:
 
 _STORED: Final = ("notifications", "own.due_at <= {now}", "own.due_at")
 _DUE: Final = ("runs", "own.state = 'due' AND own.due_at <= {now}", "own.due_at, own.id")
+_POSTPONED: Final = (
+    "runs",
+    "own.state = 'due' AND own.due_at > {now} AND own.postponed_for <> ''",
+    "own.due_at, own.id",
+)
 _LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
 _WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
 _FAILED: Final = ("runs", "own.state = 'failed'", "own.due_at, own.id")
@@ -140,7 +145,7 @@ _ATTEMPTED: Final = f"""
         COUNT(CASE WHEN attempt.due_at <= {{late}} THEN 1 END) AS late
     FROM ({_RUNNING}) attempt"""  # noqa: S608
 _COLUMNS: Final = [
-    *(_counted(*each) for each in (_STORED, _DUE, _LATER, _WAITING, _FAILED)),
+    *(_counted(*each) for each in (_STORED, _DUE, _LATER, _POSTPONED, _WAITING, _FAILED)),
     _oldest("own.due_at", *_STORED),
     _oldest("own.due_at", *_FREE),
 ]

@@ -200,7 +200,8 @@ def _given_up(now: datetime) -> Finding:
 
 UNGRANTED: Final = (*UNFINISHED, State.FAILED)
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
-        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' ORDER BY own.due_at, own.id LIMIT {most}
+        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' AND own.postponed_for = ''
+        ORDER BY own.due_at, own.id LIMIT {most}
     ) of_[state]"""
 # A subquery for each run: with a join, PostgreSQL would read all messages where it expects many runs.
 _NOT_GRANTED: Final = """SELECT [result] FROM (

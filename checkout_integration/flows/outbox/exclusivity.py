@@ -31,7 +31,7 @@ HEADS = (State.DUE, State.RUNNING)
 HEADS_OF: Final = Query(
     ReceiverRun,
     "own.line IN {lines} AND own.state IN ('due', 'running')",
-    only=["line", "receiver"],
+    only=["line", "receiver", "message", "state", "due_at"],
     lock=["own"],
     waits=False,
 )
@@ -44,11 +44,9 @@ def lines_of(order: Order) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def lock_heads(lines: Collection[str]) -> set[Place]:
-    """Lock the heads in these lines, without waiting for a lock, and return the places of the locked ones."""
-    if not lines:
-        return set()
-    return {(head.line, head.receiver) for head in HEADS_OF.rows(lines=lines)}
+def lock_heads(lines: Collection[str]) -> list[ReceiverRun]:
+    """Lock the heads in these lines, without waiting for a lock, and return the locked ones."""
+    return HEADS_OF.rows(lines=lines) if lines else []
 
 
 def hold_back(keys: Collection[int]) -> None:

@@ -27,7 +27,7 @@ from checkout_integration.models import (
     ValidationDecision,
 )
 from checkout_integration.models.row import Row
-from checkout_integration.signals import DurableSignal
+from checkout_integration.signals import DurableSignal, checkout_reversed
 from checkout_integration.signals.arguments import Origin
 
 State = OutboxMessage.State
@@ -109,8 +109,21 @@ def write_messages(messages: Sequence[OutboxMessage]) -> None:
         names = receivers_of(message.signal, ahead.receivers)
         message.state = State.SENT if names else State.NO_RECEIVERS
     insert(new, key=("idempotency_key",), in_order=True)
-    runs = _runs_of(new, lock_heads(ahead.lines), ahead.receivers)
+    heads = lock_heads(ahead.lines)
+    _end_waits(heads, {message.grant_id for message in new if message.signal == checkout_reversed.name})
+    places = {(head.line, head.receiver) for head in heads}
+    runs = _runs_of(new, places, ahead.receivers)
     insert(runs, key=("message", "receiver"), in_order=True)
+
+
+def _end_waits(heads: Sequence[ReceiverRun], closed: Collection[int | None]) -> None:
+    """Make locked runs due now that wait for their next attempt for a grant that is closed: they end without one."""
+    now = database_now()
+    waiting = {head.message_id: head.pk for head in heads if head.state == "due" and head.due_at > now}
+    if not waiting or not closed:
+        return
+    own = OutboxMessage.primary.filter(pk__in=waiting, grant__in=closed).values_list("pk", flat=True)
+    ReceiverRun.primary.filter(pk__in=[waiting[key] for key in own]).update(due_at=now)
 
 
 class _Ahead(NamedTuple):

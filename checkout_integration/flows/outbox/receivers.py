@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
@@ -42,6 +42,7 @@ from checkout_integration.models import Order, OutboxMessage, Receiver, Receiver
 from checkout_integration.signals import (
     SIGNALS,
     DurableSignal,
+    RetryPlan,
     checkout_paid,
     checkout_reversed,
     payment_success,
@@ -216,6 +217,17 @@ def _names_of(signal: str, name: str) -> set[str]:
     return names.union((row.name, *row.names) if row else ())
 
 
+def plan_of(signal: str, name: str) -> RetryPlan:
+    """Return when the receiver with these runs is called again; the usual plan where it is not connected here."""
+    return SIGNALS[signal].plan(_name_here(SIGNALS[signal], name))
+
+
+def _name_here(signal: DurableSignal[Any], name: str) -> str:
+    """Return the name under which the receiver with these runs is connected here."""
+    here = signal.connected(sender=Order)
+    return next((each for each in here if name in _names_of(signal.name, each)), name)
+
+
 def other_names(signal: str, name: str) -> set[str]:
     """Return the other names that a receiver has had."""
     row = this_process.remembered.row(signal, name)
@@ -255,9 +267,7 @@ def pairs_of(receiver: str) -> Pairs:
     A release may undo the same goods by another name than this one: what was recorded last counts too.
     """
     remembered, paid = this_process.remembered, checkout_paid.connected(sender=Order)
-    here = checkout_reversed.connected(sender=Order)
-    own = next((name for name in here if receiver in _names_of(checkout_reversed.name, name)), receiver)
-    undoing = checkout_reversed.undoing(own, paid)
+    undoing = checkout_reversed.undoing(_name_here(checkout_reversed, receiver), paid)
     row = remembered.row(checkout_reversed.name, receiver)
     undone = {*undoing.names, *(row.undoes if row and undoing.names else ())}
     others = [each for each in remembered.rows if each.signal == checkout_reversed.name and each is not row]

@@ -172,7 +172,12 @@ def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
             remember(runs)
             again = ReceiverRun.primary.filter(pk__in=[run.pk for run in runs])
             return again.update(
-                state=ReceiverRun.State.DUE, attempts=0, due_at=database_now(), finished_at=None, error=""
+                state=ReceiverRun.State.DUE,
+                attempts=0,
+                due_at=database_now(),
+                finished_at=None,
+                error="",
+                postponed_since=None,
             )
 
     return with_retries(make_due)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,11 +19,14 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.messages import life_cycle_message, write_messages
+from checkout_integration.flows.outbox.receivers import plan_of
+from checkout_integration.flows.outbox.undoing import remember
 from checkout_integration.hooks import FailedRun, load_hooks
 from checkout_integration.models import FailedAttempt, OutboxMessage, ReceiverRun
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.log_safety import error_location, traceback_of
-from checkout_integration.signals import LIFE_CYCLE, receiver_given_up
+from checkout_integration.signals import LIFE_CYCLE, RetryLater, RetryPlan, receiver_given_up
+from checkout_integration.signals.durable import USUAL
 
 # A receiver's failure leaves a line in the log, a row, and a call of the shop's hook.
 
@@ -68,19 +72,18 @@ def report_failure(run: ReceiverRun, error: BaseException, *, given_up: bool) ->
         logger.error("The hook receiver_failed failed: %s", error_location(failed), extra=run.log_ids)
 
 
-MOST_ATTEMPTS = 10
-BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440))
-"""Waiting times after the first, second, … failed attempt of a run; the first ones are those of a notification too."""
+BACK_OFF = USUAL.waits
+"""Waiting times after the first, second, … failed attempt; the first ones are those of a notification too."""
 
 
-def next_try(failures: int, most: int = len(BACK_OFF)) -> datetime:
-    """Return when to try again after so many failures, at the earliest; the wait does not grow any more after ``most``."""
-    return database_now() + BACK_OFF[min(failures, most) - 1]
+def next_try(failures: int, waits: Sequence[timedelta] = ()) -> datetime:
+    """Return when to try again after so many failures, at the earliest, by the usual waits or by these."""
+    return database_now() + (waits or BACK_OFF)[failures - 1]
 
 
 def put_back(run: ReceiverRun) -> None:
     """Make the run due later, as if it had not been claimed."""
-    _later(run, 1, attempts=F("attempts") - 1)
+    _later(run, next_try(1), attempts=F("attempts") - 1)
 
 
 def leave_to_others(run: ReceiverRun) -> None:
@@ -107,12 +110,13 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     raised or the response to the commit was lost: then the run is done, and a retry would run the receiver twice.
     """
     log_failure(run, error, limit)
-    given_up = run.attempts >= MOST_ATTEMPTS
+    plan = plan_of(run.message.signal, run.receiver)
+    given_up = run.attempts >= plan.most_attempts
 
     def end() -> bool:
         with write_transaction():
             # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-            ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, given_up=given_up)
+            ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, None if given_up else plan)
             if ended:
                 store_failure(run, error)
         return ended
@@ -125,8 +129,41 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     report_failure(run, error, given_up=given_up)
 
 
-def _end(run: ReceiverRun, error: str, *, given_up: bool) -> bool:
-    return give_up(run, error) if given_up else _later(run, run.attempts, error=error)
+def _end(run: ReceiverRun, error: str, plan: RetryPlan | None) -> bool:
+    if plan is None:
+        return give_up(run, error)
+    return _later(run, next_try(run.attempts, plan.waits), error=error, postponed_for="")
+
+
+def postpone(run: ReceiverRun, later: RetryLater) -> bool:
+    """Make the run due when its receiver asked for it, and uncount the attempt; return False when its patience is over.
+
+    A receiver that was begun may have had effects outside the database, so its grant remembers it (`undoing`).
+    """
+    now = database_now()
+    since = run.postponed_since or now
+    if now - since >= plan_of(run.message.signal, run.receiver).patience:
+        return False
+
+    def write() -> None:
+        with write_transaction():
+            # RACE: as in `fail`, another process may have taken the run over.
+            if runs := list(locked(_ours(run))):
+                remember(runs)
+                _later(
+                    run,
+                    now + later.wait,
+                    attempts=F("attempts") - 1,
+                    error="",
+                    postponed_since=since,
+                    postponed_for=later.cause,
+                )
+
+    with_retries(write)
+    message = run.message
+    telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome="postponed")
+    logger.info("Receiver %s asked to be called later.", run.receiver, extra=run.log_ids)
+    return True
 
 
 def give_up(run: ReceiverRun, error: str) -> bool:
@@ -158,8 +195,7 @@ def _given_up_message(run: ReceiverRun, error: str) -> OutboxMessage:
     )
 
 
-def _later(run: ReceiverRun, waits: int, **columns: Any) -> bool:
-    due_at = next_try(waits)
+def _later(run: ReceiverRun, due_at: datetime, **columns: Any) -> bool:
     return bool(_ours(run).update(state=ReceiverRun.State.DUE, exclusive=None, due_at=due_at, **columns))
 
 

@@ -32,12 +32,12 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.outbox.claiming import BATCH, HOLD, Worker, claim, give_back
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.messages import rows_among_arguments
-from checkout_integration.flows.outbox.receivers import callables, record_own
+from checkout_integration.flows.outbox.receivers import callables, plan_of, record_own
 from checkout_integration.flows.outbox.retrying import (
-    MOST_ATTEMPTS,
     fail,
     give_up,
     leave_to_others,
+    postpone,
     put_back,
     take_back_attempt,
 )
@@ -47,7 +47,7 @@ from checkout_integration.models.order import public_state_of
 from checkout_integration.models.row import Row
 from checkout_integration.policy.signals import signal_facts
 from checkout_integration.protocol.order import Refund as RefundDocument
-from checkout_integration.signals import LIFE_CYCLE, SIGNALS
+from checkout_integration.signals import LIFE_CYCLE, SIGNALS, RetryLater
 from checkout_integration.signals.durable import Receiver
 
 State = ReceiverRun.State
@@ -178,6 +178,8 @@ def attempt(prepared: Prepared) -> bool | None:
             if not called and isinstance(failure, TRANSIENT_DATABASE_ERRORS):
                 give_back([run])
                 return None
+            if isinstance(failure, RetryLater) and postpone(run, failure):
+                return None
             fail(run, failure, limit_struck(failure, time.monotonic() - begun, app_settings().receiver_limit))
             return False
         # Read anew: the receiver may have changed its rows, and those that it reached from them, in memory.
@@ -215,7 +217,7 @@ def _attempt(prepared: Prepared, called: list[ReceiverRun]) -> ReceiverRun.State
             # It was connected when the run was claimed, or is connected to another signal only.
             leave_to_others(run)
             return State.UNKNOWN
-        if run.attempts > MOST_ATTEMPTS:
+        if run.attempts > plan_of(run.message.signal, run.receiver).most_attempts:
             raise ProcessEnded
         called.append(run)
         with limits_raised(app_settings().receiver_limit), _savepoint():

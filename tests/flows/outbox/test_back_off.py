@@ -9,9 +9,10 @@ import time_machine
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.retrying import BACK_OFF, MOST_ATTEMPTS
+from checkout_integration.flows.outbox.retrying import BACK_OFF
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
@@ -57,7 +58,7 @@ def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
         clock.shift(timedelta(days=30))
         flows.run_due()
         assert runs() == {
-            "broken": ("failed", MOST_ATTEMPTS),
+            "broken": ("failed", USUAL.most_attempts),
             "shaky": ("done", 4),
             "grant": ("done", 1),
             "letter": ("done", 1),
@@ -70,4 +71,4 @@ def test_five_receivers(checkout_deliver: Deliver, listen: Listening) -> None:
         flows.run_due()
     assert (broken.tries, shaky.tries, owned()) == (11, 4, 1)
     assert {name: len(calls) for name, calls in heard.items()} == dict.fromkeys(heard, 1)
-    assert answers == [200] * MOST_ATTEMPTS
+    assert answers == [200] * USUAL.most_attempts

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.models import ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_success
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.flows.shop import Listening
 
@@ -36,7 +36,7 @@ def test_what_kills_its_process_each_time_is_parked(listen: Listening) -> None:
     """A killed process books nothing; the counter was written before, so the attempt after the tenth is not run."""
     heard = listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
+    ReceiverRun.objects.update(attempts=USUAL.most_attempts, state="due")
     flows.run_due()
     failed = ReceiverRun.objects.get()
     assert (failed.state, failed.error, heard) == ("failed", "ProcessEnded", [])

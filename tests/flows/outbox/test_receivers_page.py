@@ -106,6 +106,27 @@ def test_a_call_to_another_system_has_the_same_key_at_each_attempt(
     assert calls[0].startswith("unlock_level:")
 
 
+def test_a_receiver_waits_for_stock(checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called again after the hour that it asked for, and every half minute after a failure."""
+    stock: list[object] = []
+    package, page = ModuleType("shop"), ModuleType("shop.stock")
+    package.keys = SimpleNamespace(reserve=lambda checkout: stock.pop())  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shop", package)
+    exec(block("docs/receivers.md", "# shop/stock.py"), vars(page))
+    try:
+        stock += ["a key", None]
+        checkout_deliver(order=order_document_for(CheckoutFactory.create()))
+        run = ReceiverRun.objects.get()
+        assert (run.postponed_for, run.attempts) == ("no key of this edition is left", 0)
+        assert timedelta(minutes=59) < run.due_at - datetime.now(UTC) <= timedelta(hours=1)
+        assert checkout_paid.plan(run.receiver).waits == [timedelta(seconds=30)] * 20
+        ReceiverRun.objects.update(due_at=datetime.now(UTC) - timedelta(minutes=5))
+        flows.run_due()
+        assert (ReceiverRun.objects.get().state, stock) == ("done", [])
+    finally:
+        checkout_paid.disconnect(page.send_key)
+
+
 def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bound(
     checkout_deliver: Deliver, settings: Any
 ) -> None:

@@ -11,10 +11,10 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox.retrying import MOST_ATTEMPTS
 from checkout_integration.hooks import FailedRun, Hooks
 from checkout_integration.models import FailedAttempt, Order, ReceiverRun
 from checkout_integration.signals import checkout_paid, user_validated
+from checkout_integration.signals.durable import USUAL
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.documents import block
@@ -158,7 +158,7 @@ def test_the_hook_is_called_for_a_receiver_that_kills_its_process(
     """No exception was ever seen; it is given up all the same, and the page says why."""
     listen(checkout_paid)
     OrderFactory(checkout=CheckoutFactory())
-    ReceiverRun.objects.update(attempts=MOST_ATTEMPTS, state="due")
+    ReceiverRun.objects.update(attempts=USUAL.most_attempts, state="due")
     flows.run_due()
     ((run, _),) = tracker.reported
     assert (run.given_up, ReceiverRun.objects.get().state) == (True, "failed")

@@ -32,7 +32,7 @@ def test_surrounding_function_exists() -> None:
     assert callable(applying._apply_once) and callable(list_rows._recorded)
 
 
-@pytest.mark.parametrize("place", [waits.GRACE, waits.BACK_OFF], ids=lambda place: place[1])
+@pytest.mark.parametrize("place", [waits.GRACE, waits.BACK_OFF, waits.PLAN], ids=lambda place: place[1])
 def test_shortened_wait_exists(place: tuple[str, str]) -> None:
     """Every wait that is shortened from outside is one of the product's."""
     assert getattr(import_module(place[0]), place[1])

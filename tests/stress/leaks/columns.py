@@ -55,7 +55,7 @@ OURS: Final = frozenset(
     Grant.key Grant.project Grant.state Grant.begun Grant.completed
     Receiver.signal Receiver.name Receiver.names Receiver.undoes
     ReceiverRun.receiver ReceiverRun.state ReceiverRun.fence ReceiverRun.line ReceiverRun.exclusive
-    ReceiverRun.error
+    ReceiverRun.error ReceiverRun.postponed_for
     FailedAttempt.error FailedAttempt.traceback
     SyncRun.project SyncRun.lane SyncRun.state SyncRun.failure SyncRun.totals
     SyncWindow.state SyncWindow.failure SyncWindow.totals

@@ -15,8 +15,8 @@ from example_project.environment import EnvironmentFailed, enter
 from tests.__main__ import recipe
 from tests.support.services import POSTGRES
 
-TESTS = ["tests/flows", "tests/views", "-m", "not slow and not browser", "-n", "2"]
-"""What is run if no arguments are given."""
+TESTS = ["tests/flows/database", "tests/views", "-m", "not slow and not browser", "-n", "2"]
+"""What is run with the guarantees if no arguments are given: as in the everyday run, with a sample of long tables."""
 LEFT_OUT = [
     # Ends connections of the server, which a pooler does not pass on to its client until the next transaction.
     "tests/flows/outbox/test_messages.py::test_runner_though_the_connection_was_lost",
@@ -35,14 +35,16 @@ def main() -> int:
 
     # Only the environment has what the rest needs.
     from tests.stress.pooled.pooler import PoolerMissing, pooler
+    from tests.support.scale import EVERYDAY, GUARANTEES, RUN
 
     try:
         with pooler(os.environ.get(POSTGRES)) as url:
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
             command += [f"--deselect={each}" for each in LEFT_OUT]
             environment = {**os.environ, POSTGRES: url, "CHECKOUT_TEST_DATABASE": "postgres"}
+            environment[RUN] = "" if sys.argv[1:] else EVERYDAY
             return subprocess.run(
-                [*command, *(sys.argv[1:] or TESTS)], check=False, env=environment
+                [*command, *(sys.argv[1:] or [*GUARANTEES, *TESTS])], check=False, env=environment
             ).returncode
     except PoolerMissing as missing:
         print(missing, file=sys.stderr)

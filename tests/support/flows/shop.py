@@ -55,9 +55,9 @@ class Listening:
         self.connect(signal, receive, name or f"test.{signal.name}")
         return heard
 
-    def connect(self, signal: DurableSignal[Any], receiver: Effect, name: str) -> None:
+    def connect(self, signal: DurableSignal[Any], receiver: Effect, name: str, **options: Any) -> None:
         """Connects a receiver as it is."""
-        signal.connect(receiver, weak=False, dispatch_uid=name)
+        signal.connect(receiver, weak=False, dispatch_uid=name, **options)
         self._connected.append((signal, name))
 
     def end(self) -> None:

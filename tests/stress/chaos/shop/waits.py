@@ -6,16 +6,20 @@ from datetime import timedelta
 from importlib import import_module
 from typing import Final
 
+from checkout_integration.signals import RetryPlan
 from tests.stress.chaos.names import GRACE_SECONDS, RETRY_SECONDS
 
 GRACE: Final = ("checkout_integration.flows.outbox.claiming", "GRACE")
 BACK_OFF: Final = ("checkout_integration.flows.outbox.retrying", "BACK_OFF")
+PLAN: Final = ("checkout_integration.signals.durable", "USUAL")
 
 
 def shorten() -> None:
     """Shorten the grace of a process that died, and the waits after a failure."""
     _replace(GRACE, timedelta(seconds=GRACE_SECONDS))
-    _replace(BACK_OFF, (timedelta(seconds=RETRY_SECONDS),) * 9)
+    waits = (timedelta(seconds=RETRY_SECONDS),) * 9
+    _replace(BACK_OFF, waits)
+    _replace(PLAN, RetryPlan(waits=waits))
 
 
 def _replace(place: tuple[str, str], value: object) -> None:

@@ -1,0 +1,140 @@
+"""A receiver that asks to be called later, and one with its own plan of retries."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.auth.models import Group
+
+from checkout_integration import flows
+from checkout_integration.flows.monitoring import Severity, health
+from checkout_integration.models import FailedAttempt, Grant, ReceiverRun
+from checkout_integration.signals import RetryLater, RetryPlan, checkout_paid, checkout_reversed
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from tests.support.flows.shop import Failing, Listening, notification, owned
+from tests.support.flows.shop import own as give
+
+pytestmark = pytest.mark.django_db
+CAUSE = "the stock is empty"
+
+
+class Postponing:
+    """An effect that writes, and then asks to be called later; ``attempts`` has the number of each of its calls."""
+
+    def __init__(self, seconds: float = 600, times: int = 10**6) -> None:
+        self.seconds, self.times = seconds, times
+        self.attempts: list[int] = []
+
+    def __call__(self, attempt: int, **arguments: Any) -> None:
+        """Ask, while it should."""
+        self.attempts.append(attempt)
+        Group.objects.create(name=f"trace {len(self.attempts)}")
+        if len(self.attempts) <= self.times:
+            raise RetryLater(self.seconds, CAUSE)
+        give(**arguments)
+
+
+def only_run() -> ReceiverRun:
+    """Return the run of ``checkout_paid``."""
+    return ReceiverRun.objects.get(message__signal="checkout_paid")
+
+
+def found(name: str) -> Severity:
+    """Return how severe a finding is now."""
+    return next(each.severity for each in health().findings if each.name == name)
+
+
+def test_it_is_called_when_it_asked_to_be_and_nothing_has_failed(
+    checkout_deliver: Deliver, listen: Listening, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each call is the first attempt, leaves nothing behind, and is no failure; then it completes."""
+    stock = Postponing(times=20)
+    listen.connect(checkout_paid, stock, "stock")
+    with time_machine.travel(datetime.now(UTC), tick=True) as clock:
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+        for number in range(1, 21):
+            run = only_run()
+            assert (run.state, run.attempts, run.postponed_for, run.error) == ("due", 0, CAUSE, "")
+            assert (run.is_postponed, len(stock.attempts)) == (True, number)
+            clock.shift(timedelta(seconds=570))
+            flows.run_due()
+            assert len(stock.attempts) == number  # not before its time
+            assert found("receivers_failing") == found("not_granted") == Severity.OK
+            clock.shift(timedelta(seconds=31))
+            flows.run_due()
+    assert (only_run().state, owned(), stock.attempts) == ("done", 1, [1] * 21)
+    assert list(Group.objects.filter(name__startswith="trace").values_list("name", flat=True)) == ["trace 21"]
+    assert not FailedAttempt.objects.exists()
+    assert {record.levelname for record in caplog.records if "receivers" in record.name} == {"INFO"}
+
+
+def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A week after it first asked, each call counts, is found by health, and after ten it is given up."""
+    listen.connect(checkout_paid, Postponing(seconds=86_400), "stock")
+    with time_machine.travel(datetime.now(UTC), tick=True) as clock:
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+        for _ in range(7):
+            assert (only_run().attempts, only_run().postponed_for) == (0, CAUSE)
+            clock.shift(timedelta(seconds=86_401))
+            flows.run_due()
+        run = only_run()
+        assert (run.attempts, run.error, run.is_postponed) == (1, "RetryLater", False)
+        assert found("receivers_failing") == found("not_granted") == Severity.WARNING
+        for _ in range(9):
+            clock.shift(timedelta(days=1, seconds=1))
+            flows.run_due()
+        assert only_run().state == "failed"
+
+
+@pytest.mark.parametrize("when", ["completed", "attempted"])
+def test_it_was_begun_and_a_closed_grant_ends_its_wait(
+    checkout_deliver: Deliver, listen: Listening, when: str
+) -> None:
+    """What undoes it also where it was only begun runs; it is due at once, and is not called any more."""
+    stock, block = Postponing(seconds=86_400), Failing(times=0)
+    listen.connect(checkout_paid, stock, "stock")
+    listen.connect(checkout_reversed, block, "block", undoes="stock", when=when)
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    flows.run_due()
+    assert (only_run().state, len(stock.attempts)) == ("superseded", 1)
+    assert block.tries == (when == "attempted")
+    assert Grant.objects.get().state == Grant.State.CLOSED
+
+
+def test_staff_end_its_wait(checkout_deliver: Deliver, listen: Listening, admin_user: Any) -> None:
+    """The button of a run calls it now."""
+    stock = Postponing(seconds=86_400, times=1)
+    listen.connect(checkout_paid, stock, "stock")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    assert flows.operations.retry_run(only_run(), staff=admin_user)
+    flows.run_due()
+    assert (only_run().state, stock.attempts) == ("done", [1, 1])
+
+
+def test_a_plan_of_its_own(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Its waits, one after the other; after the last it is given up. Another receiver has the usual ones."""
+    quick, usual = Failing(), Failing()
+    waits = (timedelta(seconds=5), timedelta(hours=2))
+    listen.connect(checkout_paid, quick, "quick", plan=RetryPlan(waits=waits))
+    listen.connect(checkout_paid, usual, "usual")
+    with time_machine.travel(datetime.now(UTC), tick=True) as clock:
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+        for wait, tries in ((6, 2), (7_000, 2), (201, 3)):
+            clock.shift(timedelta(seconds=wait))
+            flows.run_due()
+            assert quick.tries == tries
+        states = dict(ReceiverRun.objects.values_list("receiver", "state"))
+    assert states == {"quick": "failed", "usual": "due"}
+
+
+@pytest.mark.parametrize(("seconds", "cause"), [(0, CAUSE), (-1, CAUSE), (float("nan"), CAUSE), (60, "")])
+def test_what_it_asks_is_checked(seconds: float, cause: str) -> None:
+    """A wait that is none, or one without a cause, is an error in the receiver."""
+    with pytest.raises(ValueError, match="RetryLater needs positive seconds and a cause"):
+        RetryLater(seconds, cause)
