@@ -48,7 +48,7 @@ def found(name: str) -> Severity:
     return next(each.severity for each in health().findings if each.name == name)
 
 
-def test_it_is_called_when_it_asked_to_be_and_nothing_has_failed(
+def test_it_is_called_again_and_nothing_has_failed(
     checkout_deliver: Deliver, listen: Listening, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each call is the first attempt, leaves nothing behind, and is no failure; then it completes."""
