@@ -79,8 +79,13 @@ def test_lists_and_pages(admin_client: Client, screen: str) -> None:
     assert words_behind(admin_client, page_address(screen, row)) == []
 
 
-@pytest.mark.parametrize("verdict", VERDICTS)
-@pytest.mark.parametrize("status", [OrderStatus.PROCESSED, OrderStatus.CHARGEBACK, OrderStatus.CREATED])
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        *((OrderStatus.PROCESSED, verdict) for verdict in VERDICTS),
+        *((status, "verified") for status in (OrderStatus.CHARGEBACK, OrderStatus.CREATED)),
+    ],
+)
 def test_an_order_in_every_state(admin_client: Client, verdict: str, status: str) -> None:
     """With runs and notifications in all of theirs."""
     reason: dict[str, Any] = {
@@ -100,9 +105,11 @@ def test_an_order_in_every_state(admin_client: Client, verdict: str, status: str
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_of_a_review(admin_client: Client, reason: str) -> None:
-    """In the list, on the page, and where somebody decides."""
+    """In the list, on the page, and where somebody accepts the payment."""
     order = rows.make_order(verdict="review", verdict_reason=reason)
-    assert words_behind(admin_client, page_address("order", order)) == []
+    page = page_address("order", order)
+    assert words_on(admin_client, page) == []
+    assert words_on(admin_client, page.replace("/change/", "/accept/")) == []
     assert words_on(admin_client, f"{ADMIN}order/") == []
 
 

@@ -30,6 +30,7 @@ from benchmarks.goals import (
 )
 from tests.stress.hosts.running import KIND
 from tests.support.documents import ROOT, block
+from tests.support.scale import FULL
 
 NOT_HERE = {PEER, PEER_CPU, APPLY_1, APPLY_100, APPLY_500}
 """The peer is not in the environment of the tests; applying is no step of its own as long as the webhook applies."""
@@ -42,6 +43,7 @@ pytest.importorskip("psutil")
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not FULL, reason="in the full run; .ci/run measures too")
 def test_the_command_of_the_page_measures(tmp_path: Path) -> None:
     """Everything but the peer, which the environment of the tests has not, is measured in every round."""
     shown = block(

@@ -15,7 +15,7 @@ from checkout_integration.signals import checkout_paid, checkout_reversed
 from tests.support.flows.shop import Listening
 from tests.support.flows.state_machine import Dealings, grant, take_back
 from tests.support.sandbox.receiver import Receiver
-from tests.support.scale import ON_SERVER, times
+from tests.support.scale import times
 
 
 @pytest.mark.slow
@@ -33,7 +33,5 @@ def test_shop_and_service_agree_in_the_end(profile: str, listen: Listening) -> N
 
         run_state_machine_as_test(
             Run,
-            settings=hypothesis_settings(
-                max_examples=times(20 if ON_SERVER else 50, 1250), stateful_step_count=25, deadline=None
-            ),
+            settings=hypothesis_settings(max_examples=times(20, 1250), stateful_step_count=25, deadline=None),
         )

@@ -238,7 +238,11 @@ def buying(shop: str, session: requests.Session) -> Callable[[], requests.Respon
     return press
 
 
-@pytest.mark.parametrize("settings", ["", "atomic"])
+@pytest.mark.parametrize(
+    ("any_merchant", "settings"),
+    [("merchant", "atomic"), ("merchant_with_uuids", "")],
+    indirect=["any_merchant"],
+)
 def test_the_button_sells_once_and_the_receivers_deliver_once(any_merchant: Merchant, settings: str) -> None:
     """Pressed twice at once, and in a second window: one form. Paid twice: one delivery. Refunds of both take it back."""
     merchant, name = any_merchant, f"robin-{settings}"
