@@ -84,10 +84,12 @@ class TestDeliver:
             pytest.param({"delivery_try": 7}, marks=pytest.mark.spec("WHK-07", "EVT-10")),
         ],
     )
-    @pytest.mark.spec("AUT-04", "EP5-01", "EP5-02")
+    @pytest.mark.spec("AUT-04", "EP5-01", "EP5-02", "SVC-08")
     def test_it_signs_what_it_sends(self, checkout_deliver: Deliver, more: dict[str, Any]) -> None:
         """However it is sent, the app accepts it."""
-        assert_acknowledged(checkout_deliver(NotificationDocumentFactory(), **more))
+        response = checkout_deliver(NotificationDocumentFactory(), **more)
+        assert_acknowledged(response)
+        assert response.request["CONTENT_TYPE"] == "application/json"  # type: ignore[attr-defined]
         assert Notification.objects.get().delivery_try == more.get("delivery_try", 0)
 
     @pytest.mark.spec("AUT-07")

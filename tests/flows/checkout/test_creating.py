@@ -30,7 +30,7 @@ SALES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.spec("EP2-01", "SVC-01", "SVC-02", "SVC-03")
+@pytest.mark.spec("EP2-01", "EP2-07", "EP2-17", "SVC-01", "SVC-02", "SVC-03", "EVT-03", "STA-03")
 @pytest.mark.parametrize("terms", SALES.values(), ids=SALES)
 def test_checkout_is_made_and_paid(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening, terms: dict[str, Any]
@@ -83,12 +83,13 @@ def test_buyer_travels_as_external_id(checkout_sandbox: Sandbox, live_server: Li
     assert list(Order.objects.for_user(ada).paid()) == [order]
 
 
-@pytest.mark.spec("EP1-01", "EP1-24")
+@pytest.mark.spec("EP1-01", "EP1-23", "EP1-24", "SVC-02", "TOK-02")
 def test_token_sells_too(checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening) -> None:
     """The order is made later with the token, and is bound by its reference."""
     heard = listen(checkout_paid)
     issued = flows.create_token(**PRICE)
     assert requests.get(issued.payment_form_url, timeout=10).status_code == 200
+    assert issued.checkout.payment_form_url == issued.payment_form_url
     _, orders = checkout_sandbox.ledger.newest(1)
     checkout_sandbox.payments.pay(orders[0].id)
     assert checkout_sandbox.wait_idle()
@@ -98,13 +99,17 @@ def test_token_sells_too(checkout_sandbox: Sandbox, live_server: LiveServer, lis
     assert issued.token not in repr(issued)
 
 
-@pytest.mark.spec("EP6-05", "EP2-12")
+@pytest.mark.spec("EP6-05", "EP1-24", "EP2-12", "EP2-17", "SVC-02", "TOK-01")
 def test_token_becomes_an_order_on_the_server(checkout_sandbox: Sandbox, live_server: LiveServer) -> None:
     """The order is made by the token alone; the checkout knows its id and its form before anyone pays."""
     issued = flows.create_token(**PRICE)
     checkout = flows.create_order_from_token(issued)
     assert Order.objects.get().order_id == checkout.order_id
     assert checkout.payment_form_url != issued.payment_form_url
+    assert requests.get(checkout.payment_form_url, timeout=10).status_code == 200
+    assert checkout.order_id in checkout.payment_form_url
+    stored = Checkout.objects.get()
+    assert (stored.order_id, stored.payment_form_url) == (checkout.order_id, checkout.payment_form_url)
     checkout_sandbox.payments.pay(checkout.order_id)
     assert checkout_sandbox.wait_idle()
     flows.run_due()
@@ -223,7 +228,7 @@ def test_reversal_takes_the_goods_back(
     assert_revoked(checkout)
 
 
-@pytest.mark.spec("EP2-08")
+@pytest.mark.spec("EP2-08", "EVT-06", "STA-05")
 def test_declined_payment_cancels_the_checkout(
     checkout_sandbox: Sandbox, live_server: LiveServer, listen: Listening
 ) -> None:
@@ -246,7 +251,7 @@ def test_own_metadata_travels_beside_the_reference(checkout_sandbox: Sandbox) ->
     assert Order.objects.get().metadata == order.metadata
 
 
-@pytest.mark.spec("EP2-09")
+@pytest.mark.spec("EP2-09", "EP2-10")
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_return_address_carries_a_signed_reference(
     checkout_sandbox: Sandbox, settings: Any, dynamic: bool

@@ -297,6 +297,20 @@ def test_a_customer_without_an_identifier_is_the_account(checkout_sandbox: Sandb
     assert (order.account, order.user["name"], checkout.user) == (str(ada.pk), "Ada", ada)
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("EP1-03", "EP1-04", "EP1-07", "USR-03")
+def test_the_account_is_the_customer_of_a_token(checkout_sandbox: Sandbox) -> None:
+    """Alone, beside what the shop adds, and not where the shop gives another id; a guest's token has no customer."""
+    ada = User.objects.create_user("ada")
+    for customer in (None, flows.Customer(name="Ada"), flows.Customer(external_id="player-7")):
+        flows.create_token(user=ada, customer=customer, **PRICE)
+    flows.create_token(**PRICE)
+    exchanges = [each for each in checkout_sandbox.log.entries() if each.url.endswith("/tokens")]
+    sent_users = [json.loads(each.request).get("user") for each in exchanges]
+    own = {"id": str(ada.pk)}
+    assert sent_users == [own, {**own, "name": {"value": "Ada"}}, {"id": "player-7"}, None]
+
+
 ADA = flows.Customer(
     external_id="player-7",
     name="Ada Lovelace",

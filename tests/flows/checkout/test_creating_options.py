@@ -70,7 +70,7 @@ def pay(checkout: Checkout) -> None:
 @pytest.mark.spec(
     "SVC-03", "SVC-04", "EP1-15", "EP1-17", "EP1-19", "EP2-04", "EP2-05", "EP2-11", "EP2-15", "ORD-37"
 )
-@pytest.mark.spec("SVC-01", "EVT-03")
+@pytest.mark.spec("SVC-01", "SVC-02", "EVT-03", "STA-03", "TOK-02", "ORD-36")
 @pytest.mark.parametrize("sell", [by_order, by_token])
 @pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
 def test_each_option_is_sold_paid_verified_and_granted(

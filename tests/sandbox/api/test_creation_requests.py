@@ -330,6 +330,7 @@ def test_a_gzip_bomb_is_refused(service: Service) -> None:
     assert answer.status_code == 400
 
 
+@pytest.mark.spec("LIM-03")
 def test_a_body_too_large_is_refused(service: Service) -> None:
     """More than a mebibyte is a 413 with the error object."""
     answer = service.post("/api/v1/order", {**SIMPLE, "extra": "x" * 1_100_000})

@@ -45,6 +45,16 @@ def orders(service: Service) -> list[str]:
     return made
 
 
+@pytest.mark.spec("ORD-48", "MTH-05", "LST-02", "EP4-04")
+def test_its_elements_are_those_of_the_transactions_list(service: Service) -> None:
+    """Without the customer's id at the service, and with the handler of the method."""
+    service.paid()
+    body = page(service)
+    assert body["data"] == service.listed().json()["items"]
+    assert "id" not in body["data"][0]["user"]
+    assert body["data"][0]["method"]["handler"] == "sandbox_bankcard"
+
+
 @pytest.fixture
 def client(service: Service) -> Iterator[Client]:
     """The merchant's own client."""

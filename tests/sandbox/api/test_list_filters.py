@@ -126,6 +126,7 @@ def test_the_account_is_a_part_of_many_things_in_the_field(
     assert field.listed_ids(("account", account)) == [order_id]
 
 
+@pytest.mark.spec("EP3-06")
 def test_the_account_may_be_an_order_s_id_in_the_field(field: Service) -> None:
     """In upper case too, and in part."""
     order_id = customer_s_order(field)
@@ -133,6 +134,7 @@ def test_the_account_may_be_an_order_s_id_in_the_field(field: Service) -> None:
     assert field.listed_ids(("account", order_id.upper()[:30])) == [order_id]
 
 
+@pytest.mark.spec("EP3-06")
 def test_an_account_reaches_over_no_two_facts(field: Service) -> None:
     """The end of one and the beginning of the next are no part of anything."""
     customer_s_order(field)

@@ -98,6 +98,7 @@ def test_no_result_is_null(service: Service) -> None:
     assert service.listed(("id", str(uuid.uuid4()))).content == b'{"count":0,"items":null}'
 
 
+@pytest.mark.spec("EP3-08", "EP3-10", "EP3-11")
 @pytest.mark.spec("EP3-12", "HTT-05")
 @pytest.mark.parametrize(
     "pair",
@@ -109,6 +110,9 @@ def test_no_result_is_null(service: Service) -> None:
         ("project_date_from", "2026-03-04"),
         ("project_date_from", "2026-03-04T12:00:00Z"),
         ("project_date_to", "2026-13-04T12:00:00"),
+        ("project_date_to", "2026-03-04T12:00:00.5"),
+        pytest.param(("status[]", "paid"), marks=pytest.mark.spec("EP3-05", "STA-01")),
+        pytest.param(("status[]", "Processed"), marks=pytest.mark.spec("EP3-05", "STA-01")),
     ],
 )
 @pytest.mark.spec("EP3-07")
@@ -181,8 +185,10 @@ def test_all_projects_of_the_merchant_are_searched(field: Service) -> None:
     assert field.listed_ids() == orders[:2]
     assert field.listed_ids(("project[]", "project-2")) == [orders[1]]
     assert field.listed_ids(("project[]", "foreign")) == []
+    assert field.listed_ids(("project[]", "foreign"), ("project[]", PROJECT)) == orders[:1]
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-04", "ORD-05", "ORD-06", "ORD-32")
 @pytest.mark.spec("STA-06", "STA-07")
 @pytest.mark.parametrize(("action", "status"), [("refund", "refunded"), ("chargeback", "chargeback")])
 def test_a_reversal_is_a_second_item_in_the_field(field: Service, action: str, status: str) -> None:

@@ -328,6 +328,7 @@ def test_an_order_says_what_can_be_done(service: Service, actions: list[str], of
     assert [order["actions"] for order in orders if order["reversal"]] in ([], [[]])
 
 
+@pytest.mark.spec("RFD-01", "RFD-02")
 def test_an_order_says_what_is_left_to_refund(service: Service) -> None:
     """In the currency of the charge; while something is left, a refund is possible."""
     order_id = service.paid()
@@ -348,6 +349,7 @@ def test_a_message_is_sent_again(service: Service) -> None:
     assert first == again
 
 
+@pytest.mark.spec("RFD-01")
 @pytest.mark.parametrize("amount", ["much", "-1", "NaN"])
 def test_a_wrong_amount_refunds_nothing(service: Service, amount: str) -> None:
     """The error says so."""

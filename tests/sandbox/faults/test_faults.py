@@ -76,6 +76,7 @@ def test_a_server_error_is_an_error_object(spec: Service, status: int, message: 
         assert isinstance(document["details"], str) and document["details"]
 
 
+@pytest.mark.spec("ERR-02", "HTT-14")
 @pytest.mark.parametrize(("status", "message"), FAILURES.items())
 def test_the_framework_of_deployed_services_has_a_message_only(
     field: Service, status: int, message: str
@@ -108,6 +109,7 @@ def test_a_message_is_lost(field: Service) -> None:
     assert field.receiver.received == []
 
 
+@pytest.mark.spec("WHK-01")
 def test_a_message_comes_twice(field: Service) -> None:
     """A duplicate is the same notification again."""
     switch(field, {"point": "notification", "kind": "duplicate", "subject": "payment.success"})
@@ -116,6 +118,7 @@ def test_a_message_comes_twice(field: Service) -> None:
     assert first.document["id"] == second.document["id"]
 
 
+@pytest.mark.spec("AUT-04")
 def test_a_message_is_signed_wrongly(field: Service) -> None:
     """The signature does not fit the project's secret; the retry's does."""
     switch(field, {"point": "notification", "kind": "bad_signature", "times": 1})
@@ -220,6 +223,7 @@ def test_rows_leave_the_list_while_it_is_read(field: Service) -> None:
     assert field.listed().json()["count"] == 2
 
 
+@pytest.mark.spec("EP3-12")
 @pytest.mark.parametrize("number", [-1, 0, 99])
 def test_count_lies(field: Service, number: int) -> None:
     """The rows are right, their number is not."""
@@ -229,6 +233,7 @@ def test_count_lies(field: Service, number: int) -> None:
     assert (page["count"], [item["id"] for item in page["items"]]) == (number, [order_id])
 
 
+@pytest.mark.spec("EP3-10")
 def test_pages_are_capped(field: Service) -> None:
     """Fewer rows than requested, although there are more."""
     ids = [field.order_id() for _ in range(3)]
@@ -236,6 +241,7 @@ def test_pages_are_capped(field: Service) -> None:
     assert field.listed_ids(("limit", "100")) == ids[:2]
 
 
+@pytest.mark.spec("EP3-12")
 def test_items_are_null(field: Service) -> None:
     """Although the count says that there are some."""
     field.order_id()
@@ -291,6 +297,7 @@ def test_a_message_is_delayed(field: Service) -> None:
     assert [each.document["delivery_try"] for each in field.receiver.received] == [0]
 
 
+@pytest.mark.spec("EVT-10")
 def test_an_answer_is_not_heard(field: Service) -> None:
     """The message arrived, and comes again."""
     switch(field, {"point": "notification", "kind": "unheard", "times": 1})
@@ -299,6 +306,7 @@ def test_an_answer_is_not_heard(field: Service) -> None:
     assert [each.document["delivery_try"] for each in field.receiver.received] == [0, 1]
 
 
+@pytest.mark.spec("SVC-07")
 @pytest.mark.parametrize("kind", ["gzip", "gzip_signed_as_sent"])
 def test_a_message_is_compressed(field: Service, kind: str) -> None:
     """The signature is over the JSON, or over the compressed bytes."""
@@ -312,6 +320,7 @@ def test_a_message_is_compressed(field: Service, kind: str) -> None:
     assert received.headers["Authorization"] == f"Signature {digest}"
 
 
+@pytest.mark.spec("AUT-07")
 def test_a_message_is_signed_in_base64(field: Service) -> None:
     """The right hash in another writing."""
     switch(field, {"point": "notification", "kind": "base64_signature"})

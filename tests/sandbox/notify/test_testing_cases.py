@@ -108,6 +108,7 @@ def test_the_test_object_is_an_order_by_the_specification(spec: Service) -> None
     ]
 
 
+@pytest.mark.spec("ORD-43")
 def test_the_results_are_listed(service: Service) -> None:
     """The control API lists them, newest first."""
     run(service, "correct_payment")
@@ -128,6 +129,7 @@ def test_a_case_is_run_for_a_tester(service: Service) -> None:
     assert service.receiver.received[0].document["object"]["user"]["external_id"] == "ada"
 
 
+@pytest.mark.spec("HTT-09", "ORD-43")
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [("wrong_case", {}, 404), ("correct_payment", {"project_id": "nobody"}, 404)],

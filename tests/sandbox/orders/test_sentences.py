@@ -172,6 +172,26 @@ def test_a_payment_has_the_transaction_of_its_issuer(sales: dict[str, Sale]) -> 
     assert {document["transaction"] for document in of(sales, "unpaid", "canceled")} == {""}
 
 
+@pytest.mark.spec("ORD-04", "STA-01")
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        pytest.param("unpaid", "created", marks=pytest.mark.spec("STA-02")),
+        pytest.param("card", "processed", marks=pytest.mark.spec("STA-03")),
+        pytest.param("renewal", "processed", marks=pytest.mark.spec("STA-03")),
+        pytest.param("refused", "rejected", marks=pytest.mark.spec("STA-05")),
+        pytest.param("canceled", "canceled", marks=pytest.mark.spec("STA-04")),
+        pytest.param("refunded", "refunded", marks=pytest.mark.spec("STA-06")),
+        pytest.param("charged back", "chargeback", marks=pytest.mark.spec("STA-07")),
+    ],
+)
+def test_an_order_says_its_status(sales: dict[str, Sale], profile: str, name: str, status: str) -> None:
+    """In both contexts; but payment.success of deployed services still says created."""
+    success = profile == "field" and status == "processed"
+    assert sales[name].notified["status"] == ("created" if success else status)
+    assert sales[name].listed["status"] == status
+
+
 @pytest.mark.spec("ORD-06")
 def test_an_order_has_the_time_of_its_creation(sales: dict[str, Sale]) -> None:
     """In ISO 8601; not that of its payment, nor of the token that it was made with."""
@@ -376,6 +396,18 @@ def test_items_are_the_products_that_were_named(sales: dict[str, Sale]) -> None:
         assert [tuple(item[each] for each in names) for item in document["items"]] == [
             ("quest", "quest", "Quest", "")
         ]
+
+
+@pytest.mark.spec("ITM-07", "ITM-08")
+def test_each_key_has_a_code_of_its_own(sales: dict[str, Sale], profile: str) -> None:
+    """That stays when the order is refunded, in both contexts, beside the platform of the purchase."""
+    platform = "platform_id" if profile == "field" else "platform"
+    codes = []
+    for name in ("refunded", "again", "same"):
+        items = [document["items"][0] for document in sales[name].both]
+        assert {item[platform] for item in items} == {"gog"}
+        codes += [*{item["code"] for item in items}]
+    assert len(set(codes)) == len(codes) == 3 and "" not in codes
 
 
 @pytest.mark.spec("RFD-04")

@@ -28,6 +28,7 @@ def refunded_in_parts(service: Service, *parts: str, **parameters: Any) -> str:
     return order_id
 
 
+@pytest.mark.spec("ORD-04", "ORD-10", "ORD-11")
 @pytest.mark.spec("RFD-01", "RFD-03", "EVT-05")
 def test_the_order_tells_the_sum(service: Service) -> None:
     """Each part sends payment.refund with the sum of all refunds so far."""
@@ -48,6 +49,7 @@ def test_the_first_part_ends_the_order(service: Service) -> None:
     assert (order["amount"], order["charge_amount"]) == (Decimal("9.99"), Decimal("9.99"))
 
 
+@pytest.mark.spec("ORD-01", "ORD-02", "ORD-06", "ORD-15", "ORD-16", "ORD-32", "ORD-33")
 @pytest.mark.spec("RFD-01", "RFD-06", "ORD-31", "ORD-11")
 def test_each_part_is_an_item_of_its_own(field: Service) -> None:
     """Own id, amounts and receipt; the same transaction and metadata."""
@@ -86,6 +88,19 @@ def test_the_specification_lists_the_order_alone(spec: Service) -> None:
     assert order["refund"]["amount"] == Decimal("9.99")
 
 
+@pytest.mark.spec("RFD-03", "RFD-04")
+def test_each_reason_has_a_code(spec: Service) -> None:
+    """The same for the same reason, another for another one, however alike they are."""
+    codes: dict[str, set[str]] = {}
+    for reason in ("Wrong hat", "Wrong cat", "Wrong hat", "", "Requested"):
+        spec.act(spec.paid(), "refund", reason=reason)
+        refund = spec.receiver.received[-1].document["object"]["refund"]
+        assert refund["reason"] == (reason or "Requested")
+        codes.setdefault(refund["reason"], set()).add(refund["code"])
+    assert [len(each) for each in codes.values()] == [1, 1, 1]
+    assert len(set[str]().union(*codes.values())) == 3
+
+
 @pytest.mark.spec("RFD-01", "STA-06", "HTT-11")
 def test_nothing_is_refunded_twice(service: Service) -> None:
     """More than is left is refused, and so is anything once all went back."""
@@ -106,6 +121,7 @@ def test_a_part_has_a_receipt(field: Service) -> None:
     assert "$4.00 USD" in requests.get(url, timeout=10).text
 
 
+@pytest.mark.spec("ORD-14")
 @pytest.mark.spec("RFD-05", "RFD-06")
 def test_the_receipt_of_a_refund_shows_its_number(spec: Service) -> None:
     """One refund object has one receipt: its address stays, and shows its own number and the sum."""

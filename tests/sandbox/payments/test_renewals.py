@@ -70,6 +70,7 @@ def test_each_order_of_an_agreement_can_be_renewed(service: Service) -> None:
     other = subscribed(service)
     ids = {order["id"]: order["recurring_id"] for order in documents(service)}
     assert ids[first] == ids[third] != ids[other]
+    assert not {*ids.values()} & {*ids, ""}
 
 
 @pytest.mark.spec("STA-06", "STA-07")

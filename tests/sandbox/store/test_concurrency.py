@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import requests
 
 from tests.support.sandbox.service import Service
 
 
+@pytest.mark.spec("STA-03")
 def test_one_order_is_paid_once_however_often_it_is_pressed(service: Service) -> None:
     """Eight presses of Pay at the same time are one payment and one notification."""
     order_id = service.order_id()
@@ -28,6 +30,7 @@ def test_one_order_is_paid_once_however_often_it_is_pressed(service: Service) ->
     assert service.receiver.events == ["payment.success"]
 
 
+@pytest.mark.spec("EVT-03", "SVC-04")
 def test_many_orders_at_once_are_all_notified(service: Service) -> None:
     """Forty orders made and paid by eight threads are forty notifications, each delivered once."""
     with ThreadPoolExecutor(8) as pool:

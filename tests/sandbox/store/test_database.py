@@ -32,6 +32,7 @@ def test_a_restart_keeps_orders_messages_and_clock(tmp_path: Path) -> None:
     assert (waiting.delivery_try, tried.delivery_try) == (1, 2)
 
 
+@pytest.mark.spec("EVT-10")
 def test_a_message_in_work_is_sent_after_a_restart(tmp_path: Path) -> None:
     """A process that dies while sending leaves the message to the next one."""
     state = tmp_path / "state"
