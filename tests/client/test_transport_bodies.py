@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -113,6 +114,20 @@ def test_what_is_not_the_answer_is_unreadable(
         error = failure(client_of(stub), call)
     assert isinstance(error, errors.ResponseUnreadable)
     assert error.outcome_unknown is (call is CALLS["order"])
+
+
+@pytest.mark.spec("SVC-05", "AUT-01")
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_form_on_this_machine_needs_the_setting(client_of: MakeClient, allowed: bool) -> None:
+    """As the address of the service does; a named host is no other one."""
+    body = json.dumps({"id": "o", "payment_form_url": "http://localhost:9/?order_id=1"}).encode()
+    with running(http(200, body)) as stub:
+        hosts = (str(urlsplit(stub.url).hostname),)
+        client = client_of(stub, allow_http_loopback=allowed, allow_http_hosts=hosts)
+        if allowed:
+            assert CALLS["order"](client).id == "o"
+        else:
+            assert isinstance(failure(client, CALLS["order"]), errors.ResponseUnreadable)
 
 
 @pytest.mark.parametrize("address", ["http://form.example/?order_id=1", "javascript:alert(1)", "https://"])

@@ -92,7 +92,7 @@ def test_a_token_may_come_with_other_parameters() -> None:
     assert set(order_problems(OrderRequest(token="tok-1", description="x" * 256))) == {"description"}
 
 
-@pytest.mark.spec("EP1-24", "EP2-12", "LIM-03")
+@pytest.mark.spec("EP1-24", "EP2-12", "LIM-03", "TOK-01")
 @pytest.mark.parametrize("length", [1, 4_097, 100_000])
 def test_a_token_of_any_length_makes_an_order(length: int) -> None:
     """The service has issued it, so its length is right."""

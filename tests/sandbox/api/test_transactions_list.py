@@ -53,6 +53,14 @@ def test_orders_come_oldest_first(history: tuple[Service, list[str]]) -> None:
             [("project_date_from", "2026-03-04T12:00:00"), ("project_date_from", "2026-03-04T12:00:10")],
             [0, 1],
         ),
+        (
+            [
+                ("project_date_from", "2026-03-04T12:00:00"),
+                ("project_date_from", "2026-03-04T12:00:10"),
+                ("project_date_to", "2026-03-04T12:00:20"),
+            ],
+            [0, 1, 2],
+        ),
         ([("limit", "1")], [0]),
         ([("limit", "2"), ("offset", "1")], [1, 2]),
         ([("offset", "3")], []),
