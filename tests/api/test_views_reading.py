@@ -390,7 +390,7 @@ def test_the_number_of_statements_is_constant(api: APIClient, buyer: User, addre
     assert statements() == few <= 6  # session, account, stored notifications, count, page, items
 
 
-@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03", "HTT-01", "HTT-05", "HTT-06", "HTT-09")
+@pytest.mark.spec("ERR-01", "ERR-02", "ERR-03", "HTT-01", "HTT-05", "HTT-06", "HTT-09", "ORD-04", "STA-01")
 def test_errors_have_the_services_shape(api: APIClient) -> None:
     """Code, message and details, as text."""
     assert api.get("/api/orders/unknown/").json() == {

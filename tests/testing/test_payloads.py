@@ -214,6 +214,29 @@ def test_an_order_says_what_its_status_and_its_keywords_ask_for(path: str, value
         assert (isinstance(found, str) and found) if value is ... else found == value, path
 
 
+@pytest.mark.spec("ORD-07", "ORD-08", "ORD-09", "ORD-10", "ORD-11", "ORD-31")
+@pytest.mark.parametrize(
+    ("status", "canceled", "stopped", "reversed_"),
+    [
+        pytest.param("created", False, False, False, marks=pytest.mark.spec("STA-02")),
+        pytest.param("processed", False, False, False, marks=pytest.mark.spec("STA-03")),
+        pytest.param("canceled", True, True, False, marks=pytest.mark.spec("STA-04")),
+        pytest.param("rejected", False, True, False, marks=pytest.mark.spec("STA-05")),
+        pytest.param("refunded", False, False, True, marks=pytest.mark.spec("STA-06")),
+        pytest.param("chargeback", False, False, True, marks=pytest.mark.spec("STA-07")),
+    ],
+)
+@pytest.mark.parametrize(("seen", "never"), [(False, ""), (True, "0001-01-01T00:00:00Z")])
+def test_its_parts_agree_with_its_status(
+    status: str, canceled: bool, stopped: bool, reversed_: bool, seen: bool, never: str
+) -> None:
+    """What did not happen is false or null, and has the time of its profile."""
+    order = OrderDocumentFactory(status=status, seen=seen)
+    assert (order["canceled"], order["refunded"]) == (canceled, reversed_)
+    assert [order["cancellation"] is None, order["refund"] is None] == [not stopped, not reversed_]
+    assert [order["canceled_at"] == never, order["refunded_at"] == never] == [not canceled, not reversed_]
+
+
 @pytest.mark.spec("MTH-08", "MTH-09")
 def test_a_card_is_neither_a_wallet_nor_a_crypto_currency() -> None:
     """Both are null for other methods."""

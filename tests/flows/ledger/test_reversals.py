@@ -112,6 +112,21 @@ def test_reversal_after_its_order(checkout_deliver: Deliver, listen: Listening, 
     assert_revoked(order.checkout)
 
 
+@pytest.mark.spec("ORD-11", "ORD-06")
+@pytest.mark.parametrize("first", ["the order", "the reversal"])
+@pytest.mark.parametrize("stated", [True, False])
+def test_the_time_of_a_refund_is_that_of_its_document(first: str, stated: bool) -> None:
+    """Its own where it states one, else that of its creation; whichever came first."""
+    paid, _, document = checkout_and_reversal("refunded")
+    at = REVERSED_AT + timedelta(seconds=20)
+    document |= {"refunded_at": at.isoformat() if stated else ""}
+    for rows in ([paid], [document]) if first == "the order" else ([document], [paid]):
+        record_listed(rows)
+    assert Refund.objects.get().refunded_at == (at if stated else REVERSED_AT)
+    assert only_order().refunded_at == (at if stated else REVERSED_AT)
+
+
+@pytest.mark.spec("STA-06", "STA-07", "ORD-02")
 @pytest.mark.parametrize("status", STATUSES)
 def test_reversal_before_its_order_waits(checkout_deliver: Deliver, listen: Listening, status: str) -> None:
     """It waits as a refund without an order, and is attached when its order arrives."""
