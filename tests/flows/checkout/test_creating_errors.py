@@ -381,6 +381,38 @@ def test_everything_about_a_sale_is_in_its_token(checkout_sandbox: Sandbox) -> N
     }
 
 
+@pytest.mark.spec("EP2-03", "EP2-06", "EP2-07", "EP2-08", "EP2-09", "EP2-10", "EP2-13", "EP2-14", "EP2-16")
+def test_what_the_shop_leaves_out_of_an_order_is_not_sent(checkout_sandbox: Sandbox) -> None:
+    """Nothing is made up but the reference, and nothing is sent empty."""
+    checkout = flows.create_checkout(**PRICE)
+    assert sent(checkout_sandbox, "/order") == {
+        "project": "test-project",
+        "type": "simple",
+        "amount": Decimal("9.99"),
+        "currency": "USD",
+        "metadata": {"checkout_reference": checkout.reference},
+    }
+
+
+@pytest.mark.spec("EP1-03", "EP1-12", "EP1-13", "EP1-16", "EP1-18", "EP1-20", "EP1-21", "EP1-22")
+@pytest.mark.parametrize("given", [{}, {"is_buy_for_virtual_currency": False, "button_caption": "Back"}])
+def test_what_the_shop_leaves_out_of_a_token_is_not_sent(
+    checkout_sandbox: Sandbox, given: dict[str, Any]
+) -> None:
+    """Of a caption and a no that are given, nothing is lost."""
+    issued = flows.create_token(**PRICE, **given)
+    assert sent(checkout_sandbox, "/tokens") == {
+        "settings": {
+            "project_id": "test-project",
+            "type": "simple",
+            "amount": Decimal("9.99"),
+            "currency": "USD",
+            "metadata": {"checkout_reference": issued.checkout.reference},
+            **given,
+        }
+    }
+
+
 def sent(sandbox: Sandbox, end: str) -> Any:
     """Return the body of the one request to this path."""
     (exchange,) = [exchange for exchange in sandbox.log.entries() if exchange.url.endswith(end)]

@@ -271,6 +271,8 @@ def test_an_unknown_token_is_refused(service: Service) -> None:
         (json.dumps(SIMPLE).encode(), "text/plain"),
         (json.dumps(SIMPLE).encode(), "text/xml"),
         (json.dumps(SIMPLE).encode(), "application/xml"),
+        (json.dumps(SIMPLE).encode(), "text/json"),
+        (json.dumps(SIMPLE).encode(), "application/vnd.api+json"),
         (json.dumps(SIMPLE).encode(), None),
     ],
 )
