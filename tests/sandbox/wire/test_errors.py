@@ -116,7 +116,7 @@ def test_details_name_what_the_message_does_not(profile: str) -> None:
     assert login.get("details", "") == ""
 
 
-@pytest.mark.spec("AUT-05", "HTT-16")
+@pytest.mark.spec("AUT-05")
 def test_the_merchants_side_reads_the_codes_of_credentials() -> None:
     """Two readings of the same cases, one on each side."""
     keys = {code for case in (Case.SIGNATURE_MISSING, Case.WRONG_SECRET) for code in CODES[case]}
