@@ -353,3 +353,22 @@ def test_the_testing_case_of_an_order_is_shown(admin_client: Client) -> None:
     cases = ("existing_user", "invalid_signature", "")
     orders = [rows.make_order(document={"testing_case": case}) for case in cases]
     assert [page.get("Testing case", "") for page in pages(admin_client, "order", *orders)] == list(cases)
+
+
+@pytest.mark.spec("USR-03", "USR-04", "USR-05", "ORD-12", "ORD-24")
+@pytest.mark.parametrize("screen", ["order", "checkoutuser"])
+def test_a_question_about_a_customer_says_who_it_is(admin_client: Client, screen: str) -> None:
+    """Before an act on two customers: name, e-mail address and id."""
+    for name, number in (("Ada", "1"), ("Bob", "2")):
+        user = {"name": name, "email": f"{name}@mail.example"}
+        customer = rows.make_customer(f"player-{number}")
+        order = rows.make_order(user=customer, document={"user": user})
+        PersonalData.objects.filter(order=order).update(email=f"{name}@mail.example")
+        row = order if screen == "order" else customer
+        page = admin_client.get(page_address(screen, row).replace("/change/", "/export/")).content.decode()
+        group = labelled(page.partition(">The customer<")[2].partition("</dl>")[0])
+        assert [group[label] for label in ("Name", "E-mail", "Customer")] == [
+            name,
+            f"{name}@mail.example",
+            f"player-{number}",
+        ]

@@ -35,12 +35,14 @@ def test_bound_by_the_reference() -> None:
     assert bound({"id": "order-2", "metadata": {KEY: "secret"}}, checkout()) == checkout()
 
 
+@pytest.mark.spec("ORD-01", "ORD-32")
 def test_the_order_id_goes_first() -> None:
     """Anyone who makes an order can write its metadata."""
     other = checkout(reference="other", order_id="order-9")
     assert bound({"id": "order-1", "metadata": {KEY: "other"}}, other, checkout()) == checkout()
 
 
+@pytest.mark.spec("ORD-01", "ORD-32")
 @pytest.mark.parametrize(
     "document",
     [

@@ -75,6 +75,7 @@ def test_a_decision_of_staff_overrules_the_list() -> None:
     assert [each.there for each in compared(decided, order("canceled"))] == ["canceled 9.99 USD"]
 
 
+@pytest.mark.spec("STA-06")
 def test_a_reversal_and_its_document_are_one_difference() -> None:
     """The order's own row may say so too."""
     refund = order("refunded", "document", refunded_at="2024-05-01T10:00:00Z")

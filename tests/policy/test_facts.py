@@ -88,6 +88,7 @@ def test_an_empty_row_tells_nothing(stored: dict[str, object]) -> None:
     assert from_json(stored) == NOTHING
 
 
+@pytest.mark.spec("EVT-03", "EVT-05", "STA-02", "STA-03", "STA-06")
 @pytest.mark.parametrize(
     ("observation", "slots"),
     [

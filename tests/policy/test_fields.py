@@ -27,6 +27,7 @@ def document(*observations: Observation) -> Document:
     return either_way(*observations).merged.document
 
 
+@pytest.mark.spec("ORD-34", "ORD-48")
 def test_an_absent_key_is_no_statement() -> None:
     """A message that is silent on a field leaves it as it was."""
     assert (
@@ -34,6 +35,7 @@ def test_an_absent_key_is_no_statement() -> None:
     )
 
 
+@pytest.mark.spec("ORD-02")
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_an_empty_value_does_not_erase(nothing: str | None) -> None:
     """The list leaves out values of the notification, or writes null or ""."""
@@ -45,7 +47,14 @@ def test_an_empty_value_does_not_erase(nothing: str | None) -> None:
 
 @pytest.mark.spec("ORD-11")
 @pytest.mark.parametrize("zero", ZERO_TIMES)
-@pytest.mark.parametrize("field", ["refunded_at", "canceled_at", "created_at"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "refunded_at",
+        pytest.param("canceled_at", marks=pytest.mark.spec("ORD-08")),
+        pytest.param("created_at", marks=pytest.mark.spec("ORD-06")),
+    ],
+)
 def test_a_zero_time_does_not_erase(field: str, zero: str | None) -> None:
     """All forms of "never" mean none, in a late copy of an old message too."""
     real = {field: written(at(3))}
@@ -54,6 +63,7 @@ def test_a_zero_time_does_not_erase(field: str, zero: str | None) -> None:
     assert state.merged.conflicts == set()
 
 
+@pytest.mark.spec("ORD-46")
 @pytest.mark.parametrize("value", [False, 0, Decimal(0), [], {}])
 def test_a_value_that_is_false_is_a_statement(value: object) -> None:
     """Only null, "" and the zero times say nothing."""
@@ -63,6 +73,7 @@ def test_a_value_that_is_false_is_a_statement(value: object) -> None:
     assert merged["recurring"] == value
 
 
+@pytest.mark.spec("ORD-34")
 def test_the_latest_value_of_a_changing_field_stands() -> None:
     """By the time of the message, not of its arrival."""
     assert (
@@ -87,6 +98,7 @@ def test_the_customer_is_merged_key_by_key() -> None:
     assert document(signed, listed)["user"] == {"id": "u-1", "name": "Ada L.", "email": "ada@example.com"}
 
 
+@pytest.mark.spec("ORD-24")
 @pytest.mark.parametrize("odd", ["text", ["name"], 5, False])
 def test_a_customer_that_is_no_object_tells_nothing(odd: object) -> None:
     """It is ignored in any order and does not hide the customer."""
@@ -108,9 +120,9 @@ def test_unknown_fields_are_stored() -> None:
 @pytest.mark.parametrize(
     ("field", "first", "other"),
     [
-        ("id", "order-1", "order-2"),
-        ("created_at", written(at(0)), written(at(1))),
-        ("is_production", True, False),
+        pytest.param("id", "order-1", "order-2", marks=pytest.mark.spec("ORD-01")),
+        pytest.param("created_at", written(at(0)), written(at(1)), marks=pytest.mark.spec("ORD-06")),
+        pytest.param("is_production", True, False, marks=pytest.mark.spec("ORD-42")),
     ],
 )
 def test_of_a_fixed_field_the_earliest_value_stands(field: str, first: object, other: object) -> None:
@@ -139,7 +151,12 @@ def test_the_customers_account_is_fixed() -> None:
 @pytest.mark.parametrize(
     ("field", "first", "other"),
     [
-        ("created_at", "2024-05-01T12:00:00Z", "2024-05-01T14:00:00+02:00"),
+        pytest.param(
+            "created_at",
+            "2024-05-01T12:00:00Z",
+            "2024-05-01T14:00:00+02:00",
+            marks=pytest.mark.spec("ORD-06"),
+        ),
         ("type", "product", "products"),
         ("amount", Decimal(100), Decimal("100.0")),
         ("amount", Decimal("9.99"), "9.99"),
@@ -182,8 +199,14 @@ def test_a_field_with_a_dot_is_not_the_customers(name: str) -> None:
     assert state.merged.conflicts == set()
 
 
-@pytest.mark.spec("ORD-22")
-@pytest.mark.parametrize("field", ["amount", "original_amount", "charge_amount"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param("amount", marks=pytest.mark.spec("ORD-22")),
+        pytest.param("original_amount", marks=pytest.mark.spec("ORD-33")),
+        pytest.param("charge_amount", marks=pytest.mark.spec("ORD-40")),
+    ],
+)
 def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
     """VAT is added when the country is known; once paid, the paid amount stands against older amounts."""
     state = either_way(
@@ -196,6 +219,7 @@ def test_an_amount_may_change_while_the_form_is_open(field: str) -> None:
     assert state.merged.conflicts == set()
 
 
+@pytest.mark.spec("ORD-22")
 def test_of_two_amounts_of_an_open_form_the_latest_stands() -> None:
     """Neither is paid, so neither is fixed."""
     state = either_way(row("created", 0, amount=Decimal(5)), row("created", 9, amount=Decimal(6)))
@@ -204,7 +228,14 @@ def test_of_two_amounts_of_an_open_form_the_latest_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["amount", "original_amount", "charge_amount", "currency", "charge_currency"]
+    "field",
+    [
+        pytest.param("amount", marks=pytest.mark.spec("ORD-22")),
+        pytest.param("original_amount", marks=pytest.mark.spec("ORD-33")),
+        pytest.param("charge_amount", marks=pytest.mark.spec("ORD-40")),
+        pytest.param("currency", marks=pytest.mark.spec("ORD-23")),
+        pytest.param("charge_currency", marks=pytest.mark.spec("ORD-39")),
+    ],
 )
 def test_two_amounts_of_a_paid_order_are_a_conflict(field: str) -> None:
     """The earliest stands, whichever arrives first."""
@@ -217,6 +248,7 @@ def test_two_amounts_of_a_paid_order_are_a_conflict(field: str) -> None:
     assert state.merged.conflicts == {field}
 
 
+@pytest.mark.spec("ORD-22")
 @pytest.mark.parametrize("end", ["payment.refund", "payment.chargeback"])
 def test_a_reversal_tells_the_amounts_of_a_paid_order(end: str) -> None:
     """It is proof of a payment, although the success has not come."""
@@ -224,6 +256,7 @@ def test_a_reversal_tells_the_amounts_of_a_paid_order(end: str) -> None:
     assert state.merged.document["amount"] == Decimal(6)
 
 
+@pytest.mark.spec("ORD-22")
 def test_a_cancel_settles_no_amount() -> None:
     """A declined attempt may have shown another VAT."""
     state = either_way(message("payment.cancel", 5, amount=Decimal(5)), paid(10, amount=Decimal(6)))

@@ -39,6 +39,7 @@ def changes(payments: list[Payment], *grants: tuple[int, str]) -> GrantChanges:
     return grant_changes(fulfilment_of(payments), payments, grants)
 
 
+@pytest.mark.spec("STA-02", "STA-03", "STA-04", "STA-05", "STA-06", "STA-07")
 @pytest.mark.parametrize(
     ("payments", "status", "payer"),
     [
@@ -82,6 +83,7 @@ def test_the_earliest_payment_pays() -> None:
     assert [line.order_ids for line in expected.lines] == [("first", "second")]
 
 
+@pytest.mark.spec("ORD-46", "ORD-47")
 def test_each_renewal_has_a_grant_of_its_own() -> None:
     """A payment of the same agreement is no second payment."""
     fulfilment = fulfilment_of([RENEWAL, RENEWED])
@@ -92,6 +94,7 @@ def test_each_renewal_has_a_grant_of_its_own() -> None:
     ]
 
 
+@pytest.mark.spec("ORD-47")
 @pytest.mark.parametrize("first", [FIRST, back(FIRST), RENEWED, back(RENEWED)])
 def test_each_agreement_of_a_checkout_is_renewed(first: Payment) -> None:
     """A customer who paid twice has two of them; whichever is given up, payments of the other one are no second payments."""

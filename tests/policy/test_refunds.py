@@ -99,7 +99,7 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     assert from_json(to_json(ends[0])) == ends[0]
 
 
-@pytest.mark.spec("RFD-02")
+@pytest.mark.spec("RFD-02", "ORD-23")
 @pytest.mark.parametrize("currency", ["USD", "usd", " Usd ", "", None])
 def test_currencies_are_compared_without_regard_to_case(currency: str | None) -> None:
     """Without one it is that of the charge."""

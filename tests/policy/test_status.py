@@ -102,6 +102,7 @@ def test_an_end_known_only_from_the_list_never_beats_a_payment(end: str) -> None
     assert of_facts(known) == {LISTED_CANCELED_THOUGH_PAID}
 
 
+@pytest.mark.spec("STA-04", "STA-05")
 def test_a_listed_end_does_not_date_a_signed_one() -> None:
     """Only the signed time of an end is compared with the payment."""
     early_end = message("payment.cancel", 5, status="rejected")
@@ -120,6 +121,7 @@ def test_a_listed_end_of_an_unpaid_order_is_shown() -> None:
     assert status(creation(), row("rejected")) == "rejected"
 
 
+@pytest.mark.spec("STA-03", "STA-04")
 @pytest.mark.parametrize(
     ("observations", "found"),
     [

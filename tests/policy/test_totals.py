@@ -25,6 +25,7 @@ def row(identifier: str, **outline: Any) -> TransactionRow:
     return TransactionRow(id=identifier, text="", outline=outline)
 
 
+@pytest.mark.spec("ORD-22")
 @pytest.mark.parametrize(
     ("text", "amount"),
     [
@@ -95,6 +96,7 @@ def test_the_period_of_a_window_is_that_of_its_rows() -> None:
     assert (listed.begin, listed.end) == (NOW - timedelta(hours=4), NOW - timedelta(hours=2))
 
 
+@pytest.mark.spec("ORD-43")
 def test_some_rows_are_not_counted() -> None:
     """Repeated ones, late ones, those without an id or a time, and tests of the webhook."""
     listed = ListedWindow(timedelta(0), NOW)

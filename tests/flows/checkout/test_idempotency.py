@@ -214,6 +214,7 @@ def test_a_second_token_is_for_the_same_checkout(checkout_sandbox: Sandbox, ada:
     assert sell(ada).pk != first.checkout.pk
 
 
+@pytest.mark.spec("EP1-24", "EP6-05")
 def test_a_token_is_redeemed_once(checkout_sandbox: Sandbox, ada: User) -> None:
     """The second click's token finds the order of the first one, whose form stays."""
     first = flows.create_order_from_token(flows.create_token(user=ada, **PRICE))

@@ -19,6 +19,7 @@ from tests.support.flows.shop import ShopHooks, notification, record_listed
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("installed_long_ago")]
 
 
+@pytest.mark.spec("ORD-04", "ORD-22", "STA-01")
 def test_one_difference_of_each_kind(service: ListService, checkout_deliver: Deliver) -> None:
     """Each is shown with both values; the list heals what it outranks, and the rest waits."""
     service.rows = [
@@ -106,6 +107,7 @@ def test_text_that_is_no_word_is_not_shown(service: ListService) -> None:
     assert found(report()) == {("unknown", "odd", "", "unreadable 9.99 USD", "waiting")}
 
 
+@pytest.mark.spec("STA-02", "STA-09")
 def test_what_only_the_list_shows_is_no_difference(service: ListService) -> None:
     """No notification is sent of an order that is not paid, nor of its amount while its form is open."""
     service.rows = [listed("a", status="created"), listed("b", status="created", amount=1)]
@@ -170,6 +172,7 @@ def test_a_reversal_that_missed_its_order_finds_it(service: ListService, status:
     assert (order.status, Refund.objects.get().order) == (reversal["status"], order)
 
 
+@pytest.mark.spec("RFD-01")
 def test_a_second_partial_refund_is_another_amount(service: ListService) -> None:
     """The status stays as it was."""
     service.rows = [listed("a")]

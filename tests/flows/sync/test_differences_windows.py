@@ -83,6 +83,7 @@ def line(
     return {"currency": currency, "status": status, **sides}
 
 
+@pytest.mark.spec("ORD-04", "ORD-22", "ORD-23")
 def test_totals_of_both_sides(service: ListService) -> None:
     """By currency and status, to the last digit; amounts of two currencies are never added."""
     service.rows = [

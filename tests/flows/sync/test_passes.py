@@ -253,6 +253,7 @@ def test_watermark_never_goes_back(checkout_sandbox: Sandbox) -> None:
     assert SyncCursor.objects.get().watermark == ahead
 
 
+@pytest.mark.spec("STA-06", "STA-07", "EP3-05")
 @pytest.mark.parametrize("profile", ["field", "spec"])
 def test_late_reversal_is_seen_by_its_own_lane(settings: Any, listen: Listening, profile: str) -> None:
     """A refund months later: where it is no row of its own, it lies outside of every window by creation date."""
@@ -295,6 +296,7 @@ def test_order_that_our_rules_refuse_does_not_stop_the_others(
     assert Order.objects.filter(status="processed").count() == 3
 
 
+@pytest.mark.spec("EP3-04")
 def test_projects_have_cursors_of_their_own(checkout_sandbox: Sandbox) -> None:
     """And lanes too."""
     flows.sync.sync_transactions()

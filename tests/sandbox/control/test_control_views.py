@@ -9,7 +9,7 @@ import requests
 
 from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox.faults.catalogue import KINDS, SUBJECTS
-from tests.support.sandbox.service import PROJECT, Service
+from tests.support.sandbox.service import PROJECT, Service, running
 
 
 def get(service: Service, path: str) -> Any:
@@ -64,6 +64,20 @@ def test_a_card_can_be_named(service: Service) -> None:
     assert service.act(service.order_id(), "pay", card="4000000000000002").json()["outcome"] == "declined"
     assert service.receiver.events == ["payment.cancel"]
     assert service.receiver.received[0].document["object"]["status"] == "rejected"
+
+
+@pytest.mark.spec("ORD-09", "STA-04", "STA-05", "EVT-06")
+@pytest.mark.parametrize("profile", ["field", "spec"])
+def test_an_order_that_ended_says_why(profile: str) -> None:
+    """By code and reason; of a decline deployed services only, which is no cancellation by the specification."""
+    with running(profile=profile) as service:
+        for action in ("decline", "cancel"):
+            service.act(service.order_id(), action)
+        assert service.receiver.events == ["payment.cancel", "payment.cancel"]
+        declined, canceled = (each.document["object"] for each in service.receiver.received)
+    refusal = {"code": "05", "reason": "Do not honour"} if profile == "field" else None
+    assert (declined["status"], declined["cancellation"]) == ("rejected", refusal)
+    assert canceled["cancellation"] == {"code": "01", "reason": "Canceled by the customer"}
 
 
 @pytest.mark.spec("HTT-11")
