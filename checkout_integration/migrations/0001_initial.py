@@ -549,6 +549,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'refunds',
                 'indexes': [
                     models.Index(fields=['transaction'], name='ci_refund_transaction'),
+                    models.Index(fields=['document_id'], name='ci_refund_document'),
                     models.Index(fields=['refunded_at'], name='ci_refund_time'),
                     models.Index(fields=['status'], name='ci_refund_status'),
                 ],

@@ -54,6 +54,7 @@ class Refund(Row):
         constraints = [models.UniqueConstraint(fields=["key"], name="ci_refund_key")]
         indexes = [
             models.Index(fields=["transaction"], name="ci_refund_transaction"),
+            models.Index(fields=["document_id"], name="ci_refund_document"),
             models.Index(fields=["refunded_at"], name="ci_refund_time"),
             models.Index(fields=["status"], name="ci_refund_status"),
         ]

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from checkout_integration.flows import operations
-from checkout_integration.models import CheckoutUser
+from checkout_integration.models import CheckoutUser, PersonalData
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
 
@@ -54,6 +54,39 @@ def test_the_title_is_who_it_is(client: Client) -> None:
         and "ada@buyers" not in html
         and "player-1" in html.partition("</title>")[0]
     )
+
+
+def test_without_an_email_the_title_is_the_newest_address_of_a_receipt(client: Client) -> None:
+    """A guest is known by it; masked as the e-mail address is."""
+    customer = rows.make_customer()
+    for address in ("old@buyers.example", "bills@buyers.example", ""):
+        order = rows.make_order(user=customer, document={"user": {"name": "Ada"}, "receipt_email": address})
+        PersonalData.objects.filter(order=order).update(email=address)
+    client.force_login(rows.make_staff("view_checkoutuser", "view_personal_data"))
+    assert "bills@buyers.example" in page_of(client, customer).partition("</title>")[0]
+    client.force_login(rows.make_staff("view_checkoutuser", name="looks"))
+    assert "bills@buyers" not in page_of(client, customer)
+
+
+def test_a_blocked_customer_has_a_badge_on_each_page(admin_client: Client) -> None:
+    """Of the customer, and of their orders."""
+    customer = rows.make_customer()
+    order = rows.make_order(user=customer)
+    badge = '<span aria-hidden="true">!</span> blocked</span>'
+    pages = [page_address("checkoutuser", customer), page_address("order", order)]
+    assert [badge in admin_client.get(page).content.decode() for page in pages] == [False, False]
+    CheckoutUser.objects.update(blocked_at=rows.NOON)
+    assert [badge in admin_client.get(page).content.decode() for page in pages] == [True, True]
+
+
+def test_customers_without_an_account_are_a_filter(admin_client: Client, admin_user: User) -> None:
+    """Guests whom staff may link."""
+    guest, linked = rows.make_customer("guest"), rows.make_customer("linked")
+    CheckoutUser.objects.filter(pk=linked.pk).update(account=admin_user)
+    for query, customer in (("no", guest), ("yes", linked)):
+        page = admin_client.get(f"/admin/checkout_integration/checkoutuser/?account_known={query}")
+        assert list(page.context["cl"].queryset) == [customer]
+    assert "Without an account" in page.content.decode() or "without an account" in page.content.decode()
 
 
 @pytest.mark.spec("ORD-22", "ORD-23", "RFD-01", "RFD-02", "STA-06", "STA-07")

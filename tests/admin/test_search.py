@@ -34,6 +34,7 @@ def searched() -> str:
         email="grace@buyers.example", last4="1881"
     )
     OrderItem.objects.create(order=order, position=0, code="GAME-KEY-0001")
+    rows.make_refund(order, document_id="refund-77")
     rows.make_order("order-BBB2", user=rows.make_customer("player-1"))
     return order.order_id
 
@@ -58,6 +59,7 @@ def found(client: Client, text: str) -> set[str]:
         "grace@buyers.example",
         "Grace@Buyers.example",
         "1881",
+        "refund-77",
         "  order-AAA1 ",
     ],
 )

@@ -30,7 +30,15 @@ from checkout_integration.admin.order.sold import (
 )
 from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import VERDICTS, Text, is_test, label_of, mode_label, order_label
+from checkout_integration.admin.site.labels import (
+    BLOCKED,
+    VERDICTS,
+    Text,
+    is_test,
+    label_of,
+    mode_label,
+    order_label,
+)
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -169,6 +177,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             badge(order_label(state)),
             badge(mode_label(order)),
             badge(label_of(VERDICTS, order.verdict)),
+            *([badge(BLOCKED)] if order.user and order.user.blocked_at else []),
         ],
         notes=list(_note_of_staff(history)),
         summary=[

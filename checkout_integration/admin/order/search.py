@@ -57,6 +57,7 @@ def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
     yield Q(user__external_id=text)
     yield Q(user__user_id=text)
     yield Q(checkout__reference=text)
+    yield Q(refunds__document_id=text)
     if not sees_personal_data:  # the last four digits are ten thousand guesses
         return
     yield Q(items__code=text)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -35,6 +37,7 @@ from checkout_integration.admin.site.read_only import ReadOnlyInline
 from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
 from checkout_integration.display import form_link, shown_number
 from checkout_integration.models import Checkout, Order
+from checkout_integration.views.transactions import outside_transactions
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -75,14 +78,14 @@ class OrdersInline(ReadOnlyInline):
         return row.created_at or row.recorded_at
 
 
-def _counted(rows: Sequence[Checkout]) -> list[Table]:
+def _counted(rows: Sequence[Any]) -> list[Table]:
     """Return how many rows would be deleted, by what they are."""
     counts = flows.retention.count_test_data()
     cells = [(TEST_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
     return [Table(_("Test data"), [_("what"), _("how many")], cells, empty=_("None."))]
 
 
-def _delete_tests(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     try:
         counts = flows.retention.delete_test_data(staff=staff, reason=values["reason"], seconds=LONGEST)
     except flows.retention.Protected as error:
@@ -92,15 +95,6 @@ def _delete_tests(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, A
         text = _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d. There are more: press again.")
         return text % names
     return _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d.") % names
-
-
-def _against_deleting(row: Checkout) -> list[Text]:
-    """Return why the test data cannot be deleted now; mostly nothing."""
-    try:
-        flows.retention.refuse_protected()
-    except flows.retention.Protected as error:
-        return [str(error)]
-    return []
 
 
 TEST_ROWS: Final[Mapping[str, Text]] = {
@@ -123,13 +117,11 @@ TEST_DATA: Final = Button(
         "be undone."
     ),
     danger=True,
-    ends_row=True,
     form=ReasonForm,
-    offered=lambda row: row.test,
     act=_delete_tests,
-    effects=_against_deleting,
     preview=_counted,
 )
+"""About no row: it has a page of its own."""
 
 
 def _undo_claim(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -199,7 +191,7 @@ class CheckoutAdmin(ButtonAdmin):
         ),
     )
     inlines = (OrdersInline,)
-    buttons = (UNCLAIM, TEST_DATA)
+    buttons = (UNCLAIM,)
     headings = {
         "mode": gettext_lazy("mode"),
         "price": gettext_lazy("price"),
@@ -217,6 +209,27 @@ class CheckoutAdmin(ButtonAdmin):
     }
     labels = {"status": CHECKOUT_STATUSES}
     personal_fields = ("payment_form_url",)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the screen, and that of the page that deletes all test data."""
+        view = outside_transactions(self.admin_site.admin_view(self.test_data_view))
+        return [path("test-data/", view, name=self.address_name(TEST_DATA.name)), *super().get_urls()]
+
+    def test_data_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Show how much test data there is, and what stands in the way; on POST delete it."""
+        if not (self.has_view_permission(request) and self.viewer(request).may(TEST_DATA.permission)):
+            raise PermissionDenied
+        form = TEST_DATA.form(request.POST if request.method == "POST" else None)
+        back = reverse("admin:app_list", args=(self.opts.app_label,), current_app=self.admin_site.name)
+        try:
+            if form.is_valid():
+                messages.success(request, str(self.press(TEST_DATA, request, None, form.cleaned_data)))
+                return HttpResponseRedirect(back)
+            flows.retention.refuse_protected()
+        except (Refused, flows.retention.Protected) as refused:
+            messages.error(request, str(refused))
+        context = {"title": _("Test data"), "heading": _("Test data"), "form": form, "back": back}
+        return self.confirmation(TEST_DATA, request, [], context)
 
     def mode(self, row: Checkout) -> StateLabel:
         """Return TEST or LIVE."""

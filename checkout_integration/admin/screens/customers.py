@@ -23,13 +23,14 @@ from checkout_integration.admin.screens.customer_tables import tables_of
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
-from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, Text, label_of
+from checkout_integration.admin.site.labels import BLOCKED, CHECKOUT_STATUSES, Text, label_of
 from checkout_integration.admin.site.read_only import NEWEST
 from checkout_integration.admin.site.values import (
     NOTHING,
     FieldGroup,
     Table,
     Value,
+    badge,
     field_group,
     hidden,
     moment,
@@ -38,7 +39,7 @@ from checkout_integration.admin.site.values import (
     visible,
 )
 from checkout_integration.flows.privacy import Person, PrivacyRequest
-from checkout_integration.models import Checkout, CheckoutUser, Order, StaffAct
+from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, StaffAct
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 DISPUTED_WITHIN: Final = timedelta(days=120)
@@ -130,6 +131,12 @@ def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> FieldGroup:
             ),
         ],
     )
+
+
+def _email(customer: CheckoutUser) -> str:
+    """Return the customer's e-mail address, or else the newest one to which a receipt of theirs went."""
+    receipts = PersonalData.objects.filter(order__user=customer).exclude(email="").order_by("-order")
+    return customer.email or receipts.values_list("email", flat=True).first() or ""
 
 
 def _personal(text: str, viewer: Viewer) -> Value:
@@ -376,6 +383,12 @@ class CustomerAdmin(ButtonAdmin):
     list_display = ("customer", "user_id", "account", "recorded_at")
     list_filter = (
         ProjectFilter,
+        empty_filter(
+            "account",
+            gettext_lazy("account"),
+            gettext_lazy("without an account"),
+            gettext_lazy("with an account"),
+        ),
         empty_filter("blocked_at", gettext_lazy("blocked"), gettext_lazy("no"), gettext_lazy("yes")),
         ("recorded_at", DateFilter),
     )
@@ -426,9 +439,10 @@ class CustomerAdmin(ButtonAdmin):
     def page_context(self, request: HttpRequest, row: CheckoutUser) -> dict[str, Any]:
         """Name the page after the customer, for those who may see names; add what they paid and own."""
         context, viewer = super().page_context(request, row), self.viewer(request)
-        who = " · ".join(filter(None, (row.name, row.email))) if viewer.sees_personal_data else ""
+        who = " · ".join(filter(None, (row.name, _email(row)))) if viewer.sees_personal_data else ""
         named = {"heading": short(who), "title": short(who)} if who else {}
-        return {**context, **named, "tables": tables_of(row, viewer)}
+        badges = [badge(BLOCKED)] if row.blocked_at else []
+        return {**context, **named, "tables": tables_of(row, viewer), "badges": badges}
 
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""

@@ -41,8 +41,8 @@ class RefundAdmin(CsvAdmin):
     )
     list_select_related = ("order__personal_data",)
     list_deferred = ("document", *ORDER_DOCUMENTS)
-    search_fields = ("order__order_id", "transaction")
-    search_help_text = _("Order id or transaction.")
+    search_fields = ("order__order_id", "transaction", "document_id")
+    search_help_text = _("Order id, transaction, or id of the refund.")
     page_related = ("order",)
     fieldsets = (
         (None, {"fields": ("status", "order", "amount", "reason", "code", "refunded_at")}),

@@ -96,7 +96,6 @@ class Button:
         act: the action on one row; returns the message to show, or a file to send; or raises `Refused`.
         about: what the decision is about, for a viewer: groups of labelled values on the confirmation page of one row.
         effects: what will happen in this case, in sentences on that page.
-        ends_row: whether the row is gone afterwards, so that its list is shown.
         instead: the name of another button of the screen that is mostly the better one, where it is offered.
         preview: tables of the changes to these rows, shown on the confirmation page; it writes nothing.
 
@@ -114,7 +113,6 @@ class Button:
     act: Callable[[Any, AbstractBaseUser, Mapping[str, Any]], Text | StreamingHttpResponse]
     about: Callable[[Any, Viewer], Sequence[Any]] = lambda row, viewer: ()
     effects: Callable[[Any], Sequence[Text]] = lambda row: ()
-    ends_row: bool = False
     instead: str = ""
     preview: Callable[[Sequence[Any]], Sequence[Table]] = lambda rows: ()
 
@@ -213,7 +211,7 @@ class ButtonAdmin(ReadOnlyAdmin):
             return sent_in_pieces(request, result)
         messages.success(request, str(result))
         dispatch.dispatch_due()
-        return HttpResponseRedirect(self.address_of("changelist") if button.ends_row else back)
+        return HttpResponseRedirect(back)
 
     def question(
         self, button: Button, request: HttpRequest, row: Any, form: ConfirmForm, back: str

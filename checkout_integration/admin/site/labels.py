@@ -232,6 +232,8 @@ def incident_state(incident: Incident) -> StateLabel:
     return INCIDENT_STATES["over" if incident.ended_itself else "resolved"]
 
 
+BLOCKED: Final = StateLabel(_("blocked"), "bad", sign="!")
+"""A customer who may not buy here."""
 TEST: Final = StateLabel(_("TEST"), "wait", _("A test payment: no money moves."), "")
 LIVE: Final = StateLabel(_("LIVE"), "good", _("A live payment."), "")
 UNKNOWN_MODE: Final = StateLabel(

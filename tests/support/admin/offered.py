@@ -92,7 +92,6 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "restore"): lambda: (_order(status="refunded"), REASON),
     ("order", "export"): lambda: (_order(), REASON),
     ("order", "erase"): lambda: (_order(), REASON),
-    ("checkout", "test-data"): lambda: (rows.make_checkout(test=True), REASON),
     ("checkout", "undo-claim"): lambda: (rows.make_checkout(claimed_at=rows.NOON), REASON),
     ("checkoutuser", "link-account"): lambda: (_customer(), _account()),
     ("checkoutuser", "unlink-account"): lambda: (_linked(), REASON),
