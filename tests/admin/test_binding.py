@@ -53,6 +53,19 @@ def test_the_page_shows_what_was_paid_and_binds(client: Client, order: Order) ->
     assert Transition.objects.latest("pk").staff == staff
 
 
+def test_a_new_checkout_is_for_what_was_paid(client: Client) -> None:
+    """Where no checkout is offered, amount and currency are filled in; a reference is no contradiction to them."""
+    order = rows.make_order(verdict="review", amount=Decimal("19.9"), currency="EUR")
+    client.force_login(rows.make_staff("view_order", "bind_order"))
+    page = page_address("order", order).replace("/change/", "/bind/")
+    html = client.get(page).content.decode()
+    assert 'name="amount" value="19.90"' in html and 'name="currency" value="EUR"' in html
+    reference = rows.make_checkout(expected_amount="19.90", currency="EUR").reference
+    data = {"reason": "phone", "reference": reference, "type": "simple", "amount": "19.90", "currency": "EUR"}
+    assert client.post(page, data).status_code == 302
+    assert Order.objects.get(pk=order.pk).checkout.reference == reference  # type: ignore[union-attr]
+
+
 def test_a_new_checkout_is_described(client: Client, order: Order) -> None:
     """Price, currency, type and subject, as described by staff."""
     client.force_login(rows.make_staff(*PERMISSIONS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -68,6 +69,33 @@ def test_without_an_email_the_title_is_the_newest_address_of_a_receipt(client: C
     assert "bills@buyers" not in page_of(client, customer)
 
 
+def test_what_they_own_has_the_codes(client: Client) -> None:
+    """For those who may see them: whoever has one can redeem it."""
+    customer = rows.make_customer()
+    order = rows.make_order(user=customer)
+    rows.make_granting_run(order)
+    for code in ("KEY-1", "KEY-2"):
+        rows.add_item(order, name="Game", code=code)
+    client.force_login(rows.make_staff("view_checkoutuser", "view_order", "view_personal_data"))
+    html = page_of(client, customer)
+    assert [f'value="{code}"' in html for code in ("KEY-1", "KEY-2")] == [True, True]
+    client.force_login(rows.make_staff("view_checkoutuser", "view_order", name="looks"))
+    assert "KEY-" not in page_of(client, customer)
+
+
+def test_a_second_payment_for_the_same_product_is_on_the_page_of_the_order(admin_client: Client) -> None:
+    """Of the same customer, about the same time; nothing else is one too many."""
+    customer, day = rows.make_customer(), timedelta(days=1)
+    order, again = (rows.make_order(user=customer, product="Hat") for _ in range(2))
+    rows.make_order(user=customer, product="Coat")
+    rows.make_order(user=customer, product="Hat", status="created")
+    rows.make_order(user=customer, product="Hat", created_at=rows.NOON - 2 * day)
+    rows.make_order(user=rows.make_customer("player-2"), product="Hat")
+    html = admin_client.get(page_address("order", order)).content.decode()
+    notes = re.findall(r'<p class="ci-note">(The customer paid .*?)</p>', html, re.DOTALL)
+    assert len(notes) == 1 and page_address("order", again) in notes[0]
+
+
 def test_a_blocked_customer_has_a_badge_on_each_page(admin_client: Client) -> None:
     """Of the customer, and of their orders."""
     customer = rows.make_customer()
@@ -122,7 +150,7 @@ def test_it_shows_orders_with_products_goods_notes_and_checkouts(client: Client,
     operations.add_note(order, staff=admin_user, text="asked the bank on Monday")
     client.force_login(admin_user)
     html = page_of(client, customer)
-    assert cells(html, "What they own")[0][:2] == ["500 gems", order.order_id]
+    assert cells(html, "What they own")[0][:3] == ["500 gems", "–", order.order_id]
     assert cells(html, "Notes")[0][1:] == ["admin", order.order_id, "asked the bank on Monday"]
     assert cells(html, "Checkouts of the account")[0][1] == "500 gems"
     assert cells(html, "Orders")[0][1] == "500 gems"

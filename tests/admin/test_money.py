@@ -334,7 +334,9 @@ def test_payments_in_review_are_counted_apart(admin_client: Client) -> None:
     row = dict(zip(header, line, strict=True))
     assert (row["payments"], row["in_review"], row["gross"]) == ("3", "1", "29.97")
     assert shown_rows(html_of(admin_client, PAGE + days))[0]["in_review"] == "1"
-    orders = re.findall(r'href="([^"]*&amp;queue=review)"', html_of(admin_client, f"{PAGE}{days}&by=month"))
+    orders = re.findall(
+        r'href="([^"]*&amp;queue=review[^"]*)"', html_of(admin_client, f"{PAGE}{days}&by=month")
+    )
     assert {admin_client.get(unescape(each)).context["cl"].result_count for each in orders} == {1}
 
 
@@ -483,6 +485,24 @@ def test_a_number_of_payments_leads_to_them(admin_client: Client) -> None:
         for link, number in links:
             listed = admin_client.get(unescape(link))
             assert listed.context["cl"].result_count == int(number), link
+
+
+def test_refunds_and_chargebacks_lead_to_their_rows(client: Client) -> None:
+    """Of these days, in this currency and mode; only by day or month, and for those who may view them."""
+    query = "?first=2026-03-01&last=2026-03-31&mode=test"
+    for currency, status, day in (("USD", "refunded", 6), ("USD", "chargeback", 7), ("JPY", "refunded", 6)):
+        order = sell(status=status, currency=currency, day=day)
+        rows.make_refund(order, status=status, refunded_at=datetime(2026, 3, day, 13, tzinfo=UTC))
+    client.force_login(rows.make_staff("view_money", "view_refund"))
+    html = html_of(client, f"{PAGE}{query}&by=day&currency=USD")
+    links = re.findall(r'<a href="([^"]*/refund/[^"]*)">1</a>', html)
+    assert len(links) == 4  # of the day, and of all rows
+    assert [client.get(unescape(each)).context["cl"].result_count for each in links] == [1, 1, 1, 1]
+    for other in ("&by=country", "&by=day&reversals=payment"):
+        html = re.sub('(?s)<tbody class="ci-total">.*?</tbody>', "", html_of(client, f"{PAGE}{query}{other}"))
+        assert "/refund/" not in html.partition('id="content-main"')[2]
+    client.force_login(rows.make_staff("view_money", name="accountant"))
+    assert "/refund/" not in html_of(client, f"{PAGE}{query}&by=day").partition('id="content-main"')[2]
 
 
 def test_a_sum_by_tax_or_origin_leads_nowhere(admin_client: Client, client: Client) -> None:

@@ -339,10 +339,10 @@ def test_a_refund_of_nothing_is_no_part(admin_client: Client) -> None:
     ("state", "bound", "words"),
     [
         ("done", True, "granted"),
-        ("due", True, "being granted"),
+        ("due", True, "failing, retried later"),
         ("failed", True, "not granted"),
         ("done", False, "code ran"),
-        ("due", False, "code is running"),
+        ("due", False, "failing, retried later"),
         ("failed", False, "not granted"),
     ],
 )

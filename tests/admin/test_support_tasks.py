@@ -50,7 +50,7 @@ def test_why_it_was_not_granted(desk: Desk, sell: Sales, listen: Listening) -> N
     listen(checkout_paid, Failing(), name="shop.grant")
     sell()
     desk.find(ADA)
-    desk.reads_at_once("being granted", "shop.grant – due, attempts: 1, last error: ValueError")
+    desk.reads_at_once("failing, retried later", "shop.grant – due, attempts: 1, last error: ValueError")
     desk.reads("tests/support/flows/shop.py")
     desk.look("not-granted")
 

@@ -23,6 +23,7 @@ PAGES: Final[Mapping[str, str]] = {
     "ask": "ask the service",
     "find": "search by the box on the index of the app",
     "failures": "failures, in groups",
+    "test-data": "delete all test data",
 }
 REPORTS: Final = ("installation", "money", "syncdifference")
 """Screens with a page about many rows in the place of a list."""

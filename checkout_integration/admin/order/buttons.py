@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from checkout_integration.admin.site.labels import (
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, moment_text, money, short, visible
 from checkout_integration.conf import UnknownAlias
+from checkout_integration.display import amount_text
 from checkout_integration.flows.ledger import ACCEPTABLE, ChangePreview, state_of
 from checkout_integration.models import Checkout, Notification, Order, ReceiverRun, StaffAct, Transition
 from checkout_integration.models.history import LONGEST_REASON
@@ -301,6 +303,10 @@ class BindForm(ReasonForm):
             )
         else:
             del self.fields["subject_id"]
+        if not choices:  # a new one is most likely for what was paid
+            amount, currency = self.row.amount, self.row.currency
+            amount = amount and Decimal(amount_text(amount, currency))
+            self.initial.update(type=self.row.type, amount=amount, currency=currency)
         del fields["reason"], fields["for_another"]
         self.order_fields(
             [
@@ -327,7 +333,8 @@ class BindForm(ReasonForm):
         """Refuse a checkout together with a description, one of somebody else, and a description that lacks something."""
         values: dict[str, Any] = super().clean() or self.cleaned_data
         amount, currency = values.get("amount"), values.get("currency")
-        described = amount is not None or currency or values.get("description")
+        own = {"amount", "currency", "description"} & set(self.changed_data)
+        described = any(values.get(name) not in (None, "") for name in own)
         if values.get("reference") or values.get("checkout") or "reference" in self.errors:
             if described or (values.get("reference") and values.get("checkout")):
                 self.add_error("reference", _("Choose a checkout or describe a new one, not both."))

@@ -86,6 +86,12 @@ def _pruned_summary(grant: Grant) -> SummaryBox:
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
 
 
+def has_failed(run: ReceiverRun) -> bool:
+    """Return whether a run was given up, or waits for its next attempt after one that failed."""
+    waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
+    return run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts > 0)
+
+
 @dataclass(frozen=True)
 class Progress:
     """The progress of the receivers of one signal, in words."""
@@ -103,6 +109,8 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
         return None
     if ReceiverRun.State.FAILED in states:
         return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
+    if any(map(has_failed, runs)):
+        return StateLabel(_("failing, retried later"), "bad", sign="!")
     if states == {ReceiverRun.State.DONE}:
         return StateLabel(words.done, "good")
     return StateLabel(words.running, "wait")

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
+from django.db.models import Q
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.order.fulfilment import GRANT, failures_table, fulfilment_summary, of_goods
+from checkout_integration.admin.order.fulfilment import (
+    GRANT,
+    failures_table,
+    fulfilment_summary,
+    has_failed,
+    of_goods,
+)
 from checkout_integration.admin.order.layout import Page, SummaryBox
 from checkout_integration.admin.order.payment import (
     paid_summary,
@@ -32,6 +40,7 @@ from checkout_integration.admin.order.timeline import NEWEST, history_of, incide
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import (
     BLOCKED,
+    ORDER_STATUSES,
     VERDICTS,
     Text,
     is_test,
@@ -71,6 +80,7 @@ from checkout_integration.models import (
     ReceiverRun,
     Transition,
 )
+from checkout_integration.models.order import IS_PAYMENT
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.decoder import Snapshot
@@ -179,7 +189,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             badge(label_of(VERDICTS, order.verdict)),
             *([badge(BLOCKED)] if order.user and order.user.blocked_at else []),
         ],
-        notes=list(_note_of_staff(history)),
+        notes=[*_note_of_staff(history), *_paid_again(order, viewer)],
         summary=[
             product_summary(order, items),
             buyer_summary(order, viewer),
@@ -225,7 +235,7 @@ def _what_to_do(
         return format_html(since, text, moment(order.recorded_at)), ("accept",) if order.checkout else (
             "bind",
         )
-    failing = [run for run in runs if _has_failed(run)]
+    failing = [run for run in runs if has_failed(run)]
     if failing:
         what = _("The shop's code has failed: look at the error below, and run it again.")
         return format_html(since, what, moment(min(run.message.recorded_at for run in failing))), ("run",)
@@ -264,11 +274,6 @@ def _goods_queue(order: Order) -> Text:
     return next((label for label, rows in waiting if Order.objects.filter(rows, pk=order.pk).exists()), "")
 
 
-def _has_failed(run: ReceiverRun) -> bool:
-    waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
-    return run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts > 0)
-
-
 def _at_service(order: Order) -> Value:
     """Return a link to the service's own page of the order, where the settings have its address."""
     project = app_settings().projects.get(order.project)
@@ -283,6 +288,25 @@ def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
     for note in [each for each in history if each.act == Transition.Act.NOTE and each.reason][:1]:
         at, author = moment(note.recorded_at), short(note.actor or NOTHING)
         yield format_html(_("Note by {}, {}: {}"), author, at, visible(note.reason))
+
+
+SOON: Final = timedelta(days=1)
+"""Within so long, a second payment of a customer for the same product may be one too many."""
+
+
+def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
+    """Yield the newest other payments of the customer for the same product, made about the same time."""
+    if order.user_id is None or order.created_at is None or not order.product:
+        return
+    near = Q(created_at__gte=order.created_at - SOON, created_at__lte=order.created_at + SOON)
+    same = Order.objects.filter(IS_PAYMENT, near, user=order.user_id, product=order.product)
+    for other in same.exclude(pk=order.pk).order_by("-created_at")[:3]:
+        yield format_html(
+            _("The customer paid for the same product in another order too, {}: {} ({})"),
+            moment(other.created_at),
+            viewer.link(Order, other.pk, other),
+            label_of(ORDER_STATUSES, other.status).text,
+        )
 
 
 def _status(order: Order, state: OrderState) -> SummaryBox:

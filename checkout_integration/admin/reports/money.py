@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from checkout_integration.admin.site.downloads import CsvAdmin, csv_response
+from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.read_only import ReportAdmin
 from checkout_integration.admin.site.values import NOTHING, visible
@@ -44,7 +45,8 @@ from checkout_integration.flows.accounting import (
     totals_of,
     usual_mode,
 )
-from checkout_integration.models import Money, Order
+from checkout_integration.models import Money, Order, Refund
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 USUAL_DAYS: Final = 30
 DAY: Final = timedelta(days=1)
@@ -174,8 +176,13 @@ SUMS: Final[Mapping[str, Text]] = {
 HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
 ALWAYS: Final = ("payments", "gross")
 """The sums that the page shows without anything in them, too."""
-OF_ORDERS: Final = {"payments": "", "in_review": "&queue=review"}
-"""The numbers that lead to their orders, with the filter that each adds."""
+LEADS: Final = {
+    "payments": (Order, {"paid": "yes"}),
+    "in_review": (Order, {"paid": "yes", "queue": "review"}),
+    "refunds": (Refund, {"status": OrderStatus.REFUNDED.value}),
+    "chargebacks": (Refund, {"status": OrderStatus.CHARGEBACK.value}),
+}
+"""The numbers that lead to their rows: the list, and the filters that only it has."""
 UNSTATED: Final = "_unstated"
 
 
@@ -207,11 +214,11 @@ def values_of(row: MoneyRow, query: MoneyQuery) -> list[Any]:
 
 
 def sections(
-    rows: Sequence[MoneyRow], columns: Sequence[str], address_of: Callable[[MoneyRow], str]
+    rows: Sequence[MoneyRow], columns: Sequence[str], address_of: Callable[[MoneyRow, str], str]
 ) -> Iterator[dict[str, Any]]:
     """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone.
 
-    A column in which no row has anything is left out. ``address_of`` returns the address of the orders of a row.
+    A column in which no row has anything is left out. ``address_of`` returns the address of the rows of a number.
     """
     for total in totals_of(rows):
         own = [row for row in rows if row.currency == total.currency]
@@ -220,14 +227,14 @@ def sections(
             "currency": visible(total.currency) or NOTHING,
             "columns": [(HEADINGS[name], name in SUMS) for name in names],
             "is_whole": len(names) == len(columns) + len(SUMS),
-            "rows": [_cells(row, names, address_of(row)) for row in own[:MOST_SHOWN]],
-            "total": _cells(total, names[len(columns) :], address_of(total)),
+            "rows": [_cells(row, names, address_of) for row in own[:MOST_SHOWN]],
+            "total": _cells(total, names[len(columns) :], address_of),
             "left_out": max(len(own) - MOST_SHOWN, 0),
             "sums": own,
         }
 
 
-def _cells(row: MoneyRow, names: Sequence[str], address: str) -> list[Cell]:
+def _cells(row: MoneyRow, names: Sequence[str], address_of: Callable[[MoneyRow, str], str]) -> list[Cell]:
     """Return the cells of a row, without its currency."""
     values = dict(zip([*row.by, *SUMS], _shown_values(row, list(row.by)), strict=True))
     return [
@@ -236,7 +243,7 @@ def _cells(row: MoneyRow, names: Sequence[str], address: str) -> list[Cell]:
             text=date_format(values[name], "YEAR_MONTH_FORMAT") if name == "month" else _shown(values[name]),
             of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
             is_number=name in SUMS,
-            address=f"{address}{OF_ORDERS[name]}" if address and name in OF_ORDERS and values[name] else "",
+            address=address_of(row, name) if name in LEADS and values[name] else "",
         )
         for name in names
     ]
@@ -280,18 +287,13 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
         form = MoneyForm(request.GET)
         rows = _rows_of(form) if self.has_view_permission(request) else []
         columns = form.query.columns if form.is_valid() else []
-        orders = (
-            self.viewer(request).address(Order, "changelist")
-            if self.viewer(request).may("view_order")
-            else ""
-        )
         presets = list(_presets(form))
         context = {
             **(extra_context or {}),
             "form": form,
             "presets": presets,
             "is_preset": any(preset.is_chosen for preset in presets),
-            "sections": list(sections(rows, columns, partial(_orders_of, orders, form))),
+            "sections": list(sections(rows, columns, partial(_rows_of_number, self.viewer(request), form))),
             "is_complete": all(row.sums.is_complete for row in rows),
             "contradicted": sum(row.sums.contradicted for row in rows),
             "columns": columns,
@@ -331,18 +333,20 @@ ALONE: Final = {"month": "", "day": "", "method_type": "method", "country": "cou
 """Of each column of the sums, the parameter of the list of orders; days and months have two of their own."""
 
 
-def _orders_of(orders: str, form: MoneyForm, row: MoneyRow) -> str:
-    """Return the address of the payments in a row; "" where the list of orders has no such filter."""
-    if not orders or not row.currency or not all(name in ALONE and value for name, value in row.by.items()):
+def _rows_of_number(viewer: Viewer, form: MoneyForm, row: MoneyRow, name: str) -> str:
+    """Return the address of the payments or refunds of a number; "" where their list has no such filter."""
+    (model, own), query = LEADS[name], form.query
+    if not row.currency or not all(key in ALONE and value for key, value in row.by.items()):
         return ""
-    query = form.query
+    if model is Refund and (query.on_payment_day or row.by.keys() - {"month", "day"}):
+        return ""
     first, last = query.period.first, query.period.last
     if "month" in row.by:
         first, last = max(first, row.by["month"]), min(last, _end_of_month(row.by["month"]))
     if "day" in row.by:
         first = last = row.by["day"]
     parameters = {
-        "paid": "yes",
+        **own,
         "mode": query.mode.value,
         "project": query.project,
         "currency": row.currency,
@@ -350,7 +354,9 @@ def _orders_of(orders: str, form: MoneyForm, row: MoneyRow) -> str:
         "to_day": last,
         **{ALONE[name]: value for name, value in row.by.items()},
     }
-    return f"{orders}?{urlencode({name: value for name, value in parameters.items() if name and value})}"
+    given = urlencode({key: value for key, value in parameters.items() if key and value})
+    may_view = viewer.may(f"view_{model._meta.model_name}")
+    return f"{viewer.address(model, 'changelist')}?{given}" if may_view else ""
 
 
 @dataclass(frozen=True, kw_only=True)

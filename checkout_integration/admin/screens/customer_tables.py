@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Final
 
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -12,9 +13,20 @@ from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, label_of
 from checkout_integration.admin.site.large_tables import COUNTED, ORDER_DOCUMENTS
 from checkout_integration.admin.site.products import shown_product, with_products
-from checkout_integration.admin.site.values import NOTHING, Table, Value, badge, moment, money, short, visible
+from checkout_integration.admin.site.values import (
+    NOTHING,
+    Table,
+    Value,
+    badge,
+    copyable,
+    hidden,
+    moment,
+    money,
+    short,
+    visible,
+)
 from checkout_integration.display import shown_number
-from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, Refund, Transition
+from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, OrderItem, Refund, Transition
 from checkout_integration.policy.state import SETTLED_KINDS
 from checkout_integration.protocol.vocabulary import OrderStatus
 
@@ -72,11 +84,22 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
     grants = Grant.objects.filter(order__user=customer, state=Grant.State.OPEN).order_by("-pk")
     opened: dict[Any, Any] = dict(grants.values_list("order", "opened_at")[:NEWEST])
     orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
+    items = OrderItem.objects.filter(order__in=opened).exclude(code="").order_by("position")
+    codes: list[tuple[Any, Value]] = [
+        (key, copyable(code, _("activation code")) if viewer.sees_personal_data else hidden())
+        for key, code in items.values_list("order", "code")
+    ]
     rows: list[list[Value]] = [
-        [short(shown_product(order)), viewer.link(Order, order.pk, order), moment(opened[order.pk])]
+        [
+            short(shown_product(order)),
+            format_html_join("", "{}", ((code,) for key, code in codes if key == order.pk)) or NOTHING,
+            viewer.link(Order, order.pk, order),
+            moment(opened[order.pk]),
+        ]
         for order in sorted(orders, key=lambda each: -each.pk)
     ]
-    return Table(_("What they own"), [_("product"), _("order"), _("since")], rows)
+    columns = [_("product"), _("activation code"), _("order"), _("since")]
+    return Table(_("What they own"), columns, rows)
 
 
 def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:

@@ -18,12 +18,17 @@ from checkout_integration.models import FailedAttempt, Order, ReceiverRun
 MOST_READ: Final = 5_000
 """Runs of each state that are grouped, those that are due first."""
 LONGEST_PLACE: Final = 300
+MOST_LINKED: Final = 3
+"""Orders of a group that the page names."""
 State = ReceiverRun.State
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """Runs of one receiver that failed at one place: whom they concern, and when the first and the last were to be run."""
+    """Runs of one receiver that failed at one place: whom they concern, and when the first and the last were to be run.
+
+    ``tried``: when the last attempt failed. ``orders``: key and id of the newest ones.
+    """
 
     receiver: str
     place: str
@@ -32,6 +37,8 @@ class Failures:
     money: Sequence[str]
     first: datetime
     last: datetime
+    tried: datetime | None
+    orders: Sequence[tuple[int, str]]
 
     @property
     def key(self) -> str:
@@ -55,18 +62,23 @@ def failures(*, sees_places: bool) -> list[Failures]:
 
 def _read(runs: QuerySet[ReceiverRun], sees_places: bool) -> Any:
     attempts = FailedAttempt.objects.filter(run=OuterRef("pk")).order_by("-pk")
-    place = (
-        {"place": Subquery(attempts.values(text=Left("traceback", LONGEST_PLACE))[:1])} if sees_places else {}
-    )
+    newest = {"tried": Subquery(attempts.values("failed_at")[:1])}
+    if sees_places:
+        newest["place"] = Subquery(attempts.values(text=Left("traceback", LONGEST_PLACE))[:1])
     payer = Coalesce("message__grant__order", "message__order")
     columns = ("pk", "receiver", "state", "attempts", "error", "message__recorded_at")
-    return runs.order_by("due_at", "pk").values(*columns, payer=payer, **place)[:MOST_READ]
+    return runs.order_by("due_at", "pk").values(*columns, payer=payer, **newest)[:MOST_READ]
+
+
+def under_way() -> int:
+    """Return how many runs are running or due now, to a limit: what was run again, too, until it has failed or is done."""
+    due = ReceiverRun.primary.filter(state=State.DUE, due_at__lte=datetime.now(UTC))
+    return sum(runs[:MOST_READ].count() for runs in (due, ReceiverRun.primary.filter(state=State.RUNNING)))
 
 
 def _orders(keys: Collection[int | None]) -> dict[int, Any]:
-    rows = Order.objects.filter(pk__in=[key for key in keys if key]).values(
-        "pk", "user", "amount", "currency"
-    )
+    columns = ("pk", "order_id", "user", "amount", "currency")
+    rows = Order.objects.filter(pk__in=[key for key in keys if key]).values(*columns)
     return {row["pk"]: row for row in rows}
 
 
@@ -85,4 +97,6 @@ def _group(receiver: str, place: str, rows: Sequence[dict[str, Any]], known: dic
         money=[money(amount, currency) for currency, amount in sorted(sums.items())] or [NOTHING],
         first=min(moments),
         last=max(moments),
+        tried=max((row["tried"] for row in rows if row["tried"]), default=None),
+        orders=sorted(((order["pk"], order["order_id"]) for order in orders), reverse=True)[:MOST_LINKED],
     )

@@ -15,10 +15,10 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import dispatch, flows
-from checkout_integration.admin.screens.failures import Failures, failures
+from checkout_integration.admin.screens.failures import Failures, failures, under_way
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import (
@@ -39,7 +39,7 @@ from checkout_integration.admin.site.labels import (
 )
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
-from checkout_integration.admin.site.values import Table, Value, folded_traceback, moment, visible
+from checkout_integration.admin.site.values import Table, Value, folded_traceback, lines, moment, visible
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
 from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
@@ -108,15 +108,17 @@ RUN_AGAIN: Final = Button(
 )
 
 
-def _preview(groups: Sequence[Failures]) -> list[Table]:
+def _preview(groups: Sequence[Failures], viewer: Viewer | None = None) -> list[Table]:
     columns = [
         _("code of the shop"),
         _("where"),
         _("runs"),
         _("customers"),
-        _("money"),
+        _("amount"),
         _("first"),
         _("last"),
+        _("last attempt"),
+        _("newest orders"),
     ]
     rows: list[list[Value]] = [
         [
@@ -127,6 +129,8 @@ def _preview(groups: Sequence[Failures]) -> list[Table]:
             ", ".join(each.money),
             moment(each.first),
             moment(each.last),
+            moment(each.tried),
+            lines([viewer.link(Order, key, name) if viewer else visible(name) for key, name in each.orders]),
         ]
         for each in groups
     ]
@@ -230,9 +234,12 @@ class ReceiverRunAdmin(ButtonAdmin):
         context: dict[str, Any] = {
             "title": _("What failed in the shop's code"),
             "heading": _("What failed"),
-            "tables": _preview(groups),
+            "tables": _preview(groups, viewer),
         }
         if request.method != "POST":
+            count = under_way()
+            text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
+            context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
             context |= {"groups": groups if may_run else [], "button": RUN_ALL}
             context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
             return TemplateResponse(request, "admin/checkout_integration/failures.html", context)

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.admin.site.downloads import CsvAdmin
 from checkout_integration.admin.site.filters import (
+    Choices,
     DateFilter,
     ProjectFilter,
+    choice_filter,
     days_filter,
     empty_filter,
     label_filter,
+    text_filter,
 )
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.values import Value, link, money
+from checkout_integration.flows.accounting import Mode
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 WAITING = StateLabel(_("waiting for its order"), "wait")
 KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)}
+
+
+def _modes() -> Choices:
+    texts = ((Mode.LIVE, _("live")), (Mode.TEST, _("test")))
+    return {mode.value: (text, mode.condition("order__")) for mode, text in texts}
 
 
 @admin.register(Refund)
@@ -31,6 +41,11 @@ class RefundAdmin(CsvAdmin):
     list_filter = (
         label_filter("status", _("kind"), KINDS),
         empty_filter("order", _("order"), _("waiting for its order"), _("known")),
+        choice_filter("mode", _("mode"), _modes),
+        text_filter(
+            _("currency of the payment"),
+            ("currency", _("currency"), "search", lambda text: Q(order__currency=text.upper())),
+        ),
         ProjectFilter,
         days_filter("refunded_at"),
         ("refunded_at", DateFilter),

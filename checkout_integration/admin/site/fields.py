@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib.admin.options import BaseModelAdmin, InlineModelAdmin
@@ -252,11 +252,7 @@ class ViewedField:
         return breakable(shown) if isinstance(self.admin, InlineModelAdmin) else shown
 
     def _badge(self, label: StateLabel) -> Value:
-        if self.in_list:
-            return badge(
-                replace(label, code="")
-            )  # one word for one state; its page has the specification's word too
-        if not self.admin.explains_states or not label.meaning:
+        if self.in_list or not self.admin.explains_states or not label.meaning:
             return badge(label)
         return format_html('{} <span class="ci-meaning">{}</span>', badge(label), label.meaning)
 

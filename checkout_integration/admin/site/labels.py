@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from django.utils.translation import gettext_lazy as _
@@ -38,7 +38,6 @@ class StateLabel:
         tone: good, bad, wait or calm; it gives the colour.
         meaning: the same in a sentence.
         sign: a mark of its own if the tone's mark would mislead. The mark has the meaning of the tone, without colour.
-        code: the specification's word, shown after the plain one.
 
     """
 
@@ -46,7 +45,6 @@ class StateLabel:
     tone: str = "calm"
     meaning: Text = ""
     sign: str | None = None
-    code: str = ""
 
     @property
     def mark(self) -> str:
@@ -61,39 +59,26 @@ def label_of(labels: Mapping[str, StateLabel], code: str) -> StateLabel:
     return labels.get(code) or StateLabel(code or _("unknown"))
 
 
-def _with_codes(labels: Mapping[OrderStatus, StateLabel]) -> Mapping[str, StateLabel]:
-    """Return these labels, with the specification's word added to those with another word."""
-    return {
-        status.value: label if label.text == status.value else replace(label, code=status.value)
-        for status, label in labels.items()
-    }
-
-
-ORDER_STATUSES: Final = _with_codes(
-    {
-        OrderStatus.CREATED: StateLabel(
-            _("not paid"), "wait", _("No payment yet. An order that is abandoned keeps this status.")
-        ),
-        OrderStatus.PENDING: StateLabel(
-            _("pending"), "wait", _("The payment is pending at the service, which gives no further detail.")
-        ),
-        OrderStatus.PROCESSED: StateLabel(_("paid"), "good", _("The payment was successful.")),
-        OrderStatus.REJECTED: StateLabel(
-            _("declined"), "bad", _("The payment was declined; no money moved.")
-        ),
-        OrderStatus.CANCELED: StateLabel(_("cancelled"), "bad", _("The payment was cancelled.")),
-        OrderStatus.REFUNDED: StateLabel(_("refunded"), "calm", _("The customer got the money back.")),
-        OrderStatus.CHARGEBACK: StateLabel(
-            _("charged back"), "bad", _("The customer's bank reversed the payment.")
-        ),
-    }
-)
+ORDER_STATUSES: Final[Mapping[str, StateLabel]] = {
+    OrderStatus.CREATED: StateLabel(
+        _("not paid"), "wait", _("No payment yet. An order that is abandoned keeps this status.")
+    ),
+    OrderStatus.PENDING: StateLabel(
+        _("pending"), "wait", _("The payment is pending at the service, which gives no further detail.")
+    ),
+    OrderStatus.PROCESSED: StateLabel(_("paid"), "good", _("The payment was successful.")),
+    OrderStatus.REJECTED: StateLabel(_("declined"), "bad", _("The payment was declined; no money moved.")),
+    OrderStatus.CANCELED: StateLabel(_("cancelled"), "bad", _("The payment was cancelled.")),
+    OrderStatus.REFUNDED: StateLabel(_("refunded"), "calm", _("The customer got the money back.")),
+    OrderStatus.CHARGEBACK: StateLabel(
+        _("charged back"), "bad", _("The customer's bank reversed the payment.")
+    ),
+}
 
 PARTLY_REFUNDED: Final = StateLabel(
     _("partly refunded"),
     "calm",
     _("The customer got part of the money back; the goods were not revoked."),
-    code=OrderStatus.REFUNDED.value,
 )
 
 

@@ -73,17 +73,12 @@ def moment_text(at: datetime) -> str:
 
 
 def badge(label: StateLabel) -> SafeString:
-    """Return a state as a mark, a word and a colour, followed by the specification's word. The word alone is enough."""
-    plain = format_html(
+    """Return a state as a mark, a word and a colour. The word alone is enough."""
+    return format_html(
         '<span class="ci-badge ci-{}"><span aria-hidden="true">{}</span> {}</span>',
         label.tone,
         label.mark,
         label.text,
-    )
-    return (
-        format_html('{} <span class="ci-code" lang="en" translate="no">{}</span>', plain, label.code)
-        if label.code
-        else plain
     )
 
 
