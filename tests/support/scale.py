@@ -29,8 +29,10 @@ GUARANTEES: Final = tuple(
 SCHEMATHESIS: Final = ("tests/sandbox/openapi", "tests/api/test_conformance.py")
 """Tests that need this plug-in; to collect the first takes 15 seconds in each process."""
 NEVER_EVERYDAY: Final = ("tests/stress", *SCHEMATHESIS)
-WHOLE_ON_SERVERS: Final = ("tests/flows", "tests/models", "tests/stress")
+WHOLE_ON_SERVERS: Final = ("tests/flows", "tests/stress")
 MOST_CASES: Final = 4
+MOST_ON_SERVERS: Final = 2
+"""Cases of a table outside `WHOLE_ON_SERVERS`, in a run on a server."""
 SEED: Final = 12
 
 
@@ -41,15 +43,15 @@ def times(every_run: int, full_run: int, quick_run: int | None = None) -> int:
     return full_run if FULL else every_run
 
 
-def sample_of(cases: Sequence[pytest.Item]) -> set[pytest.Item]:
-    """Return the cases that the everyday run has of a table: at most `MOST_CASES` of each test, always the same ones."""
+def sample_of(cases: Sequence[pytest.Item], most: int = MOST_CASES) -> set[pytest.Item]:
+    """Return some cases of each table, as the everyday run has them: at most so many of each test, always the same ones."""
     tables: dict[str, list[pytest.Item]] = defaultdict(list)
     for case in cases:
         tables[case.nodeid.partition("[")[0]].append(case)
     return {
         case
         for name, table in tables.items()
-        for case in random.Random(f"{SEED} {name}").sample(table, min(MOST_CASES, len(table)))
+        for case in random.Random(f"{SEED} {name}").sample(table, min(most, len(table)))
     }
 
 
@@ -60,7 +62,7 @@ def left_out(cases: Sequence[pytest.Item], dear: Sequence[pytest.Item]) -> set[p
     spared = set[pytest.Item]()
     if ON_SERVER and not FULL and THIS_RUN == REST:
         tables = [case for case in dear if not _is_in(case, WHOLE_ON_SERVERS)]
-        spared = set(tables) - sample_of(tables)
+        spared = set(tables) - sample_of(tables, MOST_ON_SERVERS)
     if THIS_RUN == REST:
         spared |= {case for case in _everyday(cases, dear) if not _tries_more(case)}
     return spared
