@@ -73,7 +73,12 @@ def test_a_server_has_a_sample_of_what_it_does_not_promise(
         monkeypatch.setattr(scale, "THIS_RUN", run)
         monkeypatch.setattr(scale, "FULL", full)
         counts[run, full] = len(cases) - len(left_out(cases, cases))
-    assert counts == {("", False): 100, ("all", False): 100, ("rest", False): MOST_ON_SERVERS, ("rest", True): 100}
+    assert counts == {
+        ("", False): 100,
+        ("all", False): 100,
+        ("rest", False): MOST_ON_SERVERS,
+        ("rest", True): 100,
+    }
 
 
 def test_each_process_takes_the_same_cases(request: pytest.FixtureRequest) -> None:
