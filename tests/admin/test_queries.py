@@ -13,7 +13,7 @@ from tests.support.admin.screens import SCREENS, make_row, page_address
 
 pytestmark = pytest.mark.django_db
 MOST_FOR_A_LIST = 6
-MOST_FOR_AN_ORDER = 16
+MOST_FOR_AN_ORDER = 17
 
 
 def statements(client: Client, address: str) -> int:

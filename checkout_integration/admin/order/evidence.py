@@ -105,7 +105,7 @@ def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
     earlier = _earlier(order)
     timeline = sorted([*_moments(order), *_delivery(order), *uses])
     annex: dict[str, list[Sequence[Any]]] = {
-        "details.csv": [(_("what"), _("value")), *_details(order)],
+        "details.csv": [(_("detail"), _("value")), *_details(order)],
         "timeline.csv": [(_("when"), _("what")), *timeline],
         "items.csv": [
             (_("name"), _("SKU"), _("platform")),

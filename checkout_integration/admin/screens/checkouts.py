@@ -82,7 +82,7 @@ def _counted(rows: Sequence[Any]) -> list[Table]:
     """Return how many rows would be deleted, by what they are."""
     counts = flows.retention.count_test_data()
     cells = [(TEST_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
-    return [Table(_("Test data"), [_("what"), _("how many")], cells, empty=_("None."))]
+    return [Table(_("Test data"), [_("kind"), _("how many")], cells, empty=_("None."))]
 
 
 def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
