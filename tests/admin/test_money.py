@@ -289,6 +289,32 @@ def test_numbers_stay_numbers(admin_client: Client) -> None:
     assert Decimal(loss[header.index("net")]) == Decimal("-0.3")
 
 
+@pytest.mark.parametrize(
+    ("by", "names", "values"),
+    [
+        pytest.param("method", ["method_type"], ["BANKCARD"], marks=pytest.mark.spec("MTH-04")),
+        pytest.param("country", ["country"], ["DE"], marks=pytest.mark.spec("ORD-34")),
+        pytest.param(
+            "origin",
+            ["utm_source", "referrer_host"],
+            ["letter", "forum.example"],
+            marks=pytest.mark.spec("ORD-21"),
+        ),
+        pytest.param("vat", ["tax_rate", "vat_payer"], ["0.19", "seller"], marks=pytest.mark.spec("ORD-41")),
+    ],
+)
+def test_sums_by_one_thing_name_it(
+    admin_client: Client, by: str, names: list[str], values: list[str]
+) -> None:
+    """Alone, so that no other column can have its values."""
+    origin: dict[str, Any] = {"utm_source": "letter", "referrer_host": "forum.example"}
+    sell(method_type="BANKCARD", country="DE", tax_rate=Decimal("0.19"), vat_payer="seller", **origin)
+    columns, line = file_of(admin_client, f"?first=2026-03-01&last=2026-03-31&mode=test&by={by}")[:2]
+    row = dict(zip(columns, line, strict=True))
+    assert [row.get(name) for name in names] == values
+    assert not {"method_type", "country", "utm_source", "tax_rate"} - set(names) & set(columns)
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", " =1"])
 def test_text_is_no_formula(admin_client: Client, text: str) -> None:
     """The service's texts are not evaluated by a spreadsheet."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from checkout_integration.models import Notification
+from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import NotificationDocumentFactory
@@ -62,6 +63,16 @@ def test_a_row_names_the_event_in_full(checkout_deliver: Deliver, event: str) ->
     document = order_document_for(CheckoutFactory())
     checkout_deliver(NotificationDocumentFactory(event=event, object=document))
     assert [row.event for row in Notification.objects.all()] == [event]
+
+
+@pytest.mark.spec("EVT-08", "WHK-08")
+@pytest.mark.parametrize("event", list(Event))
+def test_only_a_payment_is_about_an_order(event: str) -> None:
+    """The object of user.validate is a customer, whose id is no order's."""
+    row = Notification(event=event, object_id="id-1")
+    assert (row.order_id, row.log_ids["order_id"]) == (
+        ("", "") if event == "user.validate" else ("id-1", "id-1")
+    )
 
 
 @pytest.mark.spec("WHK-02")

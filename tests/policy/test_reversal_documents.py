@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from checkout_integration.policy.observation import Observation
-from checkout_integration.policy.reversal_documents import is_older, may_be_reversal_document, reversal_of
+from checkout_integration.policy.reversal_documents import (
+    is_older,
+    may_be_reversal_document,
+    may_be_the_order_of,
+    reversal_of,
+)
 from checkout_integration.protocol.order import parse_order
 from tests.support.policy.observations import at, known, message, paid, row, written
 
@@ -18,12 +23,14 @@ def reversal(status: str = "refunded", **document: Any) -> Observation:
     return row(status, 90, **fields)
 
 
+@pytest.mark.spec("ORD-02", "STA-06", "STA-07")
 @pytest.mark.parametrize("status", ["refunded", "chargeback"])
 def test_a_reversed_row_with_a_transaction_may_be_a_reversal_document(status: str) -> None:
     """Only its transaction links it to the order."""
     assert may_be_reversal_document(reversal(status))
 
 
+@pytest.mark.spec("ORD-02")
 @pytest.mark.parametrize(
     "observation",
     [
@@ -40,6 +47,7 @@ def test_what_is_an_order_of_its_own(observation: Observation) -> None:
     assert not may_be_reversal_document(observation)
 
 
+@pytest.mark.spec("ORD-06", "ORD-11")
 @pytest.mark.parametrize(("seconds", "possible"), [(0, True), (1, True), (60, True), (61, False)])
 def test_a_reversal_document_is_created_by_its_refund(seconds: int, possible: bool) -> None:
     """Within a minute of ``refunded_at``."""
@@ -47,6 +55,7 @@ def test_a_reversal_document_is_created_by_its_refund(seconds: int, possible: bo
     assert may_be_reversal_document(document) is possible
 
 
+@pytest.mark.spec("ORD-06")
 @pytest.mark.parametrize(
     ("order", "document", "older"),
     [
@@ -63,6 +72,19 @@ def test_the_order_is_the_older_document(order: Any, document: Any, older: bool)
         parse_order({"created_at": each and written(each)} if each else {}) for each in (order, document)
     )
     assert is_older(first, second) is older
+
+
+@pytest.mark.spec("ORD-02", "ORD-06", "STA-07")
+@pytest.mark.parametrize(
+    ("transaction", "created", "expected"),
+    [("t-1", 0, True), ("t-2", 0, False), (None, 0, False), ("t-1", 60, False), ("t-1", 61, False)],
+)
+def test_of_two_chargebacks_the_older_one_is_the_order(
+    transaction: str | None, created: int, expected: bool
+) -> None:
+    """An order is charged back once; rows of two transactions are two orders."""
+    first = reversal("chargeback", transaction=transaction, created_at=written(at(created))).order
+    assert may_be_the_order_of(first, reversal("chargeback").order) is expected
 
 
 @pytest.mark.spec("ORD-02", "ORD-11", "STA-06")

@@ -96,7 +96,7 @@ def test_the_period_of_a_window_is_that_of_its_rows() -> None:
     assert (listed.begin, listed.end) == (NOW - timedelta(hours=4), NOW - timedelta(hours=2))
 
 
-@pytest.mark.spec("ORD-43")
+@pytest.mark.spec("ORD-01", "ORD-04", "ORD-06", "ORD-22", "ORD-23", "ORD-43")
 def test_some_rows_are_not_counted() -> None:
     """Repeated ones, late ones, those without an id or a time, and tests of the webhook."""
     listed = ListedWindow(timedelta(0), NOW)

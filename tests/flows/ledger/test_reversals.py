@@ -163,6 +163,7 @@ def test_list_alone_tells_of_a_reversed_order(
     assert (only_order().verdict, Checkout.objects.get().status) == ("verified", Checkout.Status.REVERSED)
 
 
+@pytest.mark.spec("ORD-02", "STA-06", "STA-07")
 @pytest.mark.parametrize("ordering", list(permutations(range(3))), ids=str)
 @pytest.mark.parametrize("status", STATUSES)
 def test_any_order_of_arrival_ends_alike(
@@ -182,6 +183,7 @@ def test_any_order_of_arrival_ends_alike(
     assert Refund.objects.filter(order=None).count() == 0
 
 
+@pytest.mark.spec("ORD-02")
 def test_payments_of_several_transactions_stay_apart() -> None:
     """A reversal belongs to its own transaction, and an empty transaction matches no order."""
     first, _, document = checkout_and_reversal("refunded")
@@ -192,6 +194,7 @@ def test_payments_of_several_transactions_stay_apart() -> None:
     assert (statuses[first["id"]], statuses[second["id"]]) == ("refunded", "processed")
 
 
+@pytest.mark.spec("ORD-02")
 def test_other_projects_transaction_is_another_one(settings: Any) -> None:
     """Transactions are compared within one project."""
     own = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]
@@ -247,6 +250,7 @@ def test_a_chargeback_after_a_partial_refund_takes_the_rest(
     ]
 
 
+@pytest.mark.spec("RFD-01", "STA-07")
 def test_a_chargeback_after_a_document_of_a_partial_refund_takes_the_rest(checkout_deliver: Deliver) -> None:
     """The document stays, and the chargeback has a row beside it until there is a document of it."""
     paid, _, document = checkout_and_reversal("refunded")

@@ -78,6 +78,23 @@ def test_what_is_not_open_is_not_read(checkout_sandbox: Sandbox) -> None:
     assert (run.state, run.pages, run.rows) == ("complete", 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("status", "read"),
+    [
+        pytest.param("created", 1, marks=pytest.mark.spec("STA-02")),
+        pytest.param("pending", 1, marks=pytest.mark.spec("STA-09", "EP3-05")),
+        pytest.param("processed", 0, marks=pytest.mark.spec("STA-03")),
+        pytest.param("rejected", 0, marks=pytest.mark.spec("STA-05")),
+    ],
+)
+def test_what_may_still_be_paid_is_read(service: ListService, status: str, read: int) -> None:
+    """An order without a checkout: until it has an end it may change."""
+    order = OrderFactory(status="created", checkout=None)
+    Order.objects.update(status=status)
+    run = flows.sync.sync_transactions(lane="open", date_from=order.created_at - HOUR)
+    assert run.pages == read
+
+
 @pytest.mark.spec("EP3-03", "EP3-09")
 def test_open_ones_are_read_one_by_one(checkout_sandbox: Sandbox) -> None:
     """A request for each checkout, and for each open order whose checkout cannot be paid. Young ones are left out."""

@@ -179,6 +179,7 @@ def fail(user: User) -> bool:
     raise LookupError("canary")
 
 
+@pytest.mark.spec("EVT-02", "EVT-11")
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("chain", "code"),

@@ -261,6 +261,14 @@ def test_a_page_read_again_shows_what_changed(field: Service) -> None:
     assert field.listed(*first).json()["count"] == 4
 
 
+@pytest.mark.spec("EP3-11", "EP3-12")
+def test_an_offset_beyond_the_last_is_an_empty_page(field: Service) -> None:
+    """However far it is; the number of all stays."""
+    field.order_id()
+    answers = [field.listed(("offset", offset)).json() for offset in ("0", "1", "11", "1001", "1000000")]
+    assert [(len(each["items"] or []), each["count"]) for each in answers] == [(1, 1), *[(0, 1)] * 4]
+
+
 @pytest.mark.spec("EP3-10", "EP3-11")
 def test_reading_on_begins_at_each_known_place(field: Service) -> None:
     """Overlapping pages, as a careful client reads them, have exactly the orders of their offsets."""
