@@ -21,6 +21,15 @@ def test_a_token_comes_with_its_form(service: Service) -> None:
     assert requests.get(answer.json()["payment_form_url"], timeout=10).status_code == 200
 
 
+@pytest.mark.spec("TOK-01")
+def test_a_token_cannot_be_read_nor_guessed(service: Service) -> None:
+    """It is long, another one each time, and tells neither customer nor sale."""
+    sent = {**BUY, "description": "A-hat"}
+    tokens = {service.token(sent).json()["token"] for _ in range(5)}
+    assert len(tokens) == 5
+    assert all(len(token) >= 64 and "A-hat" not in token for token in tokens)
+
+
 @pytest.mark.spec("TOK-01", "EP1-24", "EP1-22")
 @pytest.mark.parametrize(
     ("settings", "user", "bought"),

@@ -115,7 +115,7 @@ def test_a_paid_order_can_be_cancelled_on_purpose(service: Service) -> None:
     assert canceled == [False, True]
 
 
-@pytest.mark.spec("RFD-01", "RFD-03", "STA-06")
+@pytest.mark.spec("RFD-01", "RFD-03", "STA-06", "STA-10")
 def test_a_refund_can_be_partial(service: Service) -> None:
     """Amount and reason reach the refund object."""
     order_id = service.paid()
@@ -342,7 +342,7 @@ def test_an_order_says_what_can_be_done(service: Service, actions: list[str], of
     assert [order["actions"] for order in orders if order["reversal"]] in ([], [[]])
 
 
-@pytest.mark.spec("RFD-01", "RFD-02")
+@pytest.mark.spec("RFD-01", "RFD-02", "STA-10")
 def test_an_order_says_what_is_left_to_refund(service: Service) -> None:
     """In the currency of the charge; while something is left, a refund is possible."""
     order_id = service.paid()

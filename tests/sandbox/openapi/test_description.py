@@ -148,6 +148,21 @@ def test_the_sandbox_s_currencies_are_listed(profile: str) -> None:
         assert codes == {code for code in listed if currencies.smallest_unit(code) == Decimal(str(smallest))}
 
 
+@pytest.mark.spec("VER-01", "VER-02", "VER-03")
+def test_each_request_may_name_the_version() -> None:
+    """In the one header of the specification, which none has to send."""
+    document = read_description(None)
+    version = document["components"]["parameters"]["Version"]
+    assert (version["name"], version["in"]) == ("x-service-api-version", "header")
+    assert version["schema"] == {"type": "string", "default": "1.0"}
+    assert not version.get("required")
+    reference = {"$ref": "#/components/parameters/Version"}
+    for path, item in document["paths"].items():
+        for method in {"get", "post"} & item.keys():
+            named = item.get("parameters", []) + item[method].get("parameters", [])
+            assert reference in named, (method, path)
+
+
 @pytest.mark.spec("VER-01", "VER-02")
 def test_the_version_is_major_and_minor() -> None:
     """The description has the version that requests carry: two numbers, as a text."""

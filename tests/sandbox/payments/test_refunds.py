@@ -39,7 +39,7 @@ def test_the_order_tells_the_sum(service: Service) -> None:
     assert [refund["reason"] for refund in refunds] == ["Part 4", "Part 2.50", "Part "]
 
 
-@pytest.mark.spec("STA-06")
+@pytest.mark.spec("STA-06", "STA-10")
 def test_the_first_part_ends_the_order(service: Service) -> None:
     """The specification has one status for it: refunded, with the time of the newest part."""
     order_id = refunded_in_parts(service, "4", "2.50")
