@@ -16,7 +16,11 @@ from checkout_integration.admin.screens.checkouts import CheckoutAdmin
 from checkout_integration.admin.screens.customers import CustomerAdmin
 from checkout_integration.admin.screens.incidents import IncidentAdmin
 from checkout_integration.admin.screens.notifications import NotificationAdmin
-from checkout_integration.admin.screens.receiver_runs import OutboxMessageAdmin, ReceiverRunAdmin
+from checkout_integration.admin.screens.receiver_runs import (
+    FailuresAdmin,
+    OutboxMessageAdmin,
+    ReceiverRunAdmin,
+)
 from checkout_integration.admin.screens.refunds import RefundAdmin
 from checkout_integration.admin.screens.staff_acts import StaffActAdmin
 from checkout_integration.admin.screens.validation_decisions import ValidationDecisionAdmin
@@ -24,6 +28,7 @@ from checkout_integration.admin.screens.validation_decisions import ValidationDe
 __all__ = [
     "CheckoutAdmin",
     "CustomerAdmin",
+    "FailuresAdmin",
     "HealthAdmin",
     "IncidentAdmin",
     "MoneyAdmin",

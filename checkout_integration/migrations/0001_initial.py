@@ -510,6 +510,20 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Failures',
+            fields=[
+            ],
+            options={
+                'verbose_name': 'failures',
+                'verbose_name_plural': 'failures',
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('checkout_integration.receiverrun',),
+        ),
+        migrations.CreateModel(
             name='FailedAttempt',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -5,7 +5,7 @@ from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.money import Money
 from checkout_integration.models.notification import Notification, RefusedRequests, ValidationDecision
 from checkout_integration.models.order import Order, OrderItem
-from checkout_integration.models.outbox import FailedAttempt, OutboxMessage, ReceiverRun
+from checkout_integration.models.outbox import FailedAttempt, Failures, OutboxMessage, ReceiverRun
 from checkout_integration.models.personal_data import PersonalData
 from checkout_integration.models.receiver import Receiver
 from checkout_integration.models.refund import Refund
@@ -28,6 +28,7 @@ __all__ = [
     "Checkout",
     "CheckoutUser",
     "FailedAttempt",
+    "Failures",
     "Grant",
     "HostClock",
     "Incident",

@@ -218,6 +218,16 @@ class ReceiverRun(Row):
         return ids
 
 
+class Failures(ReceiverRun):
+    """The runs as failures: the admin's page that groups them. It has no table and no permission of its own."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = _("failures")
+        verbose_name_plural = _("failures")
+
+
 class FailedAttempt(Row):
     """One failed attempt of a receiver: its time and its place in the shop's code. Never the message of the exception."""
 

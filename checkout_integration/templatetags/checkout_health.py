@@ -165,7 +165,7 @@ def _sums(queue: StaffQueue) -> Iterator[str]:
 
 OF_THE_DESK: Final = (
     *("order", "checkoutuser", "money", "syncdifference", "checkout", "refund", "incident"),
-    "installation",
+    *("installation", "failures"),
 )
 """The lists and pages of every day, in the sequence of the app's page; all others are its engine room."""
 
@@ -176,9 +176,6 @@ def rooms(apps: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for app in apps:
         entries = {str(entry["object_name"]).lower(): entry for entry in app["models"]}
         daily = [entries.pop(name) for name in OF_THE_DESK if name in entries]
-        if runs := entries.get("receiverrun"):
-            address = f"{runs['admin_url']}failures/"
-            daily.append({**runs, "name": _("Failures"), "object_name": "Failures", "admin_url": address})
         yield from (
             {**app, "name": name, "models": models}
             for name, models in ((_("Desk"), daily), (_("Engine room"), list(entries.values())))

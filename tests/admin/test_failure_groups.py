@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PAGE = "/admin/checkout_integration/receiverrun/failures/"
+PAGE = "/admin/checkout_integration/failures/"
 PLACE = "KeyError in deliver (shop/receivers.py:22)"
 
 
@@ -132,9 +132,10 @@ def test_it_costs_the_same_for_any_number_of_runs(admin_client: Client) -> None:
 
 
 def test_an_empty_page_says_so(admin_client: Client) -> None:
-    """And the app's page leads here."""
+    """And the app's page leads here, as the side bar of every page does."""
     assert "Nothing has failed in the shop&#x27;s code." in admin_client.get(PAGE).content.decode()
-    assert f'href="{PAGE}"' in admin_client.get("/admin/checkout_integration/").content.decode()
+    for page in ("/admin/checkout_integration/", "/admin/checkout_integration/order/", "/admin/"):
+        assert f'href="{PAGE}"' in admin_client.get(page).content.decode()
 
 
 @pytest.mark.browser

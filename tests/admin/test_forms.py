@@ -53,5 +53,5 @@ def test_a_page_of_a_row_has_no_form_in_a_form(desk: Client, screen: str, page: 
 def test_other_pages_have_no_form_in_a_form(desk: Client) -> None:
     """The indexes, and what failed."""
     rows.make_run(rows.make_order(), state="failed")
-    for address in ("/admin/", APP, f"{APP}receiverrun/failures/"):
+    for address in ("/admin/", APP, f"{APP}failures/"):
         assert nested(desk, address) == []

@@ -117,7 +117,7 @@ IN_GROUPS: Final = ("receivers_failing", "receivers_given_up")
 def test_what_failed_leads_to_its_page(admin_client: Client, name: str) -> None:
     """From the front page and from the health, whether it is retried or was given up."""
     MAKERS[name](datetime.now(UTC))
-    failures = "/admin/checkout_integration/receiverrun/failures/"
+    failures = "/admin/checkout_integration/failures/"
     (queue,) = [each for each in operations.staff_queues() if each.count and each.name in IN_GROUPS]
     assert (queue.name, queue.count, queue.address) == (name, 1, failures)
     for page in PAGES:

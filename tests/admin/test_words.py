@@ -125,7 +125,7 @@ def test_actions_on_selected_orders(admin_client: Client) -> None:
 
 def test_reports_and_the_front_page(admin_client: Client) -> None:
     """Money, reconciliation, health and failures: without anything, and with everything that can be wrong."""
-    pages = ["money/", "syncdifference/", "installation/", "receiverrun/failures/"]
+    pages = ["money/", "syncdifference/", "installation/", "failures/"]
     for page in pages:
         assert words_on(admin_client, f"{ADMIN}{page}") == [], page
     long_ago = datetime.now(UTC) - timedelta(days=9)

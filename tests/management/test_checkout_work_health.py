@@ -36,7 +36,7 @@ def test_a_failure_is_1() -> None:
     assert code == 1
     (line,) = [each for each in printed.splitlines() if each.startswith("failing: receivers_given_up: ")]
     assert "given up after ten attempts: 1, the last one" in line and "Correct the code" in line
-    assert line.endswith(" /admin/checkout_integration/receiverrun/failures/")
+    assert line.endswith(" /admin/checkout_integration/failures/")
     assert printed.startswith(line)
 
 

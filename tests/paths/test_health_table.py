@@ -492,7 +492,7 @@ FAULTS: Final = (
         alerts=["CheckoutReceiversFailing"],
         text="shop.receivers.grant has failed for each of the last 3 customers in … (ValueError at …).",
         action="Nobody has to run them again",
-        link="/receiverrun/failures/",
+        link="/failures/",
     ),
     Fault(
         name="receiver fails for one customer",
@@ -501,7 +501,7 @@ FAULTS: Final = (
         steps=[(0, "warning")],
         text="shop.receivers.grant has failed for one customer in … (ValueError at …).",
         action="Nobody has to run them again",
-        link="/receiverrun/failures/",
+        link="/failures/",
     ),
     Fault(
         name="two customers paid and got nothing",
@@ -521,7 +521,7 @@ FAULTS: Final = (
         alerts=["CheckoutReceiverGivenUp"],
         text="Runs given up after ten attempts: 1, the last one … ago (shop.receivers.grant: 1).",
         action="Correct the code, then run them again",
-        link="/receiverrun/failures/",
+        link="/failures/",
     ),
     Fault(
         name="receiver runs for longer than RECEIVER_DEADLINE",

@@ -22,10 +22,9 @@ PAGES: Final[Mapping[str, str]] = {
     "evidence": "evidence (ZIP)",
     "ask": "ask the service",
     "find": "search by the box on the index of the app",
-    "failures": "failures, in groups",
     "test-data": "delete all test data",
 }
-REPORTS: Final = ("installation", "money", "syncdifference")
+REPORTS: Final = ("failures", "installation", "money", "syncdifference")
 """Screens with a page about many rows in the place of a list."""
 CASES: Final[Mapping[str, str]] = {"unknown": "one that the settings lack", "of_another": "another account's"}
 

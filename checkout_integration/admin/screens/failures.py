@@ -24,7 +24,7 @@ State = ReceiverRun.State
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failures:
+class FailureGroup:
     """Runs of one receiver that failed at one place: whom they concern, and when the first and the last were to be run.
 
     ``tried``: when the last attempt failed. ``orders``: key and id of the newest ones.
@@ -46,7 +46,7 @@ class Failures:
         return hashlib.sha256(f"{self.receiver}\n{self.place}".encode()).hexdigest()[:16]
 
 
-def failures(*, sees_places: bool) -> list[Failures]:
+def failures(*, sees_places: bool) -> list[FailureGroup]:
     """Return all groups, the one with most customers first; without the right to see code, by the class of the error."""
     later = ReceiverRun.primary.filter(state=State.DUE, due_at__gt=datetime.now(UTC))
     rows = [*_read(later, sees_places), *_read(ReceiverRun.primary.filter(state=State.FAILED), sees_places)]
@@ -82,14 +82,14 @@ def _orders(keys: Collection[int | None]) -> dict[int, Any]:
     return {row["pk"]: row for row in rows}
 
 
-def _group(receiver: str, place: str, rows: Sequence[dict[str, Any]], known: dict[int, Any]) -> Failures:
+def _group(receiver: str, place: str, rows: Sequence[dict[str, Any]], known: dict[int, Any]) -> FailureGroup:
     orders = {row["payer"]: known[row["payer"]] for row in rows if row["payer"] in known}.values()
     sums: dict[str, Decimal] = {}
     for order in orders:
         if order["amount"] is not None:
             sums[order["currency"]] = sums.get(order["currency"], Decimal(0)) + order["amount"]
     moments = [row["message__recorded_at"] for row in rows]
-    return Failures(
+    return FailureGroup(
         receiver=receiver,
         place=place,
         runs=[row["pk"] for row in rows],

@@ -13,12 +13,11 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import dispatch, flows
-from checkout_integration.admin.screens.failures import Failures, failures, under_way
+from checkout_integration.admin.screens.failures import FailureGroup, failures, under_way
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import (
@@ -38,13 +37,12 @@ from checkout_integration.admin.site.labels import (
     label_of,
 )
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
-from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline
+from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline, ReportAdmin
 from checkout_integration.admin.site.values import Table, Value, folded_traceback, lines, moment, visible
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
-from checkout_integration.models import FailedAttempt, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
-from checkout_integration.views.transactions import outside_transactions
 
 
 def _run_again(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -108,7 +106,7 @@ RUN_AGAIN: Final = Button(
 )
 
 
-def _preview(groups: Sequence[Failures], viewer: Viewer | None = None) -> list[Table]:
+def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None) -> list[Table]:
     columns = [
         _("code of the shop"),
         _("where"),
@@ -137,7 +135,7 @@ def _preview(groups: Sequence[Failures], viewer: Viewer | None = None) -> list[T
     return [Table(_("What failed"), columns, rows, _("Nothing has failed in the shop's code."))]
 
 
-def _run_all(group: Failures, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _run_all(group: FailureGroup, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     count = flows.operations.retry_runs(group.runs, receiver=group.receiver, staff=staff)
     return _("Runs of %(receiver)s that are due now: %(n)s.") % {
         "receiver": visible(group.receiver),
@@ -219,46 +217,6 @@ class ReceiverRunAdmin(ButtonAdmin):
         "due_or_finished": gettext_lazy("due or finished"),
     }
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the addresses of the screen, and that of what failed, in groups."""
-        view = outside_transactions(self.admin_site.admin_view(self.failures_view))
-        return [path("failures/", view, name=self.address_name("failures")), *super().get_urls()]
-
-    def failures_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Show what failed, in groups; on POST ask whether to run all of a group again, then do it."""
-        viewer = self.viewer(request)
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        groups = failures(sees_places=viewer.may("view_failedattempt"))
-        may_run = viewer.may(RUN_ALL.permission)
-        context: dict[str, Any] = {
-            "title": _("What failed in the shop's code"),
-            "heading": _("What failed"),
-            "tables": _preview(groups, viewer),
-        }
-        if request.method != "POST":
-            count = under_way()
-            text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
-            context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
-            context |= {"groups": groups if may_run else [], "button": RUN_ALL}
-            context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
-            return TemplateResponse(request, "admin/checkout_integration/failures.html", context)
-        if not may_run:
-            raise PermissionDenied
-        back = self.address_of("failures")
-        group = next((each for each in groups if each.key == request.POST.get("group")), None)
-        if group is None:
-            messages.warning(request, _("Nothing changed: these runs have not failed, or run already."))
-            return HttpResponseRedirect(back)
-        if "confirmed" not in request.POST:
-            hidden = [("group", group.key), ("confirmed", "yes")]
-            context |= {"form": ConfirmForm(), "back": back, "hidden": hidden}
-            return self.confirmation(RUN_ALL, request, [group], context)
-        assert isinstance(request.user, AbstractBaseUser)
-        messages.success(request, str(self.press(RUN_ALL, request, group, {})))
-        dispatch.dispatch_due()
-        return HttpResponseRedirect(back)
-
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the condition of the runs of an order: those that its page shows too."""
         orders = list(Order.objects.filter(order_id=text).only("checkout"))
@@ -287,6 +245,52 @@ class ReceiverRunAdmin(ButtonAdmin):
     def due_or_finished(self, row: ReceiverRun) -> datetime:
         """Return when it finished, or is due."""
         return row.finished_at or row.due_at
+
+
+@admin.register(Failures)
+class FailuresAdmin(ReportAdmin, ButtonAdmin):
+    """The entry "Failures" of the index: what failed in the shop's code, in groups."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the viewer may see the runs."""
+        return self.viewer(request).may("view_receiverrun")
+
+    def changelist_view(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Show the groups; on POST ask whether to run all of a group again, then do it."""
+        viewer = self.viewer(request)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        groups = failures(sees_places=viewer.may("view_failedattempt"))
+        may_run = viewer.may(RUN_ALL.permission)
+        context: dict[str, Any] = {
+            "title": _("What failed in the shop's code"),
+            "heading": _("What failed"),
+            "tables": _preview(groups, viewer),
+        }
+        if request.method != "POST":
+            count = under_way()
+            text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
+            context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
+            context |= {"groups": groups if may_run else [], "button": RUN_ALL}
+            context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
+            return TemplateResponse(request, "admin/checkout_integration/failures.html", context)
+        if not may_run:
+            raise PermissionDenied
+        back = self.address_of("changelist")
+        group = next((each for each in groups if each.key == request.POST.get("group")), None)
+        if group is None:
+            messages.warning(request, _("Nothing changed: these runs have not failed, or run already."))
+            return HttpResponseRedirect(back)
+        if "confirmed" not in request.POST:
+            hidden = [("group", group.key), ("confirmed", "yes")]
+            context |= {"form": ConfirmForm(), "back": back, "hidden": hidden}
+            return self.confirmation(RUN_ALL, request, [group], context)
+        assert isinstance(request.user, AbstractBaseUser)
+        messages.success(request, str(self.press(RUN_ALL, request, group, {})))
+        dispatch.dispatch_due()
+        return HttpResponseRedirect(back)
 
 
 @admin.register(OutboxMessage)

@@ -27,27 +27,25 @@ class Rows:
     Attributes:
         model: the model, in lower case, as in the addresses of the admin.
         filters: the parameters with which the model's list in the admin shows these rows.
-        page: the page of the model that shows them, where that is not its list.
 
     """
 
     model: str
     filters: Mapping[str, str] = field(default_factory=dict)
-    page: str = "changelist"
 
     @property
     def address(self) -> str:
         """The path of the list or page in the admin; "" if the host has no admin at ``admin:``."""
         try:
-            path = reverse(f"admin:checkout_integration_{self.model}_{self.page}")
+            path = reverse(f"admin:checkout_integration_{self.model}_changelist")
         except NoReverseMatch:
             return ""
         return f"{path}?{urlencode(self.filters)}" if self.filters else path
 
     @property
     def view_permission(self) -> str:
-        """The permission to see them."""
-        return f"checkout_integration.view_{self.model}"
+        """The permission to see them; failures are runs of the shop's code."""
+        return f"checkout_integration.view_{'receiverrun' if self.model == 'failures' else self.model}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -252,7 +252,6 @@ def _queue(
         label=label,
         model=rows.model,
         filters=rows.filters,
-        page=rows.page,
         count=min(count, MOST_COUNTED),
         since=since,
     )

@@ -41,7 +41,7 @@ MOST_LOOKED_AT: Final = 2_000
 NEWEST: Final = 1_000
 """How many of the last finished runs are searched for one that a failing receiver has completed."""
 State = ReceiverRun.State
-FAILURES: Final = Rows(model="receiverrun", page="failures")
+FAILURES: Final = Rows(model="failures")
 """The page that groups what failed by the shop's code and the place of the error."""
 FAILING: Final = Kind(
     name="receivers_failing",

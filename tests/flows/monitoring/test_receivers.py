@@ -55,7 +55,7 @@ def test_a_receiver_that_fails_for_the_last_three_customers_is_failing_at_once(l
     assert finding.severity == operations.health().severity == "failing"
     assert "shop.grant has failed for each of the last 3 customers in 4 min (ValueError" in finding.text
     assert "shop.py:" in finding.text and "canary" not in finding.text
-    assert "retried" in finding.action and finding.link.endswith("/receiverrun/failures/")
+    assert "retried" in finding.action and finding.link.endswith("/failures/")
     assert (finding.figures["customers"], finding.figures["receivers"]) == (3, 1)
 
 
@@ -142,7 +142,7 @@ def test_a_receiver_that_was_given_up_is_named() -> None:
         )
     finding = found("receivers_given_up")
     assert "3, the last one 3 h ago (shop.a: 2; shop.b: 1)." in finding.text
-    assert finding.link.endswith("/receiverrun/failures/")
+    assert finding.link.endswith("/failures/")
 
 
 def test_what_is_paid_and_not_granted_for_five_minutes(listen: Listening) -> None:

@@ -116,9 +116,7 @@ def _of_admin(right: Right, screen: str, page: str) -> PlannedRequest:
         row = OFFERED[_SELECTED[right.case]]()[0]
         data = {"action": right.case, ACTION_CHECKBOX_NAME: [row.pk], "index": "0", "confirmed": "yes"}
     arguments = (
-        []
-        if row is None or page in ("changelist", "csv", "add", "find", "ask", "failures", "test-data")
-        else [row.pk]
+        [] if row is None or page in ("changelist", "csv", "add", "find", "ask", "test-data") else [row.pk]
     )
     return PlannedRequest(address=reverse(f"admin:{OURS}{right.name}", args=arguments), data=data)
 
