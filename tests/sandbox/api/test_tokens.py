@@ -73,6 +73,23 @@ def test_a_token_holds_the_customer_and_the_sale(
     assert user["id"] not in token and settings["description"] not in token
 
 
+@pytest.mark.spec("EP2-12", "EP6-05", "EP1-24")
+@pytest.mark.parametrize(
+    "beside", [{"currency": "JPY"}, {"amount": 1, "currency": "JPY"}, {"products": ["coat"]}]
+)
+def test_the_sale_of_a_token_is_taken_as_a_whole(service: Service, beside: dict[str, Any]) -> None:
+    """A price or a product that is sent beside the token changes nothing, also where the token has none."""
+    for settings in ({"type": "product", "products_ids": ["hat"]}, BUY):
+        sold = []
+        for extra in ({}, beside):
+            token = service.token(settings).json()["token"]
+            order_id = service.post("/api/v1/order", {"token": token, **extra}).json()["id"]
+            (item,) = service.listed(("id", order_id)).json()["items"]
+            things = [each["sku"] for each in item["items"] or []]
+            sold.append((item["type"], item["amount"], item["currency"], things))
+        assert sold[0] == sold[1]
+
+
 @pytest.mark.spec("EP1-24", "EP1-13")
 def test_an_order_has_the_return_addresses_of_its_token(service: Service) -> None:
     """Each at its place; without them those of the project stand."""

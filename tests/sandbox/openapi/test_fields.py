@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import jsonschema_rs
 import pytest
@@ -29,6 +29,13 @@ def known_schemas() -> jsonschema_rs.Registry:
     [
         pytest.param(
             "TokenRequest", "user", [{"id": "player-1"}], ["a", 5], marks=pytest.mark.spec("EP1-03")
+        ),
+        pytest.param(
+            "TokenRequest",
+            "settings",
+            [{"project_id": "p-1", "type": "simple", "amount": 9.99, "currency": "EUR"}],
+            ["a", {}, True],
+            marks=pytest.mark.spec("EP1-11"),
         ),
         pytest.param("TokenUser", "id", ["a"], [5, True], marks=pytest.mark.spec("EP1-04")),
         pytest.param(
@@ -156,7 +163,7 @@ def known_schemas() -> jsonschema_rs.Registry:
             marks=pytest.mark.spec("EP2-11", "RFD-07"),
         ),
         pytest.param("OrderRequest", "token", ["a"], [5, True], marks=pytest.mark.spec("EP2-12", "EP1-24")),
-        pytest.param("OrderRequest", "user", [{}], ["a", 5], marks=pytest.mark.spec("EP2-13")),
+        pytest.param("OrderRequest", "user", [{}], ["a", 5], marks=pytest.mark.spec("EP2-13", "AUT-02")),
         pytest.param("OrderRequest", "order", ["a"], [5, True], marks=pytest.mark.spec("EP2-14")),
         pytest.param(
             "OrderRequest",
@@ -458,6 +465,32 @@ def _pointer(document: dict[str, Any], where: str, name: str) -> str:
         return f"/paths/{path}/get/parameters/{number}/schema"
     assert name in document["components"]["schemas"][where]["properties"]
     return f"/components/schemas/{where}/properties/{name}"
+
+
+SHAPES: Final = [
+    {"project": "p-1", "type": "simple", "amount": 9.99, "currency": "EUR"},
+    {"project": "p-1", "type": "key", "products": ["starlight"], "platform_id": "gog"},
+    {"project": "p-1", "type": "product", "products": ["hat", "coat"]},
+    {"project": "p-1", "type": "virtual_currency", "products": ["500-gems"]},
+    {"token": "t-1"},
+]
+
+
+@pytest.mark.spec("EP2-18")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_of_an_order_is_described(shape: dict[str, Any]) -> None:
+    """And none that lacks what its type requires, nor one that is no object."""
+    reference = {"$ref": "urn:openapi#/components/schemas/OrderRequest"}
+    validator = jsonschema_rs.Draft202012Validator(reference, registry=known_schemas())
+    assert validator.is_valid(shape)
+    required = {
+        "simple": ["project", "amount", "currency"],
+        "key": ["project", "products"],
+        "product": ["products"],
+    }
+    for name in required.get(shape.get("type", ""), []):
+        assert not validator.is_valid({key: value for key, value in shape.items() if key != name})
+    assert not validator.is_valid([shape]) and not validator.is_valid(str(shape))
 
 
 @pytest.mark.parametrize(
