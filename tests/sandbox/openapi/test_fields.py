@@ -437,6 +437,103 @@ def known_schemas() -> jsonschema_rs.Registry:
             ["created", ["paid"]],
             marks=pytest.mark.spec("EP3-05"),
         ),
+        pytest.param("Order/properties/cancellation", "code", ["05"], [5], marks=pytest.mark.spec("ORD-09")),
+        pytest.param(
+            "Order/properties/cancellation", "reason", ["a"], [5, True], marks=pytest.mark.spec("ORD-09")
+        ),
+        pytest.param("Order/properties/issuer", "url", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")),
+        pytest.param(
+            "Order/properties/issuer",
+            "embedded",
+            [True, False],
+            ["true", 1],
+            marks=pytest.mark.spec("ORD-21"),
+        ),
+        pytest.param(
+            "Order/properties/issuer", "reference", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/issuer", "reference_type", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/issuer", "utm_source", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/issuer", "utm_medium", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/issuer", "utm_campaign", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/issuer", "referrer_host", ["a"], [5, True], marks=pytest.mark.spec("ORD-21")
+        ),
+        pytest.param(
+            "Order/properties/billing_address", "country", ["DE"], ["de", 5], marks=pytest.mark.spec("ORD-25")
+        ),
+        pytest.param(
+            "Order/properties/billing_address", "state", ["a"], [5, True], marks=pytest.mark.spec("ORD-25")
+        ),
+        pytest.param(
+            "Order/properties/billing_address", "zip", ["a"], [5, True], marks=pytest.mark.spec("ORD-25")
+        ),
+        pytest.param("Order/properties/tax", "type", ["a"], [5, True], marks=pytest.mark.spec("ORD-26")),
+        pytest.param("Order/properties/tax", "rate", [0.19], ["0.19", -1], marks=pytest.mark.spec("ORD-26")),
+        pytest.param("Order/properties/tax", "amount", [1.9, 0], ["1.9"], marks=pytest.mark.spec("ORD-26")),
+        pytest.param(
+            "Order/properties/tax", "currency", ["EUR"], ["eur", 5], marks=pytest.mark.spec("ORD-26")
+        ),
+        pytest.param(
+            "Order/properties/merchant_info",
+            "company_name",
+            ["a"],
+            [5, True],
+            marks=pytest.mark.spec("ORD-45"),
+        ),
+        pytest.param(
+            "Order/properties/merchant_info",
+            "agreement_number",
+            ["a"],
+            [5, True],
+            marks=pytest.mark.spec("ORD-45"),
+        ),
+        pytest.param("Method/properties/card", "first6", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")),
+        pytest.param("Method/properties/card", "last4", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")),
+        pytest.param("Method/properties/card", "masked", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")),
+        pytest.param(
+            "Method/properties/card", "expiry_month", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")
+        ),
+        pytest.param(
+            "Method/properties/card", "expiry_year", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")
+        ),
+        pytest.param("Method/properties/card", "brand", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")),
+        pytest.param(
+            "Method/properties/card", "fingerprint", ["a"], [5, True], marks=pytest.mark.spec("MTH-07")
+        ),
+        pytest.param(
+            "Method/properties/card", "secure3d", [True, False], ["true", 1], marks=pytest.mark.spec("MTH-07")
+        ),
+        pytest.param("Method/properties/wallet", "brand", ["a"], [5, True], marks=pytest.mark.spec("MTH-08")),
+        pytest.param(
+            "Method/properties/wallet", "account", ["a"], [5, True], marks=pytest.mark.spec("MTH-08")
+        ),
+        pytest.param(
+            "Method/properties/crypto_currency", "brand", ["a"], [5, True], marks=pytest.mark.spec("MTH-09")
+        ),
+        pytest.param(
+            "Method/properties/crypto_currency", "address", ["a"], [5, True], marks=pytest.mark.spec("MTH-09")
+        ),
+        pytest.param(
+            "User/properties/address", "country", ["DE"], ["de", 5], marks=pytest.mark.spec("USR-11")
+        ),
+        pytest.param("User/properties/address", "city", ["a"], [5, True], marks=pytest.mark.spec("USR-11")),
+        pytest.param(
+            "User/properties/address", "postal_code", ["a"], [5, True], marks=pytest.mark.spec("USR-11")
+        ),
+        pytest.param("User/properties/address", "state", ["BE"], [5], marks=pytest.mark.spec("USR-11")),
+        pytest.param("RequestedAddress", "country", ["DE"], ["de", 5], marks=pytest.mark.spec("EP1-10")),
+        pytest.param("RequestedAddress", "city", ["a"], [5, True], marks=pytest.mark.spec("EP1-10")),
+        pytest.param("RequestedAddress", "postal_code", ["a"], [5, True], marks=pytest.mark.spec("EP1-10")),
+        pytest.param("RequestedAddress", "state", ["DE-BE"], [5], marks=pytest.mark.spec("EP1-10")),
     ],
 )
 def test_a_field_has_its_name_and_type(where: str, name: str, allowed: list[Any], refused: list[Any]) -> None:
@@ -463,7 +560,10 @@ def _pointer(document: dict[str, Any], where: str, name: str) -> str:
         assert parameters[number]["in"] == "query" and not parameters[number].get("required")
         path = vocabulary.TRANSACTIONS_PATH.replace("/", "~1")
         return f"/paths/{path}/get/parameters/{number}/schema"
-    assert name in document["components"]["schemas"][where]["properties"]
+    fields = document["components"]["schemas"]
+    for step in where.split("/"):
+        fields = fields[step]
+    assert name in fields["properties"]
     return f"/components/schemas/{where}/properties/{name}"
 
 
