@@ -137,12 +137,14 @@ class ReceiverRun(Row):
         """Of the unfinished runs of one line and receiver the oldest is ``due``, ``unknown`` or ``running``; the others wait.
 
         ``unknown``: due, and taken out of the queue, since no process that runs receivers knows its receiver.
+        ``paused``: likewise, since staff have paused its receiver.
         ``superseded``: the grant was closed before it ran, there was nothing to undo, or its receiver was retired;
         ``failed``: given up.
         """
 
         DUE = "due", _("due")
         UNKNOWN = "unknown", _("waiting for a process that knows this code")
+        PAUSED = "paused", _("paused")
         WAITING = "waiting", _("waiting")
         RUNNING = "running", _("running")
         DONE = "done", _("done")

@@ -38,6 +38,12 @@ class Receiver(Row):
     retired_at: Column[datetime | None] = InstantField(
         null=True, blank=True, help_text=_("Since when it gets no new runs.")
     )
+    paused_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when staff let its runs wait.")
+    )
+    paused_for: Column[str] = models.CharField(
+        max_length=255, blank=True, default="", help_text=_("Why staff let its runs wait.")
+    )
     changes: Column[int] = models.PositiveIntegerField(default=1, editable=False)
 
     class Meta:

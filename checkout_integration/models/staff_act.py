@@ -43,6 +43,8 @@ class StaffAct(ActedBy):
         REPLAY = "replay", _("past events given to the shop's code")
         RETRY = "retry", _("code of the shop run again")
         RETIRE = "retire", _("code of the shop retired")
+        PAUSE = "pause", _("code of the shop paused")
+        RESUME = "resume", _("code of the shop resumed")
         PRUNE = "prune", _("old data removed")
         DELETE_TESTS = "delete_tests", _("test data deleted")
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import dispatch, flows
 from checkout_integration.admin.screens.failures import FailureGroup, failures, under_way
-from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, Refused
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import (
     Choices,
@@ -79,6 +79,44 @@ def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]
     return _("The receiver is retired. Runs that ended: %(n)d.") % {"n": ended}
 
 
+def _pause(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    waiting = flows.operations.pause_receiver(run.receiver, staff=staff, reason=values["reason"])
+    if waiting is None:
+        raise Refused(_("Nothing changed: no process has had this code."))
+    return _("The code is paused. Runs that wait: %(n)d.") % {"n": waiting}
+
+
+def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    due = flows.operations.resume_receiver(run.receiver, staff=staff)
+    if due is None:
+        raise Refused(_("Nothing changed: this code is not paused."))
+    return _("The code is resumed. Runs that are due: %(n)d.") % {"n": due}
+
+
+PAUSE: Final = Button(
+    name="pause",
+    label=gettext_lazy("Pause this code"),
+    permission="change_receiverrun",
+    question=gettext_lazy(
+        "All runs of this code wait until somebody resumes it, those of other orders and of new payments too. What runs now "
+        "goes on, and it may take a minute until every process knows. Nothing is lost, and health reminds of it after a day."
+    ),
+    form=ReasonForm,
+    danger=True,
+    offered=lambda run: flows.operations.pause_of(run.receiver) is None,
+    act=_pause,
+)
+RESUME: Final = Button(
+    name="resume",
+    label=gettext_lazy("Resume this code"),
+    permission="change_receiverrun",
+    question=gettext_lazy("All runs of this code that wait are due again."),
+    effects=lambda run: [
+        _("It was paused for: %(reason)s") % {"reason": flows.operations.pause_of(run.receiver)}
+    ],
+    offered=lambda run: flows.operations.pause_of(run.receiver) is not None,
+    act=_resume,
+)
 RETIRE: Final = Button(
     name="retire",
     label=gettext_lazy("This receiver was removed"),
@@ -209,7 +247,7 @@ class ReceiverRunAdmin(ButtonAdmin):
         ),
     )
     inlines = (FailedAttemptsInline,)
-    buttons = (RUN_AGAIN, RETIRE)
+    buttons = (RUN_AGAIN, PAUSE, RESUME, RETIRE)
     headings = {
         "message": gettext_lazy("signal"),
         "error": gettext_lazy("last error"),

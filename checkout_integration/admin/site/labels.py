@@ -169,6 +169,9 @@ RUN_STATES: Final[Mapping[str, StateLabel]] = {
             "as soon as a process with it works."
         ),
     ),
+    ReceiverRun.State.PAUSED: StateLabel(
+        _("paused"), "wait", _("Staff have paused this code; it runs when they resume it.")
+    ),
     ReceiverRun.State.WAITING: StateLabel(
         _("waiting"),
         "wait",

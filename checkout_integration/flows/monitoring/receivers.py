@@ -198,7 +198,8 @@ def _given_up(now: datetime) -> Finding:
 # Paid and not granted: runs of checkout_paid that have not completed for five minutes, whatever the reason. An order whose
 # grant was closed meanwhile is not to be granted any more.
 
-UNGRANTED: Final = (*UNFINISHED, State.FAILED)
+UNGRANTED: Final = (*(state for state in UNFINISHED if state != State.PAUSED), State.FAILED)
+"""What is paused waits by a decision of staff: `_paused` has it."""
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
         SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' AND own.postponed_for = ''
         ORDER BY own.due_at, own.id LIMIT {most}
@@ -277,6 +278,12 @@ UNKNOWN: Final = Kind(
     title=gettext_lazy("Code of the shop that no process knows"),
     rows=Rows(model="receiverrun", filters={"state": "unknown"}),
 )
+PAUSED: Final = Kind(
+    name="receivers_paused",
+    title=gettext_lazy("Code of the shop that is paused"),
+    rows=Rows(model="receiverrun", filters={"state": "paused"}),
+)
+PAUSED_LONG: Final = timedelta(days=1)
 UNDELIVERED: Final = Kind(
     name="undelivered",
     title=gettext_lazy("Payments without code to deliver them"),
@@ -287,7 +294,24 @@ UNDELIVERED: Final = Kind(
 def goods_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     """Yield what is not delivered since no process knows the receiver, and what no receiver was there for."""
     yield _unknown(now)
+    yield _paused(now)
     yield from (_undelivered(project, now) for project in projects)
+
+
+def _paused(now: datetime) -> Finding:
+    since = {row.name: now - row.paused_at for row in read_receivers().rows if row.paused_at}
+    runs = ReceiverRun.primary.filter(state=State.PAUSED).order_by("due_at", "pk")
+    count = len(runs.values_list("pk")[:MOST_COUNTED])
+    figures: dict[str, Figure] = {"runs": count, "receivers": ", ".join(sorted(since))}
+    if not since:
+        return PAUSED.found(_("No code of the shop is paused."), figures=figures)
+    text = _("Paused by staff: %(receivers)s; runs that wait: %(n)s.") % {
+        "receivers": listed([f"{name} ({span(age.total_seconds())})" for name, age in sorted(since.items())]),
+        "n": shown_count(count),
+    }
+    action = _("If what it was paused for is over, resume it on the page of one of these runs.")
+    severity = Severity.WARNING if max(since.values()) > PAUSED_LONG else Severity.OK
+    return PAUSED.found(text, severity, action, figures=figures)
 
 
 class Unknown(NamedTuple):

@@ -23,7 +23,10 @@ from checkout_integration.flows.outbox import (
     finish,
     make_due_again,
     make_due_now,
+    pause,
+    resume,
     retire,
+    rows_named,
 )
 from checkout_integration.models import (
     Grant,
@@ -45,6 +48,7 @@ ENDED = (ReceiverRun.State.FAILED, ReceiverRun.State.SUPERSEDED)
 MARKABLE = (
     ReceiverRun.State.DUE,
     ReceiverRun.State.UNKNOWN,
+    ReceiverRun.State.PAUSED,
     ReceiverRun.State.WAITING,
     ReceiverRun.State.FAILED,
 )
@@ -127,6 +131,33 @@ def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
         ids = {"receiver": name, "staff": staff.pk if staff else None}
         logger.info("Receiver %s was retired; runs ended: %s.", name, ended, extra=ids)
     return ended
+
+
+def pause_receiver(name: str, *, staff: Actor | None = None, reason: str) -> int | None:
+    """Let the runs of a receiver wait until `resume_receiver`; return how many wait now, None if no receiver has this name.
+
+    A run that a process has claimed goes on; other processes know of it within a minute.
+    """
+    waiting = pause(name, reason)
+    if waiting is not None:
+        counts = {"receiver_runs": waiting}
+        about: dict[str, Any] = {"receiver": name, "counts": counts, "reason": reason}
+        record_staff_act(StaffAct.Act.PAUSE, staff, project=None, **about)
+    return waiting
+
+
+def pause_of(name: str) -> str | None:
+    """Return why a receiver is paused, None if it is not."""
+    return next((row.paused_for for row in rows_named(name) if row.paused_at), None)
+
+
+def resume_receiver(name: str, *, staff: Actor | None = None) -> int | None:
+    """Make the runs of a paused receiver due; return how many, None if it is not paused."""
+    due = resume(name)
+    if due is not None:
+        counts = {"receiver_runs": due}
+        record_staff_act(StaffAct.Act.RESUME, staff, project=None, receiver=name, counts=counts)
+    return due
 
 
 def mark_granted(run: ReceiverRun, *, staff: Actor, reason: str) -> bool:

@@ -21,10 +21,13 @@ from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_A
 from checkout_integration.flows.outbox.receivers import connected_here as connected_here
 from checkout_integration.flows.outbox.receivers import is_absent as is_absent
 from checkout_integration.flows.outbox.receivers import known_names as known_names
+from checkout_integration.flows.outbox.receivers import pause as pause
 from checkout_integration.flows.outbox.receivers import read_receivers as read_receivers
 from checkout_integration.flows.outbox.receivers import receivers_of as receivers_of
 from checkout_integration.flows.outbox.receivers import record_own as record_own
+from checkout_integration.flows.outbox.receivers import resume as resume
 from checkout_integration.flows.outbox.receivers import retire as retire
+from checkout_integration.flows.outbox.receivers import rows_named as rows_named
 from checkout_integration.flows.outbox.receivers import rows_of as rows_of
 from checkout_integration.flows.outbox.replay import (
     ReplaySelection,

@@ -9,8 +9,8 @@ No process ever waits for the lock of a run that is being attempted. So three ru
    a later transaction cannot lock the head.
 3. Rules 1 and 2 allow for a moment that a run is due and not the head. It is not claimed, but made to wait by rule 1.
 
-A run that no process knows (``unknown``) is no head: a receiver of another signal may have the same name. When it becomes due
-again, the later runs that are due by then are behind it.
+A run that no process knows (``unknown``), or whose receiver is ``paused``, is no head: a receiver of another signal may have
+the same name. When it becomes due again, the later runs that are due by then are behind it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADS_OF: Final = Query(
     lock=["own"],
     waits=False,
 )
-UNFINISHED = (State.DUE, State.UNKNOWN, State.WAITING, State.RUNNING)
+UNFINISHED = (State.DUE, State.UNKNOWN, State.PAUSED, State.WAITING, State.RUNNING)
 
 
 def lines_of(order: Order) -> frozenset[str]:

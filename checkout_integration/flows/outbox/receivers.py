@@ -15,6 +15,9 @@ gets a run for it.
 *Absent receivers.* A run that no process knows would be looked at by every look at the queue. After five minutes in which
 others ran receivers, it is taken out of the queue (``unknown``); a process that knows its receiver puts it back. After a day
 in which others worked, the receiver is retired, and gets no new runs.
+
+*Paused receivers.* Staff let the runs of a receiver wait: they are taken out of the queue too (``paused``), and put back when
+it is resumed. Processes learn it within a minute, as any change.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.models import Order, OutboxMessage, Receiver, ReceiverRun
+from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.signals import (
     SIGNALS,
     DurableSignal,
@@ -60,7 +64,7 @@ GOODS_SIGNALS: Final = (checkout_paid.name, checkout_reversed.name, payment_succ
 """Signals with which shops grant and revoke: an unfinished run of theirs is never ended by the app itself."""
 MOST_AT_ONCE: Final = 1_000
 State = ReceiverRun.State
-WAITING: Final = (State.DUE, State.UNKNOWN, State.WAITING)
+WAITING: Final = (State.DUE, State.UNKNOWN, State.PAUSED, State.WAITING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,11 @@ class Remembered:
     def number(self) -> int:
         """The number of `CHANGES`, as it was then."""
         return len(self.rows) + last_change(self.rows)
+
+    @property
+    def paused(self) -> set[str]:
+        """The names of the receivers that staff have paused."""
+        return {name for row in self.rows if row.paused_at for name in (row.name, *row.names)}
 
     def row(self, signal: str, *names: str) -> Receiver | None:
         """Return the receiver that has or had one of these names; the oldest, if there are several."""
@@ -235,11 +244,11 @@ def other_names(signal: str, name: str) -> set[str]:
 
 
 def known_names() -> frozenset[str]:
-    """Return the names of all receivers that this process can run."""
+    """Return the names of all receivers that this process can run, and that are not paused."""
     state = (this_process.remembered, DurableSignal.changes)
     if this_process.known[0] != state:
         names = frozenset(name for signal in SIGNALS for name in callables(signal))
-        this_process.known = (state, names)
+        this_process.known = (state, names - this_process.remembered.paused)
     return this_process.known[1]
 
 
@@ -305,6 +314,7 @@ def record_now() -> None:
     if this_process.runs_receivers:
         _put_back()
     _take_out(remembered, now)
+    take_out_paused(remembered)
 
 
 def _is_new(own: Connected, remembered: Remembered) -> bool:
@@ -418,7 +428,7 @@ def retire(name: str) -> int | None:
     It cannot if no receiver has the name, or if a process with it has worked within five minutes.
     """
     now = database_now()
-    rows = [row for row in read_receivers().rows if name in {row.name, *row.names}]
+    rows = rows_named(name)
     here = {(each.signal, known) for each in connected_here() for known in each.names}
     if not rows or any(
         row.last_seen > now - ABSENT_AFTER or not here.isdisjoint((row.signal, known) for known in row.names)
@@ -447,6 +457,52 @@ def _take_out(remembered: Remembered, now: datetime) -> None:
     if not (absent := names - ready - (known_names() if this_process.runs_receivers else frozenset())):
         return
     while with_retries(partial(_move, _LEFT, absent, now - ABSENT_AFTER, State.UNKNOWN)):
+        pass
+
+
+def pause(name: str, reason: str) -> int | None:
+    """Let the runs of a receiver wait, whatever its signals; return how many wait now, None if there is no such receiver.
+
+    A run that a process has claimed is not stopped.
+    """
+    record_own()  # so that one that was connected just now is found, by each of its names
+    names = _set_pause(name, database_now(), reason)
+    take_out_paused(this_process.remembered)
+    return _runs().filter(receiver__in=names, state=State.PAUSED).count() if names else None
+
+
+def resume(name: str) -> int | None:
+    """Make the runs of a paused receiver due; return how many, None if it is not paused."""
+    if not (names := _set_pause(name, None, "")):
+        return None
+    count, moved = 0, 1
+    while moved:
+        moved = with_retries(partial(_move, _PAUSED, names, database_now(), State.DUE))
+        count += moved
+    return count
+
+
+def rows_named(name: str) -> list[Receiver]:
+    """Return the rows of a receiver by one of its names, one for each of its signals."""
+    return [row for row in read_receivers().rows if name in {row.name, *row.names}]
+
+
+def _set_pause(name: str, at: datetime | None, reason: str) -> set[str]:
+    """Write whether a receiver is paused, and return all names of the changed rows."""
+    with write_transaction():
+        rows = list(locked(_all()).order_by("pk"))
+        own = [row for row in rows if name in {row.name, *row.names} and (at or row.paused_at)]
+        changed = {"paused_at": at, "paused_for": reason[:LONGEST_REASON], "changes": last_change(rows) + 1}
+        _all().filter(pk__in=[row.pk for row in own]).update(**changed)
+    this_process.remembered = read_receivers()
+    return {each for row in own for each in (row.name, *row.names)}
+
+
+def take_out_paused(remembered: Remembered) -> None:
+    """Take the runs of paused receivers out of the queue, so that no look reads through them."""
+    if not (names := remembered.paused):
+        return
+    while with_retries(partial(_move, _QUEUED, names, database_now(), State.PAUSED)):
         pass
 
 
@@ -483,6 +539,18 @@ _LEFT: Final = Command(
     in_order=True,
     runs=ReceiverRun,
     receivers=Receiver,
+)
+_QUEUED: Final = Command(
+    """SELECT run.id FROM {runs} run WHERE run.state IN ('due', 'unknown', 'waiting') AND run.receiver IN {names}
+    ORDER BY run.due_at, run.id LIMIT {most}""",
+    in_order=True,
+    runs=ReceiverRun,
+)
+_PAUSED: Final = Command(
+    """SELECT run.id FROM {runs} run WHERE run.state = 'paused' AND run.receiver IN {names}
+    ORDER BY run.due_at, run.id LIMIT {most}""",
+    in_order=True,
+    runs=ReceiverRun,
 )
 _TAKEN_OUT: Final = Command(
     """SELECT run.id, message.signal, run.receiver FROM {runs} run JOIN {messages} message ON message.id = run.message_id

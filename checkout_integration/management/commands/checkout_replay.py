@@ -23,7 +23,7 @@ class Command(StaffCommand):
     help = (
         "Replays past events to a receiver that was connected later. Events that it has already received are never repeated, "
         "and a payment that has been reversed since is not replayed. With --failed: retries the runs that failed ten times. "
-        "With --retire: says that a receiver was removed, and ends its runs."
+        "With --retire: says that a receiver was removed, and ends its runs. With --pause: lets its runs wait."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -45,6 +45,10 @@ class Command(StaffCommand):
             help="the receiver was removed for good: it gets no new runs, and its unfinished runs end",
         )
         parser.add_argument(
+            "--pause", metavar="REASON", help="let its runs wait until --resume, and say why; nothing is lost"
+        )
+        parser.add_argument("--resume", action="store_true", help="run a paused receiver again")
+        parser.add_argument(
             "--dry-run", action="store_true", help="print how many there are, and change nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -52,9 +56,10 @@ class Command(StaffCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make runs due, hand over to whatever runs receivers, and print how many they are."""
         started = time.monotonic()
-        if options["retire"]:
-            self._retire(options, started)
-            return
+        for name, act in (("retire", self._retire), ("pause", self._pause), ("resume", self._resume)):
+            if options[name]:
+                act(options, started)
+                return
         chosen = _chosen(options)
         try:
             if options["dry_run"]:
@@ -69,10 +74,7 @@ class Command(StaffCommand):
         self._print("replay", detail, count, started, as_json=options["json"])
 
     def _retire(self, options: dict[str, Any], started: float) -> None:
-        others = ("signal", "since", "project", "failed", "dry_run")
-        if any(options[name] for name in others):
-            raise CommandError("--retire goes with --receiver and --json only.", returncode=2)
-        name = options["receiver"]
+        name = _alone("retire", options)
         ended = flows.operations.retire_receiver(name, staff=self.acting(options))
         if ended is None:
             raise CommandError(
@@ -83,11 +85,38 @@ class Command(StaffCommand):
         detail = f"{name} is retired; {ended} runs ended"
         self._print("retire", detail, ended, started, as_json=options["json"])
 
+    def _pause(self, options: dict[str, Any], started: float) -> None:
+        name = _alone("pause", options)
+        staff = self.acting(options)
+        waiting = flows.operations.pause_receiver(name, staff=staff, reason=options["pause"])
+        if waiting is None:
+            raise CommandError(f"{name!r} cannot be paused: no process has had it.", returncode=2)
+        self._print(
+            "pause", f"{name} is paused; {waiting} runs wait", waiting, started, as_json=options["json"]
+        )
+
+    def _resume(self, options: dict[str, Any], started: float) -> None:
+        name = _alone("resume", options)
+        due = flows.operations.resume_receiver(name, staff=self.acting(options))
+        if due is None:
+            raise CommandError(f"{name!r} is not paused.", returncode=2)
+        dispatch.dispatch_due()
+        self._print("resume", f"{name} is resumed; {due} runs are due", due, started, as_json=options["json"])
+
     def _print(self, name: str, detail: str, count: int, started: float, *, as_json: bool) -> None:
         if as_json:
             self.print_steps([step_of(name, started, detail, count=count)], as_json=True)
         else:
             self.stdout.write(detail)
+
+
+def _alone(option: str, options: dict[str, Any]) -> str:
+    """Return the receiver that the option is about. Raises CommandError if another one is given."""
+    others = {"signal", "since", "project", "failed", "dry_run", "retire", "pause", "resume"} - {option}
+    if any(options[name] for name in others):
+        raise CommandError(f"--{option} goes with --receiver and --json only.", returncode=2)
+    name: str = options["receiver"]
+    return name
 
 
 def _count(chosen: ReplaySelection, options: dict[str, Any]) -> int:

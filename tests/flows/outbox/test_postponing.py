@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import time_machine
 from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
 
 from checkout_integration import flows
 from checkout_integration.flows.monitoring import Severity, health
-from checkout_integration.models import FailedAttempt, Grant, ReceiverRun
+from checkout_integration.flows.outbox.receivers import record_now
+from checkout_integration.models import FailedAttempt, Grant, ReceiverRun, StaffAct
 from checkout_integration.signals import RetryLater, RetryPlan, checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.support.flows.shop import Failing, Listening, notification, owned
+from tests.support.flows.shop import Failing, Listening, make_due, notification, owned
 from tests.support.flows.shop import own as give
 
 pytestmark = pytest.mark.django_db
@@ -131,6 +134,86 @@ def test_a_plan_of_its_own(checkout_deliver: Deliver, listen: Listening) -> None
             assert quick.tries == tries
         states = dict(ReceiverRun.objects.values_list("receiver", "state"))
     assert states == {"quick": "failed", "usual": "due"}
+
+
+def test_a_paused_receiver_waits_until_it_is_resumed(
+    checkout_deliver: Deliver, listen: Listening, admin_user: Any
+) -> None:
+    """Its runs wait, of old and of new payments; the others go on. Health reminds after a day. Then each runs once."""
+    paused, other = Failing(times=1), Failing(times=0)
+    listen.connect(checkout_paid, paused, "paused")
+    listen.connect(checkout_paid, other, "other")
+    record_now()
+    with time_machine.travel(datetime.now(UTC), tick=True) as clock:
+        checkout_deliver(order=order_document_for(CheckoutFactory()))
+        assert flows.operations.pause_receiver("paused", staff=admin_user, reason="the game is down") == 1
+        for _ in range(2):
+            checkout_deliver(order=order_document_for(CheckoutFactory()))
+        for hours, severity in ((23, Severity.OK), (2, Severity.WARNING)):
+            clock.shift(timedelta(hours=hours))
+            flows.run_due()
+            record_now()
+            assert (paused.tries, other.tries) == (1, 3)
+            assert found("receivers_paused") == severity
+            assert {found(name) for name in ("receivers_unknown", "not_granted", "receivers_failing")} == {
+                Severity.OK
+            }
+        assert flows.operations.pause_of("paused") == "the game is down"
+        assert dict(Counter(ReceiverRun.objects.values_list("receiver", "state"))) == {
+            ("paused", "paused"): 3,
+            ("other", "done"): 3,
+        }
+        assert flows.operations.resume_receiver("paused", staff=admin_user) == 3
+        flows.run_due()
+    assert (paused.tries, other.tries) == (4, 3)
+    assert set(ReceiverRun.objects.values_list("state", flat=True)) == {"done"}
+    acts = StaffAct.objects.filter(staff=admin_user).values_list("act", "receiver", "reason", "counts")
+    assert list(acts.order_by("pk")) == [
+        ("pause", "paused", "the game is down", {"receiver_runs": 1}),
+        ("resume", "paused", "", {"receiver_runs": 3}),
+    ]
+
+
+def test_a_grant_that_was_closed_while_paused_is_not_granted(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Nothing is given that was paid back meanwhile."""
+    paused = Failing(times=1)
+    listen.connect(checkout_paid, paused, "paused")
+    record_now()
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    flows.operations.pause_receiver("paused", reason="the game is down")
+    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    flows.operations.resume_receiver("paused")
+    make_due()
+    flows.run_due()
+    assert (only_run().state, paused.tries) == ("superseded", 1)
+
+
+def test_what_cannot_be_paused_or_resumed_says_so() -> None:
+    """By None, and in the command as an error."""
+    assert flows.operations.pause_receiver("nobody", reason="none") is None
+    assert flows.operations.resume_receiver("nobody") is None
+    with pytest.raises(CommandError, match="'nobody' cannot be paused: no process has had it"):
+        call_command("checkout_replay", receiver="nobody", pause="none")
+    with pytest.raises(CommandError, match="'nobody' is not paused"):
+        call_command("checkout_replay", receiver="nobody", resume=True)
+    with pytest.raises(CommandError, match="--pause goes with --receiver and --json only"):
+        call_command("checkout_replay", receiver="nobody", pause="none", failed=True)
+
+
+def test_the_command_pauses_and_resumes(
+    checkout_deliver: Deliver, listen: Listening, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And says how many runs wait, and are due."""
+    listen.connect(checkout_paid, Failing(times=1), "shop.grant")
+    record_now()
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    call_command("checkout_replay", receiver="shop.grant", pause="the game is down")
+    assert capsys.readouterr().out == "shop.grant is paused; 1 runs wait\n"
+    call_command("checkout_replay", receiver="shop.grant", resume=True)
+    assert capsys.readouterr().out == "shop.grant is resumed; 1 runs are due\n"
 
 
 @pytest.mark.parametrize(("seconds", "cause"), [(0, CAUSE), (-1, CAUSE), (float("nan"), CAUSE), (60, "")])

@@ -53,7 +53,7 @@ OURS: Final = frozenset(
     ValidationDecision.decided_by ValidationDecision.failure
     OutboxMessage.idempotency_key OutboxMessage.signal OutboxMessage.project OutboxMessage.arguments OutboxMessage.state
     Grant.key Grant.project Grant.state Grant.begun Grant.completed
-    Receiver.signal Receiver.name Receiver.names Receiver.undoes
+    Receiver.signal Receiver.name Receiver.names Receiver.undoes Receiver.paused_for
     ReceiverRun.receiver ReceiverRun.state ReceiverRun.fence ReceiverRun.line ReceiverRun.exclusive
     ReceiverRun.error ReceiverRun.postponed_for
     FailedAttempt.error FailedAttempt.traceback

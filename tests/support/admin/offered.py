@@ -50,12 +50,12 @@ def _to_bind() -> Offer:
     return _in_review()[0], {**REASON, "reference": rows.make_checkout().reference}
 
 
-def _unknown() -> ReceiverRun:
+def _unknown(**pause: Any) -> ReceiverRun:
     """Make a run of a receiver that no process has had for an hour."""
     seen = timezone.now() - timedelta(hours=1)
     times = {"first_seen": seen, "last_seen": seen}
     Receiver.objects.update_or_create(
-        signal="checkout_paid", name="gone", defaults={**times, "retired_at": None}
+        signal="checkout_paid", name="gone", defaults={**times, "retired_at": None, **pause}
     )
     return rows.make_run(_order(), receiver="gone", state="unknown", finished_at=None)
 
@@ -106,6 +106,8 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
         {},
     ),
     ("receiverrun", "retire"): lambda: (_unknown(), {}),
+    ("receiverrun", "pause"): lambda: (_unknown(), REASON),
+    ("receiverrun", "resume"): lambda: (_unknown(paused_at=timezone.now(), paused_for="a flood"), {}),
 }
 
 
