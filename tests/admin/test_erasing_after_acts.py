@@ -27,8 +27,10 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 WORDS = f"{NAME} phoned: canary-note"
 REASON = {"reason": WORDS}
 FAILED = ("order-2", "order-by-button", "order-in-list")
-NOT_PRESSED = {("order", "check"), ("order", "erase"), ("receiverrun", "retire")}
-"""The first calls the service and takes no words, as the third; the second does what that of the customer does."""
+OF_ALL = {("receiverrun", name) for name in ("pause", "resume", "retire")}
+"""They are about code of the shop, whoever its customers are."""
+NOT_PRESSED = {("order", "check"), ("order", "erase"), *OF_ALL}
+"""The first calls the service and takes no words; the second does what that of the customer does."""
 
 
 def fails(order: Order, **arguments: Any) -> None:
