@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import ModuleType
 from typing import Any
 
@@ -57,7 +57,9 @@ def test_a_warning_is_none_unless_the_host_says_so(checked: Any) -> None:
 
 def test_what_is_failing_is_named(checked: Any) -> None:
     """With what to do, as health says it."""
-    run = rows.make_run(rows.make_order(), state="failed", due_at=datetime.now(UTC))
+    run = rows.make_run(
+        rows.make_order(), state="failed", due_at=datetime.now(UTC) - timedelta(minutes=9, seconds=30)
+    )
     status, text = checked("/health/")
     (finding,) = [each for each in health().findings if each.name == "receivers_given_up"]
     assert (status, finding.text in text) == (500, True)

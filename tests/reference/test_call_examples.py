@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
+from django.utils.timezone import now
 
 from checkout_integration import flows
-from checkout_integration.models import Checkout, Order, ReceiverRun
+from checkout_integration.models import Checkout, Order, Receiver, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
@@ -73,6 +74,20 @@ def test_the_async_views_of_the_page_sell_and_look_again(
 def test_staff_of_the_page_end_a_removed_receiver(support: Any, staff: User, failing: str) -> None:
     """Nothing happens to a receiver that is connected here, or that there never was."""
     assert [support.end_removed_receiver(name, staff) for name in (failing, "shop.never")] == [0, 0]
+
+
+@pytest.mark.django_db
+def test_staff_of_the_page_pause_a_receiver(support: Any, staff: User, failing: str) -> None:
+    """One that no process has had cannot be."""
+    Receiver.objects.create(
+        signal="checkout_paid", name=failing, names=[failing], first_seen=now(), last_seen=now()
+    )
+    assert [support.stop_granting(name, staff) for name in (failing, "shop.never")] == [
+        "the game is down",
+        None,
+    ]
+    assert [support.go_on_granting(name, staff) for name in (failing, "shop.never")] == [0, 0]
+    assert flows.operations.pause_of(failing) is None
 
 
 def test_staff_of_the_page_decide_about_payments(support: Any, staff: User) -> None:

@@ -169,7 +169,7 @@ def _read(name: str, client: Client, deliver: Deliver) -> dict[str, dict[str, st
     (row,) = _rows(b"".join(client.get(f"{SCREEN}csv/", {"q": order.order_id}).streaming_content))  # type: ignore[attr-defined]
     evidence = client.get(page_address("order", order).replace("/change/", "/evidence/"))
     with ZipFile(io.BytesIO(b"".join(evidence.streaming_content))) as pack:  # type: ignore[attr-defined]
-        details = {each["what"]: each["value"] for each in _rows(pack.read("annex/details.csv"))}
+        details = {each["detail"]: each["value"] for each in _rows(pack.read("annex/details.csv"))}
     document = json.loads(text_of("<pre" + page.rpartition("<pre")[2]), parse_float=Decimal)
     about_customer = labelled(customer)
     about_customer["Metadata"] = _lines(json.loads(about_customer["Metadata"].replace("–", "null")))
