@@ -124,7 +124,7 @@ def test_every_screen_is_covered_here() -> None:
     registered = {
         m._meta.model_name for m in admin.site._registry if m._meta.app_label == "checkout_integration"
     }
-    reports = {"installation", "money", "syncdifference"}
+    reports = {"failures", "installation", "money", "syncdifference"}
     assert registered == {*SCREENS, *reports}, (
-        "the reports are in test_health, test_money and test_reconciliation"
+        "the reports are in test_failure_groups, test_health, test_money and test_reconciliation"
     )

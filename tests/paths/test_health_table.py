@@ -31,6 +31,7 @@ from checkout_integration.models import (
     HostClock,
     Notification,
     OutboxMessage,
+    Receiver,
     ReceiverRun,
     Transition,
 )
@@ -291,6 +292,12 @@ def _receiver_unknown(shop: Shop) -> None:
     rows.make_run(rows.make_order(), "order_changed", attempts=0, finished_at=None, **run)
 
 
+def _paused(shop: Shop) -> None:
+    now = datetime.now(UTC)
+    times = {"first_seen": now, "last_seen": now, "paused_at": now}
+    Receiver.objects.create(signal="checkout_paid", name="shop.receivers.letter", **times)
+
+
 def _no_receiver(shop: Shop) -> None:
     shop.buy()
     message = OutboxMessage.objects.filter(signal=checkout_paid.name).latest("pk")
@@ -456,6 +463,15 @@ FAULTS: Final = (
         text="No process that runs the shop's code has known this for five minutes: shop.receivers.letter of …",
         action="Restart workers that run an older release",
         link="/receiverrun/?state=unknown",
+    ),
+    Fault(
+        name="receiver that staff have paused and forgotten",
+        cause=_paused,
+        finding="receivers_paused",
+        steps=[(86_401, "warning")],
+        text="Paused by staff: shop.receivers.letter (…); runs that wait: 0.",
+        action="If what it was paused for is over, resume it",
+        link="/receiverrun/?state=paused",
     ),
     Fault(
         name="payment that reached no receiver",

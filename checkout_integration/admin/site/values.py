@@ -183,7 +183,8 @@ LONGEST_IN_LIST: Final = 80
 _SIGNS: Final = "._/@:&=?"
 # A line may end at a hyphen anyway.
 _LONG_WORD: Final = re.compile(rf"([^\s-]{{{LONGEST_WORD + 1},}})")
-_PIECE: Final = re.compile(rf"[^{_SIGNS}]{{1,{LONGEST_WORD}}}[{_SIGNS}]*|[{_SIGNS}]+")
+# So short that a column has room for it whatever font the browser has.
+_PIECE: Final = re.compile(rf"[^{_SIGNS}]{{1,12}}[{_SIGNS}]*|[{_SIGNS}]+")
 
 
 def breakable(text: Value) -> Value:

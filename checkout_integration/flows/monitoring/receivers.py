@@ -24,7 +24,7 @@ from checkout_integration.flows.monitoring.finding import (
     seconds_of,
     span,
 )
-from checkout_integration.flows.outbox import ABSENT_AFTER, UNFINISHED, is_absent, read_receivers
+from checkout_integration.flows.outbox import ABSENT_AFTER, UNFINISHED, Remembered, is_absent, read_receivers
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.severity import Severity
 from checkout_integration.signals import checkout_paid, payment_success
@@ -293,18 +293,19 @@ UNDELIVERED: Final = Kind(
 
 def goods_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     """Yield what is not delivered since no process knows the receiver, and what no receiver was there for."""
-    yield _unknown(now)
-    yield _paused(now)
+    remembered = read_receivers()
+    yield _unknown(remembered, now)
+    yield _paused(remembered, now)
     yield from (_undelivered(project, now) for project in projects)
 
 
-def _paused(now: datetime) -> Finding:
-    since = {row.name: now - row.paused_at for row in read_receivers().rows if row.paused_at}
+def _paused(remembered: Remembered, now: datetime) -> Finding:
+    since = {row.name: now - row.paused_at for row in remembered.rows if row.paused_at}
+    if not since:
+        return PAUSED.found(_("No code of the shop is paused."), figures={"runs": 0, "receivers": ""})
     runs = ReceiverRun.primary.filter(state=State.PAUSED).order_by("due_at", "pk")
     count = len(runs.values_list("pk")[:MOST_COUNTED])
     figures: dict[str, Figure] = {"runs": count, "receivers": ", ".join(sorted(since))}
-    if not since:
-        return PAUSED.found(_("No code of the shop is paused."), figures=figures)
     text = _("Paused by staff: %(receivers)s; runs that wait: %(n)s.") % {
         "receivers": listed([f"{name} ({span(age.total_seconds())})" for name, age in sorted(since.items())]),
         "n": shown_count(count),
@@ -324,9 +325,8 @@ class Unknown(NamedTuple):
     since: datetime
 
 
-def unknown_receivers(now: datetime) -> list[Unknown]:
+def _unknown_receivers(remembered: Remembered, now: datetime) -> list[Unknown]:
     """Return the receivers whose runs are due for five minutes, and that no process that runs receivers has had meanwhile."""
-    remembered = read_receivers()
     found = [
         Unknown(receiver, signal, runs, customers, instant_of(since))
         for receiver, signal, runs, customers, since in _DUE.fetch(
@@ -338,8 +338,8 @@ def unknown_receivers(now: datetime) -> list[Unknown]:
     return sorted(absent, key=lambda each: each.since)
 
 
-def _unknown(now: datetime) -> Finding:
-    found = unknown_receivers(now)
+def _unknown(remembered: Remembered, now: datetime) -> Finding:
+    found = _unknown_receivers(remembered, now)
     figures: dict[str, Figure] = {
         "runs": sum(each.runs for each in found),
         "customers": max((each.customers for each in found), default=0),

@@ -18,6 +18,7 @@ from checkout_integration.flows.outbox.messages import life_cycle_message as lif
 from checkout_integration.flows.outbox.messages import message_key as message_key
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
 from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_AFTER
+from checkout_integration.flows.outbox.receivers import Remembered as Remembered
 from checkout_integration.flows.outbox.receivers import connected_here as connected_here
 from checkout_integration.flows.outbox.receivers import is_absent as is_absent
 from checkout_integration.flows.outbox.receivers import known_names as known_names
