@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import requests
 
@@ -98,6 +99,50 @@ class Client:
     def close(self) -> None:
         """Close the open connections."""
         self._transport.close()
+
+    def within(self, seconds: float) -> Self:
+        """Return a client of the same connections, each of whose calls ends after so many seconds (`ClientConfig.timeout`)."""
+        other = copy(self)
+        vars(other)["_config"] = replace(self._config, timeout=seconds)
+        return other
+
+    def request(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        *,
+        params: Sequence[tuple[str, str]] = (),
+        json: Document | None = None,
+        at: Literal["base_url", "checkout_url", "list_url"] = "base_url",
+        auth: Literal["signature", "basic"] = "signature",
+    ) -> JsonValue:
+        """Send a request that no other method has, with the key of the project; return the JSON of the response.
+
+        Numbers with a fraction are Decimals. A GET is repeated within the deadline, a POST is sent exactly once.
+
+        Args:
+            method: "POST" sends ``json``, "GET" sends ``params``.
+            path: path below the address, with a slash first. It has no id in it that must not reach a log.
+            params: the query of a GET.
+            json: the body of a POST, an object; Decimals are written as numbers.
+            at: the setting that has the address.
+            auth: "signature" for the header X-API-SIGNATURE (AUT-02), "basic" for HTTP Basic (AUT-07).
+
+        Raises:
+            ValueError: the path has no slash first, or body or query do not belong to the method. Nothing was sent.
+            CheckoutError: the call did not succeed.
+
+        """
+        if (
+            not path.startswith("/")
+            or (json is not None) != (method == "POST")
+            or (params and method == "POST")
+        ):
+            raise ValueError('A path begins with "/"; a POST has json and no params, a GET has no json.')
+        endpoint = Endpoint(method=method, path=path, base=at, auth=auth, repeatable=method == "GET")
+        if json is not None:
+            return self._create(endpoint, json, lambda value: value)
+        return self._read(endpoint, self._get(endpoint, params), _document(lambda value: value))
 
     def create_token(self, request: TokenRequest) -> TokenResponse:
         """Create a payment token (EP1-01). Repeated on network failures, 429 and 5xx, within the deadline.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import socket
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from checkout_integration.client.errors import CheckoutError, DeadlineExceeded
 from checkout_integration.protocol.creation import Customer, OrderRequest, TokenRequest
 from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.protocol.listing import TransactionFilter
@@ -242,3 +245,70 @@ def test_several_gzip_chunks_make_one_answer(client_of: MakeClient) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
     with running(head + chunks) as stub:
         assert client_of(stub).list_transactions(TransactionFilter()).count == 2
+
+
+@pytest.mark.spec("AUT-02", "SVC-08", "VER-01")
+def test_a_request_of_ones_own_is_signed(client_of: MakeClient) -> None:
+    """A POST: headers, body and response as those of the specification, money to the digit."""
+    with running(http(200, b'{"rate": 0.10, "of": "EUR"}')) as stub:
+        answer = client_of(stub).request("POST", "/api/v1/rates", json={"amount": Decimal("1.10")})
+    (request,) = stub.received
+    assert (request.method, request.target, request.body) == ("POST", "/api/v1/rates", b'{"amount":1.10}')
+    assert request.headers["x-api-signature"] == SECRET
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["x-service-api-version"] == "1.0"
+    assert answer == {"rate": Decimal("0.10"), "of": "EUR"}
+
+
+@pytest.mark.spec("AUT-07")
+def test_a_get_of_ones_own_has_its_query_and_is_repeated(client_of: MakeClient, no_pauses: None) -> None:
+    """Within the deadline, after a failure of the service."""
+    with running(http(503, b"{}"), http(200, b"[1]")) as stub:
+        answer = client_of(stub).request("GET", "/x", params=[("a", "b c")], at="list_url", auth="basic")
+    assert [request.target for request in stub.received] == ["/x?a=b+c"] * 2
+    assert stub.received[0].headers["authorization"] == f"Basic {BASIC}"
+    assert answer == [1]
+
+
+def test_a_post_of_ones_own_is_sent_once(client_of: MakeClient, no_pauses: None) -> None:
+    """It may have had an effect."""
+    with running(http(503, b"{}"), http(200, b"{}")) as stub, pytest.raises(CheckoutError) as raised:
+        client_of(stub).request("POST", "/x", json={})
+    assert (len(stub.received), raised.value.outcome_unknown) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "more"),
+    [
+        ("GET", "x", {}),
+        ("POST", "/x", {}),
+        ("GET", "/x", {"json": {}}),
+        ("POST", "/x", {"json": {}, "params": [("a", "b")]}),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused(
+    client_of: MakeClient, method: Any, path: str, more: dict[str, Any]
+) -> None:
+    """Before anything is sent."""
+    with running(http(200, b"{}")) as stub, pytest.raises(ValueError, match='A path begins with "/"'):
+        client_of(stub).request(method, path, **more)
+    assert stub.received == []
+
+
+def test_a_call_may_have_a_deadline_of_its_own(client_of: MakeClient) -> None:
+    """The client itself keeps its own; a deadline that is none is refused."""
+
+    def silent(_connection: socket.socket, _request: object) -> None:
+        stub.stopped.wait(20)
+
+    def slow(connection: socket.socket, _request: object) -> None:
+        stub.stopped.wait(0.5)
+        connection.sendall(gzipped(vector_bytes("transactions")))
+
+    with running(silent, slow) as stub:
+        client = client_of(stub)
+        with pytest.raises(DeadlineExceeded):
+            client.within(0.2).list_transactions(TransactionFilter())
+        assert client.list_transactions(TransactionFilter()).count == 2
+    with pytest.raises(ValueError, match="positive number of seconds"):
+        client.within(0)

@@ -25,6 +25,14 @@ def test_the_example_reads_a_list_backwards(checkout_sandbox: Sandbox, orders: i
     assert list(page["newest_first"]()) == made[::-1]
 
 
+def test_the_example_sends_a_request_of_its_own(checkout_sandbox: Sandbox) -> None:
+    """Signed as the others, and read as the service sent it."""
+    made = flows.create_checkout(amount=Decimal(1), currency="USD").order_id
+    page: dict[str, Any] = {}
+    exec(block("docs/lists.md", "# requests_of_my_own.py"), page)
+    assert page["first_of"]()["id"] == made
+
+
 def test_a_page_is_a_frozen_value(checkout_sandbox: Sandbox) -> None:
     """A page that was read cannot be changed."""
     with flows.sync.service_client() as client:
