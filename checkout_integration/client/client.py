@@ -101,7 +101,7 @@ class Client:
         self._transport.close()
 
     def within(self, seconds: float) -> Self:
-        """Return a client of the same connections, each of whose calls ends after so many seconds (`ClientConfig.timeout`)."""
+        """Return a client of the same connections, each of whose calls ends after so many seconds."""
         other = copy(self)
         vars(other)["_config"] = replace(self._config, timeout=seconds)
         return other
