@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Grant, Incident, ReceiverRun
-from checkout_integration.signals import checkout_paid, checkout_reversed, payment_review
+from checkout_integration.signals import RetryLater, checkout_paid, checkout_reversed, payment_review
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.support.flows.shop import Failing, Listening, make_due, notification
@@ -55,6 +55,10 @@ CELLS = [
     ),
     *(
         Cell("fails, waits for its next attempt", "before it", undoes, "superseded", "superseded")
+        for undoes in ("yes", "no")
+    ),
+    *(
+        Cell("asks to be called later", "after it", undoes, "superseded", "superseded")
         for undoes in ("yes", "no")
     ),
     *(
@@ -148,6 +152,8 @@ class Trial:
 
     def _grant(self, **arguments: Any) -> None:
         self.credit()
+        if "called later" in self.cell.happens:
+            raise RetryLater(3600, "no coin is left")
         if self.fails:
             raise ValueError("not now")
 
