@@ -72,6 +72,19 @@ def test_the_log_shows_events_and_attempts(admin_client: Client) -> None:
     assert "payment.success" in html and "payment.refund" in html
 
 
+@pytest.mark.spec("WHK-06", "EVT-10")
+@pytest.mark.parametrize(("seconds", "late"), [(3, True), (4, False), (None, False)])
+def test_a_notification_that_first_came_after_its_end_is_marked(
+    admin_client: Client, seconds: int | None, late: bool
+) -> None:
+    """On its page, and in the timeline of its order: the service has sent it later than it said it would."""
+    order = rows.make_order(checkout=rows.make_checkout())
+    end = None if seconds is None else rows.NOON + timedelta(seconds=seconds)
+    row = rows.make_notification(order.order_id, expires_at=end)
+    for page in (page_address("notification", row), page_address("order", order)):
+        assert ("later than the service announced" in admin_client.get(page).content.decode()) == late
+
+
 CHECKOUT = [
     pytest.param(
         "Price",

@@ -237,7 +237,14 @@ class NotificationAdmin(ButtonAdmin):
 
 
 def delay_of(notification: Notification) -> str:
-    """Return how long the notification was on its way; "" when it does not say when it was created."""
+    """Return how long the notification was on its way, and whether it first came after its attempts were to end (WHK-06).
+
+    It is "" when the notification does not say when it was created.
+    """
+    came, end = notification.received_at, notification.expires_at
     if notification.created_at is None:
         return ""
-    return span(int(abs(notification.received_at - notification.created_at).total_seconds()))
+    on_its_way = span(int(abs(came - notification.created_at).total_seconds()))
+    if end is not None and came > end:
+        return _("%(span)s, later than the service announced") % {"span": on_its_way}
+    return on_its_way
