@@ -130,7 +130,7 @@ def assert_pages_and_files_agree(client: Client, sums: Sums) -> None:
     answer = client.get(f"{ADMIN}/order/{Order.objects.get().pk}/evidence/")
     pack = ZipFile(io.BytesIO(b"".join(answer.streaming_content)))  # type: ignore[attr-defined]
     summary = unescape(pack.read("summary.html").decode())
-    refunded = " ".join(re.findall(r"refunded: ([^<]*)", summary))
+    refunded = " ".join(re.findall(r"<dt>Refunded</dt><dd>([^<]*)", summary))
     for text in (refunded, unescape(client.get(f"{ADMIN}/money/?{query}").content.decode())):
         for currency, cents in sums.items():
             assert f"{money(cents):.2f}" in text and currency in text, (currency, cents)
