@@ -88,4 +88,4 @@ def test_the_keyboard_leads_to_the_file(accountant: Page, live_server: Any) -> N
     accountant.get_by_role("link", name="Download these rows (CSV)").focus()
     with accountant.expect_download() as download:
         accountant.keyboard.press("Enter")
-    assert download.value.suggested_filename == "money.csv"
+    assert download.value.suggested_filename == "money-test.csv"
