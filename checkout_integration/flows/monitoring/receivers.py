@@ -256,7 +256,7 @@ def _not_granted(now: datetime) -> Finding:
         return NOT_GRANTED.found(
             _("Nothing that was paid has waited for its goods for long."), figures={"orders": 0}
         )
-    text = _("Paid, and not granted for over five minutes: %(n)s orders, the first one for %(span)s.") % {
+    text = _("Orders paid, and not granted for over five minutes: %(n)s, the first one for %(span)s.") % {
         "n": f"{shown_count(found.orders)}{'+' if found.more else ''}",
         "span": span((now - found.since).total_seconds()),
     }
@@ -418,7 +418,7 @@ def _undelivered(project: str, now: datetime) -> Finding:
         text = _("No payment waits for code of the shop to be connected.")
         return UNDELIVERED.found(text, project=project, figures=figures)
     text = _(
-        "Paid, and no code of the shop was connected to checkout_paid in any process: %(n)s orders, for %(span)s."
+        "Orders paid while no process had code of the shop connected to checkout_paid: %(n)s, for %(span)s."
     )
     action = _(
         "Connect the code, in the workers too, and run manage.py checkout_replay --receiver NAME. If your shop reads what "

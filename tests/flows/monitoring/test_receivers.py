@@ -157,7 +157,7 @@ def test_what_is_paid_and_not_granted_for_five_minutes(listen: Listening) -> Non
     sell(1)
     age(6)
     finding = found("not_granted")
-    assert finding.severity == "failing" and "2 orders, the first one for 6 min" in finding.text
+    assert finding.severity == "failing" and "five minutes: 2, the first one for 6 min" in finding.text
     assert finding.link.endswith("/order/?queue=not_granted")
     for _ in range(2):
         make_due()
