@@ -127,6 +127,35 @@ def test_a_receiver_waits_for_stock(checkout_deliver: Deliver, monkeypatch: pyte
         checkout_paid.disconnect(page.send_key)
 
 
+def test_a_wallet_that_was_spent_before_the_refund(
+    checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The balance is never negative, what is missing is remembered, and the next purchase fills it first."""
+    wallet = SimpleNamespace(gems=0, missing=0, save=lambda: None)
+    package, wallets, page = ModuleType("shop"), ModuleType("shop.wallets"), ModuleType("shop.gems")
+    wallets.wallet_of = lambda account: wallet  # type: ignore[attr-defined]
+    for name, module in (("shop", package), ("shop.wallets", wallets)):
+        monkeypatch.setitem(sys.modules, name, module)
+    exec(block("docs/fulfilment.md", "# shop/gems.py"), vars(page))
+
+    def buy() -> Checkout:
+        checkout: Checkout = CheckoutFactory.create()
+        checkout_deliver(order=order_document_for(checkout))
+        return checkout
+
+    try:
+        first = buy()
+        wallet.gems -= 300
+        refund = order_document_for(first, status="refunded")
+        checkout_deliver(notification("payment.refund", refund))
+        assert (wallet.gems, wallet.missing) == (0, 300)
+        buy()
+        assert (wallet.gems, wallet.missing) == (200, 0)
+    finally:
+        checkout_paid.disconnect(page.add_gems)
+        checkout_reversed.disconnect(page.take_gems)
+
+
 def test_a_receiver_that_raises_without_a_checkout_finds_it_once_the_order_is_bound(
     checkout_deliver: Deliver, settings: Any
 ) -> None:
