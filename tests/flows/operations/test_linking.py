@@ -252,6 +252,7 @@ def test_staff_link_and_undo(checkout_deliver: Deliver, ada: User, admin_client:
     row = guest(checkout_deliver)
     address = page_address("checkoutuser", row)
     page = admin_client.get(address.replace("/change/", "/link-account/")).content.decode()
+    page = page.replace("<wbr>", "")  # where a long word may end a line
     assert "sword" in page and Checkout.objects.get().reference[:20] in page
     admin_client.post(
         address.replace("/change/", "/link-account/"), {"account": "ada", "reason": "their receipt"}
