@@ -265,8 +265,7 @@ def _granting_runs(now: datetime) -> QuerySet[ReceiverRun]:
     """Return the runs that have not granted the goods of an open grant for five minutes."""
     return ReceiverRun.objects.filter(
         state__in=UNGRANTED,
-        postponed_for="",
         message__signal=checkout_paid.name,
         message__grant__state=Grant.State.OPEN,
         message__recorded_at__lte=now - LONG,
-    )
+    ).exclude(Q(state=ReceiverRun.State.DUE, due_at__gt=now) & ~Q(postponed_for=""))

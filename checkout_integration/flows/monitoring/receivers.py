@@ -201,7 +201,8 @@ def _given_up(now: datetime) -> Finding:
 UNGRANTED: Final = (*(state for state in UNFINISHED if state != State.PAUSED), State.FAILED)
 """What is paused waits by a decision of staff: `_paused` has it."""
 _OLDEST: Final = """SELECT of_[state].message_id FROM (
-        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]' AND own.postponed_for = ''
+        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]'
+            AND NOT (own.state = 'due' AND own.postponed_for <> '' AND own.due_at > {now})
         ORDER BY own.due_at, own.id LIMIT {most}
     ) of_[state]"""
 # A subquery for each run: with a join, PostgreSQL would read all messages where it expects many runs.
@@ -239,7 +240,7 @@ def ungranted_orders(now: datetime) -> list[int]:
 
 
 def _values(now: datetime) -> dict[str, Any]:
-    return {"most": MOST_LOOKED_AT, "signal": checkout_paid.name, "until": now - LONG}
+    return {"most": MOST_LOOKED_AT, "signal": checkout_paid.name, "now": now, "until": now - LONG}
 
 
 def ungranted(now: datetime) -> Ungranted:

@@ -178,6 +178,7 @@ def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
                 finished_at=None,
                 error="",
                 postponed_since=None,
+                postponed_for="",
             )
 
     return with_retries(make_due)

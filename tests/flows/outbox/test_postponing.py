@@ -13,8 +13,9 @@ from django.core.management import CommandError, call_command
 
 from checkout_integration import flows
 from checkout_integration.flows.monitoring import Severity, health
+from checkout_integration.flows.monitoring.queues import order_queues
 from checkout_integration.flows.outbox.receivers import record_now
-from checkout_integration.models import FailedAttempt, Grant, ReceiverRun, StaffAct
+from checkout_integration.models import FailedAttempt, Grant, Order, ReceiverRun, StaffAct
 from checkout_integration.signals import RetryLater, RetryPlan, checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
@@ -108,6 +109,21 @@ def test_it_was_begun_and_a_closed_grant_ends_its_wait(
     assert (only_run().state, len(stock.attempts)) == ("superseded", 1)
     assert block.tries == (when == "attempted")
     assert Grant.objects.get().state == Grant.State.CLOSED
+
+
+def test_goods_are_named_that_nobody_waits_for_any_more(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A run that postponed and was given up, or is overdue, is paid and not granted as any other."""
+    listen.connect(checkout_paid, Postponing(), "stock")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    ReceiverRun.objects.update(due_at=datetime.now(UTC) + timedelta(hours=2))
+    with time_machine.travel(datetime.now(UTC) + timedelta(hours=1), tick=True) as clock:
+        assert found("not_granted") == Severity.OK
+        clock.shift(timedelta(hours=2))
+        assert found("not_granted") == Severity.WARNING
+        assert Order.objects.filter(order_queues()["not_granted"][1]).count() == 1
+        ReceiverRun.objects.update(state="failed", due_at=datetime.now(UTC) + timedelta(hours=2))
+        assert found("not_granted") == Severity.WARNING
+        assert Order.objects.filter(order_queues()["not_granted"][1]).count() == 1
 
 
 def test_staff_end_its_wait(checkout_deliver: Deliver, listen: Listening, admin_user: Any) -> None:
