@@ -473,13 +473,7 @@ def pause(name: str, reason: str) -> int | None:
 
 def resume(name: str) -> int | None:
     """Make the runs of a paused receiver due; return how many, None if it is not paused."""
-    if not (names := _set_pause(name, None, "")):
-        return None
-    count, moved = 0, 1
-    while moved:
-        moved = with_retries(partial(_move, _PAUSED, names, database_now(), State.DUE))
-        count += moved
-    return count
+    return put_back_resumed(this_process.remembered) if _set_pause(name, None, "") else None
 
 
 def rows_named(name: str) -> list[Receiver]:
@@ -498,6 +492,19 @@ def _set_pause(name: str, at: datetime | None, reason: str) -> set[str]:
     return {each for row in own for each in (row.name, *row.names)}
 
 
+def put_back_resumed(remembered: Remembered) -> int:
+    """Make the runs due whose receivers are paused no more; return how many.
+
+    RACE: a process that has read before a resume that the receiver is paused may take its runs out after it, and one that
+    resumes may die half-way. So every process that runs receivers looks, once a minute.
+    """
+    names, count, moved = remembered.paused or {""}, 0, 1
+    while moved:
+        moved = with_retries(partial(_move, _RESUMED, names, database_now(), State.DUE))
+        count += moved
+    return count
+
+
 def take_out_paused(remembered: Remembered) -> None:
     """Take the runs of paused receivers out of the queue, so that no look reads through them."""
     if not (names := remembered.paused):
@@ -508,6 +515,7 @@ def take_out_paused(remembered: Remembered) -> None:
 
 def _put_back() -> None:
     """Make the runs due that were taken out of the queue, and that this process can run."""
+    put_back_resumed(this_process.remembered)
     known = {(signal, name) for signal in SIGNALS for name in callables(signal)}
     while names := {name for _, name in known}:
         moved = with_retries(partial(_move, _TAKEN_OUT, names, database_now(), State.DUE, known))
@@ -546,8 +554,8 @@ _QUEUED: Final = Command(
     in_order=True,
     runs=ReceiverRun,
 )
-_PAUSED: Final = Command(
-    """SELECT run.id FROM {runs} run WHERE run.state = 'paused' AND run.receiver IN {names}
+_RESUMED: Final = Command(
+    """SELECT run.id FROM {runs} run WHERE run.state = 'paused' AND run.receiver NOT IN {names}
     ORDER BY run.due_at, run.id LIMIT {most}""",
     in_order=True,
     runs=ReceiverRun,

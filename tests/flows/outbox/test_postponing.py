@@ -190,6 +190,16 @@ def test_a_paused_receiver_waits_until_it_is_resumed(
     ]
 
 
+def test_what_is_taken_out_after_a_resume_is_put_back(checkout_deliver: Deliver, listen: Listening) -> None:
+    """By a process that read before it that the receiver is paused, or where the one that resumed it died half-way."""
+    given = Failing(times=1)
+    listen.connect(checkout_paid, given, "given")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    ReceiverRun.objects.update(state="paused", due_at=datetime.now(UTC))
+    record_now()
+    assert only_run().state == "due"
+
+
 def test_a_grant_that_was_closed_while_paused_is_not_granted(
     checkout_deliver: Deliver, listen: Listening
 ) -> None:
