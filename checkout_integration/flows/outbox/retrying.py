@@ -142,7 +142,8 @@ def postpone(run: ReceiverRun, later: RetryLater) -> bool:
     """
     now = database_now()
     since = run.postponed_since or now
-    if now - since >= plan_of(run.message.signal, run.receiver).patience:
+    end = since + plan_of(run.message.signal, run.receiver).patience
+    if now >= end:
         return False
 
     def write() -> None:
@@ -152,7 +153,7 @@ def postpone(run: ReceiverRun, later: RetryLater) -> bool:
                 remember(runs)
                 _later(
                     run,
-                    now + later.wait,
+                    min(now + later.wait, end),
                     attempts=F("attempts") - 1,
                     error="",
                     postponed_since=since,

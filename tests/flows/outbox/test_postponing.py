@@ -94,6 +94,14 @@ def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, lis
         assert only_run().state == "failed"
 
 
+def test_no_wait_outlasts_the_patience(checkout_deliver: Deliver, listen: Listening) -> None:
+    """A receiver that asks for a year is called at the end of the week."""
+    listen.connect(checkout_paid, Postponing(seconds=31_536_000), "stock")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    run = only_run()
+    assert run.postponed_since and run.due_at == run.postponed_since + timedelta(days=7)
+
+
 @pytest.mark.parametrize("when", ["completed", "attempted"])
 def test_it_was_begun_and_a_closed_grant_ends_its_wait(
     checkout_deliver: Deliver, listen: Listening, when: str
