@@ -19,7 +19,11 @@ from checkout_integration.models import Order
 PERIODS: Final = {"month": 30, "quarter": 91, "year": 364}
 """Days of the page about money, by the names of their figures."""
 NOTHING: Final = "no-such-text"
-ORIGINS: Final = ("newsletter", "spring", "rare.example.com", "shop.example.com", NOTHING)
+TYPED: Final = {
+    "origin": ("newsletter", "spring", "rare.example.com", "shop.example.com", NOTHING),
+    "person": ("deploy", NOTHING),
+}
+"""What staff type into fields that look into several columns."""
 OF_ORDERS: Final = (
     *("order_id", "transaction", "receipt_number", "user__external_id", "checkout__reference"),
     *("personal_data__email", "personal_data__last4"),
@@ -70,8 +74,8 @@ def _typed(name: str) -> Iterable[str]:
     """Return what staff type into a field of a filter: what a row has, and what none has."""
     if name.endswith("_day"):
         return [str(datetime.now(get_default_timezone()).date() - timedelta(days=7))]
-    if name == "origin":
-        return ORIGINS
+    if name in TYPED:
+        return TYPED[name]
     column = {"method": "method_type", "sku": "items__sku"}.get(name, name)
     known = Order.objects.order_by("pk").exclude(**{f"{column}__isnull": True}).values_list(column, flat=True)
     return [quote(str(known[place])) for place in (0, COPIED)] + ["0.07" if name == "amount" else "XX"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from typing import Any
+from typing import Any, Final
 
 from celery import current_app, group, shared_task
 from celery.signals import task_prerun, worker_init
@@ -172,6 +172,25 @@ def broker_producers() -> Any:
 
 def _ask(producer: Any) -> None:
     run_due.apply_async(producer=producer, retry=False)
+
+
+TASKS: Final = frozenset(task.name for task in (run_due, prune, sync_due, sync_transactions, sync_window))
+
+
+def broker_answers(seconds: int) -> bool:
+    """Return whether the broker accepts a connection within so many seconds."""
+    with current_app.connection_for_write(connect_timeout=seconds) as broker:
+        try:
+            broker.ensure_connection(max_retries=1, interval_start=0, interval_max=0, timeout=seconds)
+        except Exception:  # noqa: BLE001  # each broker has its own errors, which may name the password
+            return False
+    return True
+
+
+def tasks_of_workers(seconds: float) -> dict[str, frozenset[str]]:
+    """Return the tasks that each worker knows which responds within so many seconds."""
+    found = current_app.control.inspect(timeout=seconds).registered() or {}
+    return {name: frozenset(task.partition(" ")[0] for task in tasks) for name, tasks in found.items()}
 
 
 dispatch.register("celery", publish)

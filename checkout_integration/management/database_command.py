@@ -18,9 +18,11 @@ from checkout_integration.flows.database import (
     acting_from,
     close_stranded,
 )
+from checkout_integration.flows.monitoring import Finding
 from checkout_integration.management.options import filled, system_user
 from checkout_integration.models import StaffAct
 from checkout_integration.models.actor import Actor, SystemUser
+from checkout_integration.policy.severity import Severity
 
 DATABASE_AWAY: Final = 4
 """The exit code of a command whose database did not respond."""
@@ -53,6 +55,33 @@ class DatabaseCommand(BaseCommand):
             for step in steps:
                 self.stdout.write(f"{step['name']}: {step['detail']}")
         return ok
+
+    def print_findings(
+        self, findings: Sequence[Finding], fail_on: Severity, began: float | None = None
+    ) -> bool:
+        """Print findings, or with the time at which the look began one JSON document; return whether none of them fails."""
+        if began is not None:
+            steps = [
+                step_of(
+                    finding.name,
+                    began,
+                    finding.sentence,
+                    ok=not finding.severity.fails(fail_on),
+                    link=finding.link,
+                    project=finding.project,
+                    severity=finding.severity.value,
+                    action=finding.action,
+                    figures=dict(finding.figures),
+                )
+                for finding in findings
+            ]
+            worst = max((each.severity for each in findings), key=lambda each: each.rank)
+            return self.print_steps(steps, as_json=True, severity=worst.value)
+        for finding in sorted(findings, key=lambda each: -each.severity.rank):
+            place = f" ({finding.project})" if finding.project else ""
+            link = f" {finding.link}" if finding.severity.is_urgent and finding.link else ""
+            self.stdout.write(f"{finding.severity}: {finding.name}{place}: {finding.sentence}{link}")
+        return not any(each.severity.fails(fail_on) for each in findings)
 
 
 class StaffCommand(DatabaseCommand):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 Number = TypeVar("Number", int, float)
 KINDS: Final = {int: "a whole number", float: "a number"}
@@ -51,3 +52,11 @@ def system_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # in a container
         return f"user {os.getuid()}"
+
+
+def address(text: str) -> str:
+    """Return the address of a site, without a path. Raises ``ArgumentTypeError``."""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ArgumentTypeError(f"{text!r} is no address of a site such as https://your.host")
+    return text.rstrip("/")

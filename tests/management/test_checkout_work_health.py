@@ -63,7 +63,17 @@ def test_programs_read_steps() -> None:
     result = json.loads(printed)
     assert (code, result["ok"], result["severity"]) == (1, False, "failing")
     (step,) = [each for each in result["steps"] if not each["ok"]]
-    assert set(step) == {"name", "ok", "seconds", "detail", "project", "severity", "link", "figures"}
+    assert set(step) == {
+        "name",
+        "ok",
+        "seconds",
+        "detail",
+        "project",
+        "severity",
+        "link",
+        "action",
+        "figures",
+    }
     assert (step["name"], step["figures"]["failed"]) == ("receivers_given_up", 1)
 
 

@@ -39,7 +39,7 @@ from tests.support.flows.shop import Listening
 
 pytestmark = pytest.mark.django_db
 
-BY_THEMSELVES = {"checkout_sandbox", "checkout_sync", "checkout_work"}
+BY_THEMSELVES = {"checkout_doctor", "checkout_sandbox", "checkout_sync", "checkout_work"}
 """Machines run these by the settings, and nobody decides anything."""
 WAYS = pytest.mark.parametrize("way", [(), ("--as", "grace")], ids=["system", "account"])
 

@@ -7,6 +7,7 @@ import tomllib
 from argparse import Action
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
@@ -17,6 +18,7 @@ from django.db import models as django_models
 from checkout_integration import display, models, tasks
 from checkout_integration.api import serializers
 from checkout_integration.api.urls import urlpatterns
+from checkout_integration.management import commands
 from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.protocol.order import Order
 from checkout_integration.schedule import beat_schedule
@@ -25,16 +27,8 @@ from tests.reference.docstrings import code, parsed
 from tests.reference.markdown import NO_TEXT, anything, function, joined, quoted, section, table
 
 OWN: Final = "checkout_integration"
-COMMANDS: Final = (
-    "accept",
-    "apply",
-    "erase",
-    "export",
-    "prune",
-    "replay",
-    "sandbox",
-    "sync",
-    "work",
+COMMANDS: Final = tuple(
+    sorted(each.name.removeprefix("checkout_") for each in iter_modules(commands.__path__))
 )
 KINDS: Final = {
     "BigInteger": "whole number",

@@ -123,28 +123,7 @@ class Command(DatabaseCommand):
             health = flows.operations.health(project)
         except UnknownAlias as error:
             raise CommandError(str(error), returncode=2) from None
-        ok = not health.severity.fails(fail_on)
-        if as_json:
-            steps = [
-                step_of(
-                    finding.name,
-                    started,
-                    finding.sentence,
-                    ok=not finding.severity.fails(fail_on),
-                    link=finding.link,
-                    project=finding.project,
-                    severity=finding.severity.value,
-                    figures=dict(finding.figures),
-                )
-                for finding in health.findings
-            ]
-            self.print_steps(steps, as_json=True, severity=health.severity.value)
-        else:
-            for finding in sorted(health.findings, key=lambda each: -each.severity.rank):
-                place = f" ({finding.project})" if finding.project else ""
-                link = f" {finding.link}" if finding.severity.is_urgent and finding.link else ""
-                self.stdout.write(f"{finding.severity}: {finding.name}{place}: {finding.sentence}{link}")
-        if not ok:
+        if not self.print_findings(health.findings, fail_on, started if as_json else None):
             sys.exit(1)
 
 

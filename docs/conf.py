@@ -1,0 +1,61 @@
+"""The site of the documentation, which ``python3 -m docs`` builds. docs/README.md says which pages it has, in which order."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from checkout_integration import __version__  # noqa: E402
+
+project = "checkout-integration"
+author = "The checkout-integration engineers"
+copyright = "the checkout-integration engineers, MIT License"  # noqa: A001  # Sphinx's own name
+version = release = __version__
+language = "en"
+
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_llms_txt"]
+root_doc = "docs/README"
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**.md"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 4
+nitpicky = True
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = project
+html_extra_path = ["site"]
+html_copy_source = True  # of which llms.txt and llms-full.txt are made
+html_show_sourcelink = False
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+llms_txt_title = project
+llms_txt_summary = (
+    "A pluggable Django app for a hosted checkout service: verified payments, durable signals, sync, admin, and the service "
+    "itself as an offline sandbox."
+)
+
+SECTION: Final = re.compile(r"^## (.+)$", re.MULTILINE)
+LINK: Final = re.compile(r"^\| .*?$", re.MULTILINE)
+PAGE: Final = re.compile(r"\]\(([\w./-]+\.md)\)")
+
+
+def add_toctrees(app: Any, docname: str, content: list[str]) -> None:
+    """Give the first page a table of contents: the pages that its tables name, section by section."""
+    if docname != root_doc:
+        return
+    _, *parts = SECTION.split(content[0])
+    for heading, text in zip(parts[::2], parts[1::2], strict=True):
+        pages = [page for row in LINK.findall(text) for page in PAGE.findall(row)]
+        content[0] += "\n".join(
+            ["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *pages, "```", ""]
+        )
+
+
+def setup(app: Any) -> None:
+    """Connect what the first page needs."""
+    app.connect("source-read", add_toctrees)
