@@ -38,19 +38,28 @@ def test_a_receiver_that_waits_says_who_it_is_and_when_it_runs(admin_client: Cli
     assert "2026-03-04T14:00" in line
 
 
-def test_a_postponed_receiver_says_what_it_waits_for(admin_client: Client) -> None:
-    """On the order's page in its own words, escaped; on its own as a state; its list finds it apart from failures."""
+@pytest.mark.parametrize("failed_before", [0, 2])
+def test_a_postponed_receiver_says_what_it_waits_for(failed_before: int, admin_client: Client) -> None:
+    """On the order's page in its own words, escaped; on its own as a state; each list finds it apart from failures."""
     order = rows.make_order(checkout=rows.make_checkout())
     later = datetime.now(UTC) + timedelta(hours=2)
     waits: dict[str, Any] = {
         "state": "due",
-        "attempts": 0,
+        "attempts": failed_before,
         "due_at": later,
         "postponed_for": "no <keys> left",
     }
     run = rows.make_run(order, receiver="shop.receivers.key", **waits)
-    line = next(line for line in page_of(admin_client, order).split("<li") if "next attempt" in line)
+    html = page_of(admin_client, order)
+    line = next(line for line in html.split("<li") if "next attempt" in line)
     assert "waits for: no &lt;keys&gt; left" in line
+    assert "failing" not in html.partition("Were the goods granted?")[2].partition("</section>")[0]
+    orders = reverse("admin:checkout_integration_order_changelist")
+    of_orders = [
+        admin_client.get(orders, {"receivers": each}).context["cl"].result_count
+        for each in ("failing", "postponed")
+    ]
+    assert of_orders == [0, 1]
     lists = reverse("admin:checkout_integration_receiverrun_changelist")
     assert "no &lt;keys&gt; left" in admin_client.get(f"{lists}{run.pk}/change/").content.decode()
     found = [

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import RUN_STATES, StateLabel, label_of
+from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
 from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
@@ -89,7 +89,8 @@ def _pruned_summary(grant: Grant) -> SummaryBox:
 def has_failed(run: ReceiverRun) -> bool:
     """Return whether a run was given up, or waits for its next attempt after one that failed."""
     waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
-    return run.state == ReceiverRun.State.FAILED or (run.state in waiting and run.attempts > 0)
+    tried_again = run.state in waiting and run.attempts > 0 and not run.is_postponed
+    return tried_again or run.state == ReceiverRun.State.FAILED
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
         return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
     if any(map(has_failed, runs)):
         return StateLabel(_("failing, retried later"), "bad", sign="!")
+    if any(run.is_postponed for run in runs):
+        return POSTPONED
     if states == {ReceiverRun.State.DONE}:
         return StateLabel(words.done, "good")
     return StateLabel(words.running, "wait")

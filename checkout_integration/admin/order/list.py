@@ -60,6 +60,7 @@ from checkout_integration.admin.site.filters import (
 from checkout_integration.admin.site.labels import (
     LIVE,
     ORDER_STATUSES,
+    POSTPONED,
     TEST,
     VERDICTS,
     Text,
@@ -96,7 +97,8 @@ def _receivers() -> Choices:
     due = ReceiverRun.State.DUE
     return {
         "waiting": (_("waiting or running"), _with_run(state__in=UNFINISHED)),
-        "failing": (_("failing, retried later"), _with_run(state=due, attempts__gt=0)),
+        "failing": (_("failing, retried later"), _with_run(state=due, attempts__gt=0, postponed_for="")),
+        "postponed": (POSTPONED.text, _with_run(state=due, postponed_for__gt="")),
         "failed": (_("failed: given up"), _with_run(state=ReceiverRun.State.FAILED)),
     }
 
@@ -195,11 +197,11 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     sortable = {"created": "created_at"}
     search_fields = ("order_id",)
     search_help_text = _(
-        "Order id, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
+        "Id of an order or refund, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
         "checkout reference, or login name of the account: in full, or the beginning."
     )
     search_help_text_masked = _(
-        "Order id, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
+        "Id of an order or refund, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
         "E-mail, card, activation code and account are searched only with the permission “Can see personal data of "
         "customers”."
     )
