@@ -197,13 +197,13 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     sortable = {"created": "created_at"}
     search_fields = ("order_id",)
     search_help_text = _(
-        "Id of an order or refund, transaction, receipt number, customer's id, e-mail, last four digits of the card, activation code, "
-        "checkout reference, or login name of the account: in full, or the beginning."
+        "Id of an order or refund, transaction, receipt number, customer's id, e-mail, last four digits of the card, "
+        "activation code, checkout reference, or login name of the account: in full, or the beginning."
     )
     search_help_text_masked = _(
-        "Id of an order or refund, transaction, receipt number, customer's id, or checkout reference: in full, or the beginning. "
-        "E-mail, card, activation code and account are searched only with the permission “Can see personal data of "
-        "customers”."
+        "Id of an order or refund, transaction, receipt number, customer's id, or checkout reference: in full, or the "
+        "beginning. E-mail, card, activation code and account are searched only with the permission “Can see personal data "
+        "of customers”."
     )
     headings = {
         "product": _("product"),
