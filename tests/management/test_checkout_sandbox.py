@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
+from checkout_integration import flows
 from checkout_integration.sandbox import SandboxProject
 from checkout_integration.sandbox.server import command_line
 
@@ -65,3 +68,21 @@ def test_a_shop_without_a_default_has_a_first_project(served: dict[str, list[Any
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "PROJECTS": dict(others)}
     run()
     assert "my-shop-eu" in served["arguments"]
+
+
+@pytest.mark.django_db
+def test_one_act_at_the_sandbox_of_the_settings(
+    checkout_sandbox: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its address and its project are those of the settings."""
+    checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
+    run("do", "pay", "last")
+    assert capsys.readouterr().out.startswith(f"paid: {checkout.order_id} processed 9.99 USD")
+
+
+def test_a_project_without_settings_gets_some_to_paste(settings: Any) -> None:
+    """No check stops it."""
+    del settings.CHECKOUT_INTEGRATION
+    printed = StringIO()
+    call_command("checkout_sandbox", "init", stdout=printed, skip_checks=False)
+    assert "CHECKOUT_INTEGRATION = {" in printed.getvalue()

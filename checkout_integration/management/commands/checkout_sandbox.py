@@ -1,4 +1,4 @@
-"""``manage.py checkout_sandbox``: the sandbox, set up for this project's own settings; ``… run`` plays scenarios."""
+"""``manage.py checkout_sandbox``: the sandbox, set up by this project's own settings, and what is done with it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 
 
 class Command(BaseCommand):
-    """Exit codes: those of the sandbox's own command, 2 for wrong options; for ``run`` see ``run -- --help``."""
+    """Exit codes: those of the sandbox's own command, 2 for wrong options; see ``play -- --help`` and ``do -- --help``."""
 
     help = (
-        "Runs the sandbox with the projects and the addresses of the settings, or plays scenarios to this site: run NAME …; "
-        "run -- --list. Options after -- are the sandbox's own."
+        "Runs the sandbox with the projects and the addresses of the settings, and prints a line for each exchange. While it "
+        "runs, in a second terminal: do pay ORDER, do refund ORDER, do chargeback ORDER, do orders, and more (do -- --help); "
+        "play STORY plays a story to this site (play -- --list shows them). init prints settings and exports to paste. "
+        "Options after -- are the sandbox's own."
     )
+
+    requires_system_checks: Any = []  # ``init`` is for a project that has no settings yet
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: which project, and the address of the shop itself."""
@@ -32,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "options",
             nargs="*",
-            help="run and names of scenarios; options of the sandbox after --, see -- --help",
+            help="do VERB ORDER, play STORY …, or init; options of the sandbox after --, see -- --help",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,12 +44,17 @@ class Command(BaseCommand):
         try:
             from checkout_integration.sandbox import SandboxProject
             from checkout_integration.sandbox.scenarios.command import main as play
-            from checkout_integration.sandbox.server.command_line import main
+            from checkout_integration.sandbox.scenarios.verbs import main as act
+            from checkout_integration.sandbox.server.command_line import FIRST_SETTINGS, main
         except ModuleNotFoundError as error:
             missing = str(error.name).partition(".")[0]
             raise CommandError(
                 f"The sandbox needs {missing}: pip install 'checkout-integration[sandbox]'."
             ) from error
+        first, *words = options["options"] or [""]
+        if first == "init":
+            self.stdout.write(FIRST_SETTINGS)
+            return
         known, shop = app_settings().projects, options["shop"]
         try:
             project = app_settings().project(
@@ -54,8 +63,10 @@ class Command(BaseCommand):
         except UnknownAlias as error:
             raise CommandError(str(error), returncode=2) from error
         given, arguments = _from_settings(project, shop), options["options"]
-        if arguments[:1] == ["run"]:
-            sys.exit(play([*given, *_previous_secret(project), *arguments[1:]]))
+        if first == "do":
+            sys.exit(act([*_address(project), "--project-id", project.project_id, *words]))
+        if first in {"run", "play"}:
+            sys.exit(play([*given, *_previous_secret(project), *words]))
         others = [] if options["project"] else [each for each in known.values() if _is_beside(each, project)]
         served = [
             SandboxProject(
@@ -68,16 +79,18 @@ class Command(BaseCommand):
         sys.exit(main([*given, *arguments], served))
 
 
-def _from_settings(project: Project, shop: str) -> list[str]:
+def _address(project: Project) -> list[str]:
     service = urlsplit(project.base_url)
+    return ["--host", service.hostname or "127.0.0.1", "--port", str(service.port or 8090)]
+
+
+def _from_settings(project: Project, shop: str) -> list[str]:
     given = {
-        "--host": service.hostname or "127.0.0.1",
-        "--port": str(service.port or 8090),
         "--project-id": project.project_id,
         "--secret-key": project.secrets[0].reveal(),
         "--webhook-url": _receiver(project, shop),
     }
-    return [part for pair in given.items() for part in pair]
+    return [*_address(project), *(part for pair in given.items() for part in pair)]
 
 
 def _receiver(project: Project, shop: str) -> str:

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
 from checkout_integration.sandbox.merchant.project import SandboxProject
@@ -16,12 +17,39 @@ from checkout_integration.sandbox.sandbox import Sandbox
 from checkout_integration.sandbox.server.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
 from checkout_integration.sandbox.server.server import SandboxServer
 
+FIRST_SETTINGS: Final = """\
+# settings.py: the sandbox takes the place of the service. In production set the variables to what the service gives you.
+import os
+
+INSTALLED_APPS += ["checkout_integration"]
+CHECKOUT_INTEGRATION = {
+    "PROJECTS": {
+        "default": {"PROJECT_ID": os.environ["CHECKOUT_PROJECT_ID"], "SECRET_KEY": os.environ["CHECKOUT_SECRET_KEY"]},
+    },
+    "BASE_URL": os.environ["CHECKOUT_BASE_URL"],
+    "CHECKOUT_URL": os.environ["CHECKOUT_URL"],
+    "ORDER_FORM_URL": os.environ["CHECKOUT_FORM_URL"],
+    "ACCEPT_TEST_PAYMENTS": DEBUG,
+    "ALLOW_HTTP_LOOPBACK": DEBUG,
+    "DYNAMIC_URLS": DEBUG,
+}
+
+# each terminal
+export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop CHECKOUT_URL=http://127.0.0.1:8090
+export CHECKOUT_BASE_URL=http://127.0.0.1:8090 CHECKOUT_FORM_URL=http://127.0.0.1:8090/form
+
+# urls.py
+path("checkout/", include("checkout_integration.urls")),
+"""
+"""What ``init`` prints: the settings of README, for a project that has none yet."""
+
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox",
         description="Run a stand-in for the hosted checkout service. Every option can be given as SANDBOX_<OPTION>.",
-        epilog="With run as the first word it plays scenarios to a shop's receiver: see run --help.",
+        epilog="With play as the first word it plays stories to a shop's receiver, with do it does one thing at a sandbox"
+        " that runs: see play --help and do --help.",
     )
 
     options = Options(parser, environment)
@@ -53,6 +81,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     options.add("--title", "Sandbox Games", "the seller's name on the form")
     options.flag("--ask-billing-address", "the form asks for the country")
     options.flag("--live", "pretend that payments are live")
+    options.flag("--quiet", "print no line for each exchange with the shop")
     return parser
 
 
@@ -86,6 +115,8 @@ def _serve(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> None
         # First, since the signal may come as soon as the addresses are printed.
         ended = _end_by_signal()
         _print_addresses(server, projects)
+        if not chosen.quiet:
+            sandbox.log.subscribe(lambda exchange: print(exchange.line, flush=True))
         ended.wait()
 
 

@@ -51,6 +51,15 @@ class Exchange:
     status: int
     request: bytes
     answer: bytes
+    note: str = ""
+
+    @property
+    def line(self) -> str:
+        """The exchange in one line for a terminal, without its bodies."""
+        way = "->" if self.direction == "out" else "<-"
+        return " ".join(
+            filter(None, (way, self.method, self.url, str(self.status or "no response"), self.note))
+        )
 
 
 class RunLog:
@@ -84,7 +93,13 @@ class RunLog:
         for watcher in self._watchers:
             watcher(
                 Exchange(
-                    direction=direction, method=method, url=url, status=status, request=request, answer=answer
+                    direction=direction,
+                    method=method,
+                    url=url,
+                    status=status,
+                    request=request,
+                    answer=answer,
+                    note=note,
                 )
             )
         with self._lock:
