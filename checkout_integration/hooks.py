@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 from checkout_integration.protocol.vocabulary import INVALID_USER_CODE
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser
     from django.db.models import Model
     from django.http import HttpRequest
 
@@ -76,6 +77,8 @@ class CheckoutTerms(TypedDict, total=False):
         metadata: the shop's own text attributes; the checkout's reference is added to them.
         customer: more about the customer (name, e-mail, …); its own ``external_id`` wins over that of the account.
         subject: the shop's own object that is sold, for instance a basket.
+        recipient: the shop's account that gets the goods as a gift; without one, and for the buyer's own account, it is no
+            gift. The service is not told of it.
         request: the current request, from which return addresses are built where DYNAMIC_URLS is on.
         url_success: where the form leads after success instead, where DYNAMIC_URLS is on; ``{reference}`` becomes the signed
             reference.
@@ -98,6 +101,7 @@ class CheckoutTerms(TypedDict, total=False):
     metadata: Mapping[str, str] | None
     customer: Customer | None
     subject: Model | None
+    recipient: AbstractBaseUser | None
     request: HttpRequest | None
     url_success: str
     url_fail: str

@@ -71,12 +71,15 @@ class FormAddressField(NullableTextField):
 
 
 class ActivationCodeField(NullableTextField):
-    """The code of a game key; null unless its order has a payment that is neither in review nor reversed."""
+    """The code of a game key; null unless its order has a payment that is neither in review nor reversed, and for a gift.
+
+    The code of a gift is its recipient's.
+    """
 
     def get_attribute(self, instance: OrderItem) -> str | None:
         """Return the code, or None."""
         order: Any = instance.order
-        return instance.code or None if order.is_paid else None
+        return instance.code or None if order.is_paid and not order.checkout.gift else None
 
 
 def _linkable(address: object) -> str:

@@ -23,6 +23,8 @@ from checkout_integration.models import Checkout, Order, OrderItem
 class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
     """A checkout of the shop. ``payment_form_url`` is null once there is nothing left to pay.
 
+    ``gift``: the account has bought it for another one, and does not own it.
+
     ``status`` is ``processing`` while a stored notification about the checkout is not applied yet.
     """
 
@@ -45,6 +47,7 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
             "virtual_currency_amount",
             "platform_id",
             "description",
+            "gift",
             "test",
             "payment_form_url",
             "order_id",
@@ -56,7 +59,7 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
 
 
 class ItemSerializer(serializers.ModelSerializer[OrderItem]):
-    """An item of an order. ``code`` is null unless the order is paid and stands."""
+    """An item of an order. ``code`` is null unless the order is paid and stands, and for a gift to another account."""
 
     description = serializers.CharField(read_only=True, allow_null=True)
     images = AddressesField()

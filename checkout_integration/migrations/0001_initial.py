@@ -185,6 +185,8 @@ class Migration(migrations.Migration):
                 ('erased_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('subject_type', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='contenttypes.contenttype')),
                 ('user', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='checkouts', to=settings.AUTH_USER_MODEL)),
+                ('gift', models.BooleanField(default=False, editable=False, help_text='Whether it was bought for another account, so that its buyer does not own it.')),
+                ('recipient', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'verbose_name': 'checkout',
@@ -196,12 +198,14 @@ class Migration(migrations.Migration):
                     models.Index(condition=models.Q(('subject_type__isnull', False)), fields=['subject_type', 'subject_id'], name='ci_checkout_subject'),
                     models.Index(fields=['identity'], name='ci_checkout_identity'),
                     models.Index(condition=models.Q(('user__isnull', False)), fields=['user', 'status'], name='ci_checkout_owned'),
+                    models.Index(condition=models.Q(('recipient__isnull', False)), fields=['recipient', 'status'], name='ci_checkout_given'),
                     models.Index(condition=models.Q(('test', True)), fields=['test', 'recorded_at'], name='ci_checkout_test'),
                     models.Index(fields=['recorded_at'], name='ci_checkout_recorded'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),
                     models.UniqueConstraint(fields=('idempotency_key',), name='ci_checkout_once'),
+                    models.CheckConstraint(condition=models.Q(('recipient__isnull', True), ('gift', True), _connector='OR'), name='ci_checkout_gift'),
                 ],
             },
         ),

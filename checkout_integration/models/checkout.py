@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.contrib.contenttypes.fields import GenericForeignKey
 from django.contrib.contenttypes.models import ContentType
@@ -46,21 +46,25 @@ class CheckoutQuerySet(NearQuerySet["Checkout"]):
     def owned_by(
         self, account: AbstractBaseUser | AnonymousUser, product: str | models.Model | None = None
     ) -> Self:
-        """Return the paid checkouts of an account: of everything, or of one product.
+        """Return the paid checkouts that an account owns: of everything, or of one product.
 
-        ``product`` is an identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is
-        verified or accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund
-        it does. A guest owns nothing, until staff link them to an account: then it owns what they bought.
+        It owns what it bought and did not give away, and what others gave to it (`Checkout.owner`). ``product`` is an
+        identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is verified or
+        accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund it does. A
+        guest owns nothing, until staff link them to an account: then it owns what they bought.
         """
         if account.pk is None:
             return self.none()
-        paid = self.filter(user=account.pk, status=Checkout.Status.PAID)
+        paid = models.Q(status=Checkout.Status.PAID)  # in both parts: each is then found by its own index
+        bought = models.Q(user=account.pk, gift=False) & paid
+        given = models.Q(recipient=account.pk) & paid
+        owned = self.filter(bought | given)
         if product is None:
-            return paid
+            return owned
         if isinstance(product, str):
-            return paid.filter(products__lists=product)
+            return owned.filter(products__lists=product)
         subject_type = ContentType.objects.get_for_model(product)
-        return paid.filter(subject_type=subject_type, subject_id=str(product.pk))
+        return owned.filter(subject_type=subject_type, subject_id=str(product.pk))
 
     def owns(self, account: AbstractBaseUser | AnonymousUser, product: str | models.Model) -> bool:
         """Return whether an account owns a product: whether `owned_by` has a checkout."""
@@ -110,8 +114,14 @@ class Checkout(Attributed):
     )
     status: Column[str] = models.CharField(max_length=16, choices=Status.choices, default=Status.NEW)
 
-    # Without an index of its own: the one by which an account's paid checkouts are found begins with it.
+    # Without indexes of their own: those by which an account's paid checkouts are found begin with them.
     user = account_column("checkouts")
+    gift: Column[bool] = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text=_("Whether it was bought for another account, so that its buyer does not own it."),
+    )
+    recipient = account_column()
     by_link: Column[bool] = models.BooleanField(
         default=False,
         editable=False,
@@ -184,6 +194,10 @@ class Checkout(Attributed):
                 fields=["reference"], name="ci_checkout_reference", opclasses=[BEGINNINGS]
             ),
             models.UniqueConstraint(fields=["idempotency_key"], name="ci_checkout_once"),
+            # A gift stays one when the account of its recipient is deleted: the buyer does not get it.
+            models.CheckConstraint(
+                condition=models.Q(recipient__isnull=True) | models.Q(gift=True), name="ci_checkout_gift"
+            ),
         ]
         permissions = [("delete_test_data", _("Can delete all test data"))]
         indexes = [
@@ -198,6 +212,11 @@ class Checkout(Attributed):
             models.Index(fields=["identity"], name="ci_checkout_identity"),
             models.Index(
                 fields=["user", "status"], name="ci_checkout_owned", condition=models.Q(user__isnull=False)
+            ),
+            models.Index(
+                fields=["recipient", "status"],
+                name="ci_checkout_given",
+                condition=models.Q(recipient__isnull=False),
             ),
             # Of the admin's filters: few rows are tests, and days are ranges of the time.
             models.Index(
@@ -237,6 +256,19 @@ class Checkout(Attributed):
     def shown_status(self) -> str:
         """The status for the customer: ``processing`` while something is to be applied that may change it."""
         return "processing" if self.processing and self.status in self.PAYABLE else self.status
+
+    @property
+    def owner_id(self) -> Any:
+        """The primary key of `owner`."""
+        return self.recipient_id if self.gift else self.user_id
+
+    @property
+    def owner(self) -> Any:
+        """The account to which the goods belong: the recipient of a gift, else the buyer.
+
+        None for a guest, and where the recipient's account was deleted.
+        """
+        return self.recipient if self.gift else self.user
 
     @property
     def latest_order(self) -> Order | None:

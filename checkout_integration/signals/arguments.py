@@ -67,7 +67,11 @@ class OrderArguments(RunArguments):
     order: Order
     """The order. With a grant, the one that pays for it when the receiver runs, or that paid last."""
     checkout: Checkout | None
-    """The checkout that the order is bound to; None while it is bound to none."""
+    """The checkout that the order is bound to; None while it is bound to none.
+
+    ``checkout.owner`` gets the goods, and loses them when the payment is reversed; ``checkout.user`` has paid, and gets the
+    money back. They differ for a gift, whose owner is ``checkout.recipient``.
+    """
     refund: Refund | None
     """The refund in the order's document, no row; its amount is what was refunded in all, ``order.refund_amount``."""
     verdict: str

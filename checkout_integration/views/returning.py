@@ -202,7 +202,7 @@ def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, 
     if checkout.status in Checkout.PAYABLE:
         return _words_of_open(checkout)
     if checkout.status == Checkout.Status.PAID:
-        return gettext("Paid"), _words_of_goods(goods)
+        return gettext("Paid"), _words_of_goods(goods, is_gift=checkout.gift)
     if checkout.status == Checkout.Status.REVERSED:
         return _words_of_reversed(order)
     if checkout.status == Checkout.Status.FAILED:
@@ -214,12 +214,14 @@ def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, 
     return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
 
 
-def _words_of_goods(goods: Goods) -> str:
+def _words_of_goods(goods: Goods, *, is_gift: bool) -> str:
     if goods == Goods.DELAYED:
         return gettext(
             "Thank you. Your payment has arrived, but your goods are delayed. Somebody is looking into it. "
             "Please do not pay again."
         )
+    if goods == Goods.GRANTING and is_gift:
+        return gettext("Thank you. Your payment has arrived, and your gift is on its way.")
     if goods == Goods.GRANTING:
         return gettext("Thank you. Your payment has arrived, and your goods are on their way.")
     return gettext("Thank you. Your payment has arrived.")

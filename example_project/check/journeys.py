@@ -16,7 +16,7 @@ from example_project.check.pages import Page
 from example_project.check.steps import await_value, expect
 from example_project.check.visitor import DECLINED_CARD, Operator, Visitor
 from example_project.processes import Places
-from example_project.shop.demo import BUYER, STAFF
+from example_project.shop.demo import BUYER, FRIEND, STAFF
 from example_project.shop.models import InventoryItem, Product
 
 
@@ -36,6 +36,7 @@ class Journeys:
             "buy gems": lambda: self.buy("gems-500", "500 gems"),
             "buy a game key": self.buy_key,
             "buy a virtual item": lambda: self.buy("ember-cloak", "Cloak of Embers"),
+            "give a gift, and refund it": self.give,
             "pay by token": self.pay_by_token,
             "user.validate approved": self.validated,
             "user.validate refused": self.refused,
@@ -71,6 +72,23 @@ class Journeys:
             True,
         )
         return f"activation code {item.code[:5]}-… shown"
+
+    def give(self) -> str:
+        """Buy for a friend: it is in their inventory and not in the buyer's, who has the receipt; a refund takes it back."""
+        page = self._buyer.come_back(self._buyer.pay(self._buyer.buy("ember-cloak", FRIEND.username)))
+        self._buyer.read_until(page, f"Your gift to {FRIEND.username} is paid")
+        checkout = Checkout.objects.latest("pk")
+        item = self._await_item(checkout)
+        friend = Visitor(self._places)
+        friend.log_in(FRIEND)
+        expect("the owner", item.owner.username, FRIEND.username)
+        expect("the friend's inventory", "A gift" in friend.get("/inventory/").text, True)
+        expect("the buyer's", "A gift" in self._buyer.get("/inventory/").text, False)
+        expect("the receipt", "a gift for juno" in self._buyer.get("/purchases/").text, True)
+        self._operator.ask("POST", f"orders/{checkout.order_id}/refund")
+        gone = InventoryItem.objects.filter(checkout=checkout).exclude(taken_back_at=None)
+        await_value("the item is taken back", gone.first)
+        return f"{FRIEND.username} owned it until the refund"
 
     def pay_by_token(self) -> str:
         """Pay by a payment token: the form creates the order, which is bound to the checkout by its reference."""

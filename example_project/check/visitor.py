@@ -46,9 +46,9 @@ class Visitor:
             raise Failed(f"{account.username} could not log in at {path}")
         return done
 
-    def buy(self, slug: str) -> Page:
-        """Press "Buy now" in the shop; returns the service's form."""
-        form = self.submit(self.get(f"/products/{slug}/"), f"/products/{slug}/buy/")
+    def buy(self, slug: str, player: str = "") -> Page:
+        """Press "Buy now" in the shop, perhaps as a gift; returns the service's form."""
+        form = self.submit(self.get(f"/products/{slug}/"), f"/products/{slug}/buy/", player=player)
         expect("the host of the form", form.url.startswith(self._places.service), True)
         return form
 

@@ -22,6 +22,7 @@ class Account:
 
 
 BUYER = Account(username="robin", password="robin-plays", first_name="Robin", last_name="Vale")
+FRIEND = Account(username="juno", password="juno-plays", first_name="Juno", last_name="Marsh")
 STAFF = Account(username="sam", password="sam-helps", first_name="Sam", last_name="Archer", staff=True)
 
 
@@ -30,7 +31,7 @@ def fill() -> None:
     for good in GOODS:
         fields = asdict(good)
         Product.objects.update_or_create(slug=fields.pop("slug"), defaults=fields)
-    for account in (BUYER, STAFF):
+    for account in (BUYER, FRIEND, STAFF):
         _open(account)
 
 

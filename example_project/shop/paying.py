@@ -47,6 +47,23 @@ class Buy(SellMixin):
         return get_object_or_404(Product, slug=self.kwargs["slug"])
 
     @property
+    def player(self) -> str:
+        """The name of the player who gets it as a gift; "" for the buyer."""
+        return self.request.POST.get("player", "").strip()
+
+    @cached_property
+    def recipient(self) -> User | None:
+        """Return that player; None where there is none."""
+        return User.objects.filter(username=self.player, is_active=True).first() if self.player else None
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Sell, unless the gift is for nobody."""
+        if self.player and self.recipient is None:
+            messages.error(request, _("There is no player of that name."))
+            return redirect(self.product)
+        return super().post(request, *args, **kwargs)
+
+    @property
     def way(self) -> str:
         """How the customer wants to see the form."""
         return self.request.POST.get("way", "")
@@ -63,6 +80,7 @@ class Buy(SellMixin):
             "description": product.name,
             "customer": Customer(name=buyer.get_full_name(), email=buyer.email),
             "subject": product,
+            "recipient": self.recipient,
         }
 
     def create(self) -> Checkout:

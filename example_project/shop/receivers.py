@@ -13,17 +13,18 @@ from example_project.shop.models import InventoryItem, Product
 
 @checkout_paid.receiver()
 def grant_goods(order: Order, checkout: Checkout | None, **kwargs: Any) -> None:
-    """Give the customer what was sold. The payment is verified: it pays for this checkout, in full."""
+    """Give what was sold to whom it belongs: the buyer, or a friend. The payment is verified: it pays for it, in full."""
     if checkout is None:
         return  # staff accepted an order that this shop did not make: what it is for, they know
     item = order.items.first()
-    buyer, product = checkout.user, checkout.subject
-    assert buyer is not None  # `views.buy` sells products to players, and nothing else
-    assert isinstance(product, Product)
+    owner, product = checkout.owner, checkout.subject
+    if owner is None:
+        raise LookupError("The account that was to get the gift is deleted: refund the buyer.")
+    assert isinstance(product, Product)  # `paying.Buy` sells products to players, and nothing else
     InventoryItem.objects.update_or_create(
         checkout=checkout,
         defaults={
-            "owner": buyer,
+            "owner": owner,
             "product": product,
             "code": item.code if item else "",
             "taken_back_at": None,

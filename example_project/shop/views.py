@@ -26,14 +26,20 @@ def product(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def inventory(request: HttpRequest) -> HttpResponse:
     """Show what the player owns."""
-    owned = InventoryItem.objects.filter(owner=request.user.pk, taken_back_at=None).select_related("product")
+    owned = InventoryItem.objects.filter(owner=request.user.pk, taken_back_at=None).select_related(
+        "product", "checkout"
+    )
     return render(request, "shop/inventory.html", {"items": owned})
 
 
 @login_required
 def purchases(request: HttpRequest) -> HttpResponse:
     """Show the player's checkouts, newest first."""
-    made = Checkout.objects.filter(user=request.user.pk).select_related("paid_order").order_by("-pk")
+    made = (
+        Checkout.objects.filter(user=request.user.pk)
+        .select_related("paid_order", "recipient")
+        .order_by("-pk")
+    )
     checkouts = made.prefetch_related("subject")
     rows = [{"checkout": checkout, "form": form_link(checkout)} for checkout in checkouts]
     return render(request, "shop/purchases.html", {"rows": rows})

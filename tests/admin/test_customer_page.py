@@ -178,3 +178,15 @@ def test_it_costs_the_same_for_any_number_of_rows(admin_client: Client, admin_us
     few = statements()
     statements()
     assert statements() == few <= 20
+
+
+def test_a_gift_is_owned_by_its_recipient(admin_client: Client) -> None:
+    """Of both customers, the one to whose account it was given."""
+    buyer, recipient = rows.make_customer("buyer"), rows.make_customer("recipient")
+    recipient.account = User.objects.create_user("juno")
+    recipient.save()
+    checkout = rows.make_checkout(recipient=recipient.account, gift=True, description="500 gems")
+    rows.make_granting_run(rows.make_order(user=buyer, checkout=checkout))
+    rows.make_granting_run(rows.make_order(user=buyer, product="Hat"))
+    assert [row[0] for row in cells(page_of(admin_client, recipient), "What they own")] == ["500 gems"]
+    assert [row[0] for row in cells(page_of(admin_client, buyer), "What they own")] == ["Hat"]

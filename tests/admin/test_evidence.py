@@ -13,10 +13,11 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from checkout_integration.hooks import Hooks, Use
-from checkout_integration.models import Order, StaffAct, Transition
+from checkout_integration.models import Checkout, Order, StaffAct, Transition
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from tests.support.admin import rows
@@ -456,3 +457,15 @@ def test_an_order_without_anything_has_evidence_too(admin_client: Client) -> Non
     assert re.findall("known|–</dd>|0[.]00|Name|Who bought|genuine|arlier", page) == [
         "arlier"
     ]  # in the annex
+
+
+def test_of_a_gift_a_bank_learns_that_it_was_one(admin_client: Client) -> None:
+    """And nothing of whom it was for."""
+    order = disputed()
+    assert order.checkout is not None
+    recipient = User.objects.create_user("juno", "juno@canary.example", first_name="Juno-Canary")
+    Checkout.objects.filter(pk=order.checkout.pk).update(gift=True, recipient=recipient)
+    with pack_of(admin_client, order) as pack:
+        whole = "".join(pack.read(name).decode() for name in pack.namelist())
+    assert "The customer bought it as a gift for another account of the shop" in whole
+    assert "juno" not in whole.lower()

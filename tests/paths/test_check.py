@@ -17,6 +17,7 @@ JOURNEYS = {
     "buy gems",
     "buy a game key",
     "buy a virtual item",
+    "give a gift, and refund it",
     "pay by token",
     "user.validate approved",
     "user.validate refused",

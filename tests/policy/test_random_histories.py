@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import combinations, permutations
 from typing import Any, Final
 
+from checkout_integration.models import Checkout
 from checkout_integration.policy.binding import CheckoutValue
 from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes, payment_of
 from checkout_integration.policy.observation import Observation, Timing
@@ -207,3 +208,25 @@ def test_what_staff_give_again_is_the_next_grant() -> None:
         for order_id, observation in observations:
             shop.take(order_id, observation)
         assert shop.opened == opened + bool(paying), observations
+
+
+def test_what_stands_is_owned_and_nothing_else() -> None:
+    """By the recipient of a gift, else by the buyer, who may change: by a claim, by a link, and by undoing either."""
+    source = random.Random(SEED + 3)
+    for observations in histories():
+        shop, recipient = Shop(), source.choice([None, "recipient"])
+        sold = Checkout(gift=recipient is not None, recipient_id=recipient)
+        for number, (order_id, observation) in enumerate(observations):
+            shop.take(order_id, observation)
+            if number == source.randrange(len(observations)):
+                revoked(shop)
+            sold.user_id = source.choice([None, "buyer", "who claimed it"])
+            pays = [
+                each
+                for each, state in shop.states.items()
+                if state.stands
+                and shop.verdicts[each].status in (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED)
+            ]
+            sold.status = str(shop.fulfilment.status)
+            owner = sold.owner_id if sold.status == Checkout.Status.PAID else None
+            assert owner == ((recipient or sold.user_id) if pays else None), observations

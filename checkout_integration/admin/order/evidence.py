@@ -203,8 +203,15 @@ def _customer(order: Order) -> Iterator[Text]:
         yield _("Account in the shop: %(account)s.") % {"account": visible(account)}
         if since := getattr(account, "date_joined", None):
             yield _("The account exists since %(at)s.") % {"at": _time(since)}
+    if _is_gift(order):
+        yield _("The customer bought it as a gift for another account of the shop, which got the goods.")
     if country := order.country or (address.country if address else ""):
         yield _("Country: %(country)s.") % {"country": visible(country)}
+
+
+def _is_gift(order: Order) -> bool:
+    """Return whether the goods went to another account. That is all that a bank learns of it."""
+    return order.checkout is not None and order.checkout.gift
 
 
 def _authentication(order: Order) -> Iterator[Text]:
@@ -285,7 +292,11 @@ def _delivery(order: Order) -> Iterator[Event]:
             text = _("The goods were delivered, at this time or later.")
             yield Event(next(iter(at[:1]), grant.opened_at), text)
         elif app_settings().goods == "pull":
-            yield Event(grant.opened_at, _("The goods were available in the account of the customer."))
+            available = _("The goods were available in the account of the customer.")
+            yield Event(
+                grant.opened_at,
+                _("The gift was available to its recipient.") if _is_gift(order) else available,
+            )
         taken = [
             each.finished_at
             for each in own

@@ -211,7 +211,14 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         "created": _("created"),
     }
     labels = {"status": ORDER_STATUSES}
-    page_related = ("checkout", "checkout__user", "user", "user__account", "personal_data")
+    page_related = (
+        "checkout",
+        "checkout__user",
+        "checkout__recipient",
+        "user",
+        "user__account",
+        "personal_data",
+    )
     change_form_template = "admin/checkout_integration/order_page.html"
     change_list_template = "admin/checkout_integration/order_list.html"
     buttons = (

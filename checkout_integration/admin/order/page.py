@@ -35,6 +35,7 @@ from checkout_integration.admin.order.sold import (
     paid_at,
     product_summary,
     product_title,
+    recipient_of,
 )
 from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
 from checkout_integration.admin.site.fields import Viewer
@@ -345,6 +346,7 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
             ),
             (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
             (_("account"), viewer.link(type(account), account.pk, account) if account else ""),
+            (_("a gift for"), recipient_of(order, viewer)),
             (
                 _("account of the customer"),
                 viewer.link(type(linked), linked.pk, linked) if linked and linked != account else "",

@@ -61,7 +61,7 @@ def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
     if not sees_personal_data:  # the last four digits are ten thousand guesses
         return
     yield Q(items__code=text)
-    yield from of_account("checkout__user", text)
+    yield from of_account(text, "checkout__user", "checkout__recipient")
     if "@" in text:
         yield Q(personal_data__email=text.lower())
     if LAST4.fullmatch(text):

@@ -63,6 +63,14 @@ def buyer_summary(order: Order, viewer: Viewer) -> SummaryBox:
     return SummaryBox(_("Who bought it?"), value, list(_about_buyer(order, viewer, email)))
 
 
+def recipient_of(order: Order, viewer: Viewer) -> Value:
+    """Return the account that owns the goods in place of the buyer; "" where the order is no gift."""
+    if not (order.checkout and order.checkout.gift):
+        return ""
+    account = order.checkout.recipient
+    return viewer.link(type(account), account.pk, account) if account else _("an account that was deleted")
+
+
 def _about_buyer(order: Order, viewer: Viewer, email: str) -> Iterator[Value]:
     if not viewer.sees_personal_data and email:
         yield format_html(_("e-mail: {}"), hidden())
@@ -76,5 +84,7 @@ def _about_buyer(order: Order, viewer: Viewer, email: str) -> Iterator[Value]:
     )
     if account:
         yield _("account: %(account)s") % {"account": short(account)}
+    if recipient := recipient_of(order, viewer):
+        yield format_html(_("a gift for: {}"), recipient)
     if order.country:
         yield _("country: %(country)s") % {"country": visible(order.country)}

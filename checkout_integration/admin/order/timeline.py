@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
-from checkout_integration.admin.order.sold import paid_at
+from checkout_integration.admin.order.sold import paid_at, recipient_of
 from checkout_integration.admin.screens.notifications import delay_of
 from checkout_integration.admin.screens.staff_acts import person
 from checkout_integration.admin.site.fields import Viewer
@@ -62,7 +62,7 @@ def timeline_of(
     """Return all moments, newest last. Five statements, however long the history."""
     acts = viewer.address(StaffAct, "changelist") if viewer.may("view_staffact") else ""
     moments = [
-        *_ordered(order),
+        *_ordered(order, viewer),
         *_notifications(order, viewer),
         *_transitions(order, history, viewer, acts),
         *_messages(messages),
@@ -73,9 +73,11 @@ def timeline_of(
     return sorted(moments, key=lambda moment: (moment.at, moment.rank))
 
 
-def _ordered(order: Order) -> Iterator[Moment]:
+def _ordered(order: Order, viewer: Viewer) -> Iterator[Moment]:
     if order.created_at:
-        yield Moment(at=order.created_at, rank=-1, source=_("order"), text=_("ordered"))
+        recipient = recipient_of(order, viewer)
+        text: Value = format_html(_("ordered, as a gift for {}"), recipient) if recipient else _("ordered")
+        yield Moment(at=order.created_at, rank=-1, source=_("order"), text=text)
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
@@ -133,6 +135,8 @@ def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer, ac
         status, moved = transition.to_status, transition.from_status != transition.to_status
         at = times.get(status) if moved and not transition.act and reached[status] == 1 else None
         details: list[Value] = [_origin(transition, viewer), visible(transition.reason)]
+        if moved and status in REVERSALS and (recipient := recipient_of(order, viewer)):
+            details.append(format_html(_("the goods were a gift for {}"), recipient))
         if at and abs(transition.recorded_at - at) > LATER:
             details.insert(0, format_html(_("learned here {}"), moment(transition.recorded_at)))
         yield Moment(

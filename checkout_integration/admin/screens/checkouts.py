@@ -164,11 +164,11 @@ class CheckoutAdmin(ButtonAdmin):
     ordering = ("-recorded_at", "-pk")
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("reference", "order_id")
-    searched_account = "user"
+    searched_accounts = ("user", "recipient")
     search_help_text = gettext_lazy(
         "Checkout reference or order id. With the permission to see personal data: the login name of the account."
     )
-    page_related = ("user", "subject_type", "paid_order")
+    page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
         (gettext_lazy("Payment form"), {"fields": ("payment_form", "payment_form_url", "order_id")}),
@@ -187,7 +187,12 @@ class CheckoutAdmin(ButtonAdmin):
         ),
         (
             gettext_lazy("In this shop"),
-            {"fields": ("reference", "project", "user", "claimed_at", "subject", "origin", "recorded_at")},
+            {
+                "fields": (
+                    *("reference", "project", "user", "claimed_at", "gift_for"),
+                    *("subject", "origin", "recorded_at"),
+                )
+            },
         ),
     )
     inlines = (OrdersInline,)
@@ -197,6 +202,7 @@ class CheckoutAdmin(ButtonAdmin):
         "price": gettext_lazy("price"),
         "user": gettext_lazy("account"),
         "claimed_at": gettext_lazy("claimed"),
+        "gift_for": gettext_lazy("a gift for"),
         "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),
@@ -263,6 +269,10 @@ class CheckoutAdmin(ButtonAdmin):
     def virtual_currency(self, row: Checkout) -> str:
         """Return the amount of virtual currency that was sold."""
         return money(row.virtual_currency_amount, "")
+
+    def gift_for(self, row: Checkout) -> object:
+        """Return the account that owns it in place of the buyer."""
+        return (row.recipient or _("an account that was deleted")) if row.gift else ""
 
     def subject(self, row: Checkout) -> str:
         """Return the shop's own object without loading it: its class may be gone."""

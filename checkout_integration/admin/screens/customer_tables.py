@@ -80,9 +80,12 @@ def _sum(amounts: list[Decimal | None], currency: str) -> str:
 
 
 def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
-    """Return the goods for which a payment of the customer is valid now."""
-    grants = Grant.objects.filter(order__user=customer, state=Grant.State.OPEN).order_by("-pk")
-    opened: dict[Any, Any] = dict(grants.values_list("order", "opened_at")[:NEWEST])
+    """Return the goods for which a payment is valid now: of the customer, or of somebody who gave them to the account."""
+    grants = Grant.objects.filter(state=Grant.State.OPEN).order_by("-pk")
+    bought = grants.filter(order__user=customer).exclude(checkout__gift=True)
+    given = grants.filter(checkout__recipient=customer.account_id) if customer.account_id else grants.none()
+    opened: dict[Any, Any] = dict(bought.values_list("order", "opened_at")[:NEWEST])
+    opened |= dict(given.values_list("order", "opened_at")[:NEWEST])
     orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
     items = OrderItem.objects.filter(order__in=opened).exclude(code="").order_by("position")
     codes: list[tuple[Any, Value]] = [

@@ -395,7 +395,7 @@ class CustomerAdmin(ButtonAdmin):
     ordering = ("-recorded_at", "-pk")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
-    searched_account = "account"
+    searched_accounts = ("account",)
     search_help_text = gettext_lazy(
         "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, the "
         "login name of the account, or the id that a customer had who was erased."

@@ -34,7 +34,7 @@ def person(row: ActedBy, acts: str) -> Value:
 
 
 def _of_person(name: str) -> Q:
-    return Q(*of_account("staff", name), system_user=name, _connector=Q.OR)
+    return Q(*of_account(name, "staff"), system_user=name, _connector=Q.OR)
 
 
 @admin.register(StaffAct)

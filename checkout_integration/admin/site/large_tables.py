@@ -61,8 +61,8 @@ def keys_of(rows: QuerySet[Any], conditions: Sequence[Q]) -> list[Any] | QuerySe
     return few if len(few) <= COUNTED else found
 
 
-def of_account(relation: str, text: str) -> list[Q]:
-    """Return the condition that a row belongs to the account with this login name; none where no account has it.
+def of_account(text: str, *relations: str) -> list[Q]:
+    """Return conditions that a row belongs to the account with this login name; none where no account has it.
 
     The account is looked up first: by a join, a planner would expect as many rows as an account has on average.
     """
@@ -74,4 +74,4 @@ def of_account(relation: str, text: str) -> list[Q]:
     except ValidationError:  # a shop may name its accounts by numbers
         return []
     accounts = list(get_user_model()._base_manager.filter(**{name: value}).values_list("pk", flat=True))
-    return [Q((f"{relation}__in", accounts))] if accounts else []
+    return [Q((f"{relation}__in", accounts)) for relation in relations] if accounts else []

@@ -43,7 +43,7 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
     list_deferred: Sequence[str] = ()
     """Large columns that the list does not read."""
-    searched_account: str = ""
+    searched_accounts: Sequence[str] = ()
     """The relation to an account, by whose login name those may search who may see personal data."""
     page_related: Sequence[str] = ()
     """Relations that the page of a row shows."""
@@ -109,8 +109,8 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the conditions of which a row meets one. Without the permission, each hit would confirm a guess."""
         conditions = [Q((str(name), text)) for name in self.search_fields]
-        if self.searched_account and viewer.sees_personal_data:
-            conditions += of_account(self.searched_account, text)
+        if self.searched_accounts and viewer.sees_personal_data:
+            conditions += of_account(text, *self.searched_accounts)
         return conditions
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

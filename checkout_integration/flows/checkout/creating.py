@@ -29,7 +29,7 @@ from checkout_integration.flows.database import (
     with_retries,
     write_transaction,
 )
-from checkout_integration.flows.ledger import Cause, Step, identity_here, lock_customer
+from checkout_integration.flows.ledger import Cause, Step, identity_here, is_account_blocked, lock_customer
 from checkout_integration.flows.sync import client_for
 from checkout_integration.hooks import CheckoutArguments, CheckoutTerms
 from checkout_integration.models import Checkout
@@ -73,7 +73,7 @@ class NotRecorded(CheckoutError):
 
 
 class CustomerBlocked(CheckoutError):
-    """Staff have blocked the customer: nothing was stored, and the service was not called."""
+    """Staff have blocked the customer, or a gift's recipient: nothing was stored, and the service was not called."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,8 @@ def create_checkout(*, user: Account | None = None, **arguments: Unpack[Checkout
         CheckoutError: the service did not create the order; the row says ``failed``, or ``unknown`` when it may exist.
         NotRecorded: a CheckoutError; the order was created, and the database did not record it.
         NotCreated: a CheckoutError; the same request came before, and its checkout has no form.
-        CustomerBlocked: a CheckoutError; staff have blocked the customer. Nothing was stored, and the service was not called.
+        CustomerBlocked: a CheckoutError; staff have blocked the customer, or the recipient of the gift. Nothing was stored,
+            and the service was not called.
         TransactionOpen: a transaction is open, so the checkout could not be committed first.
         UnknownAlias: no project of the settings has this alias.
         django.db.Error: the database refused the checkout; nothing was stored, and the service was not called.
@@ -218,6 +219,8 @@ def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
             raise CustomerBlocked("staff have blocked the customer; nothing was stored or sent")
         if known is not None and is_erased(known):
             _leave_customer_out(checkout, known.erased_at)
+        if checkout.recipient_id is not None and is_account_blocked(project, checkout.recipient_id):
+            raise CustomerBlocked("staff have blocked the recipient of the gift; nothing was stored or sent")
         # RACE: a double click sends the same request twice, and neither sees the other's row yet. Both insert under the same
         # key: the second waits for the first one's commit, is refused and retried, and then finds the checkout that the
         # other made.

@@ -114,6 +114,7 @@ def _terms(checkout: Checkout) -> tuple[str, ...]:
         json.dumps(dict(checkout.metadata), sort_keys=True),
         str(checkout.subject_type_id or ""),
         str(checkout.subject_id or ""),
+        str(checkout.recipient_id or ""),
     )
 
 

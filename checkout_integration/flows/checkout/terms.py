@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models
 from django.http import HttpRequest
@@ -47,6 +48,7 @@ class Terms:
     user: Account | None = None
     customer: Customer | None = None
     subject: models.Model | None = None
+    recipient: AbstractBaseUser | None = None
     request: HttpRequest | None = None
     url_success: str = ""
     url_fail: str = ""
@@ -73,6 +75,8 @@ class Terms:
             description=self.description,
             metadata=self.metadata or {},
             user_id=self.user.pk if self.user is not None else None,
+            gift=self._recipient_id is not None,
+            recipient_id=self._recipient_id,
             **(self.attribution.columns if self.attribution else {}),
         )
         if self.subject is not None:
@@ -86,6 +90,12 @@ class Terms:
         if self.customer is None:
             return Customer(external_id=external_id) if external_id else None
         return self.customer if self.customer.external_id else replace(self.customer, external_id=external_id)
+
+    @property
+    def _recipient_id(self) -> Any:
+        """The key of the account that gets a gift; None for no gift, and for one to the buyer's own account."""
+        key = getattr(self.recipient, "pk", None)  # what is no account is refused
+        return None if self.user is not None and key == self.user.pk else key
 
     @property
     def _own_keys(self) -> set[str]:
@@ -211,9 +221,11 @@ class Terms:
 
     def _value_problems(self) -> Iterator[tuple[str, str]]:
         """Yield problems of values that no column takes, or that would be lost."""
-        for name in ("user", "subject"):
+        for name in ("user", "subject", "recipient"):
             if _is_unsaved(getattr(self, name)):
                 yield name, "is not in the database; save it first, so that a payment can be traced to it"
+        if self.recipient is not None and not isinstance(self.recipient, get_user_model()):
+            yield "recipient", "is no account of this shop; look it up, and leave it out where there is none"
         for name in self._own_keys & set(self.metadata if isinstance(self.metadata, Mapping) else ()):
             yield (
                 f"metadata.{name}",

@@ -27,6 +27,7 @@ from checkout_integration.flows.ledger.customers import (
     find_or_create,
     identity_here,
     identity_of,
+    is_account_blocked,
     is_blocked,
     is_recorded,
     is_tombstoned,

@@ -81,6 +81,13 @@ def is_blocked(project: Project, user: User) -> bool:
     return known.filter(named).exists()
 
 
+def is_account_blocked(project: Project, account_id: Any) -> bool:
+    """Return whether staff have blocked the customer of an account, by its key as an ``external_id``, or by a link."""
+    known = CheckoutUser.primary.filter(project=project.alias, blocked_at__isnull=False)
+    identity = identity_here(str(account_id))
+    return known.filter(Q(identity__in=[identity, *tombstones_of(identity)]) | Q(account=account_id)).exists()
+
+
 def identity_here(external_id: str | None) -> str:
     """Return the lookup key of a customer with an id of the shop's; "" for a guest."""
     return key_of("external", external_id) if external_id else ""

@@ -29,9 +29,11 @@ from checkout_integration.protocol import strict_json
 FORMAT: Final = "checkout_integration.customer.1"
 CHUNK: Final = 100
 OF_OURS: Final = frozenset(
-    "key identity body_hash request_hash facts stamps conflicts fence due_at tries begun completed".split()
+    "key identity body_hash request_hash facts stamps conflicts fence due_at tries begun completed recipient".split()
 )
-"""Columns that say nothing of a person: keys, hashes, and marks of the app's own work."""
+"""Columns that say nothing of a person: keys, hashes, and marks of the app's own work. The recipient is another person."""
+GIFT: Final = ("reference", "status", "type", "description", "products", "virtual_currency_amount", "paid_at")
+"""What the export of a recipient has of a gift: nothing of the account that has bought it, and no price."""
 CHILDREN: Final = ("items", "refunds", "transitions", "grants", "incidents")
 
 Row = Mapping[str, Any]
@@ -80,6 +82,7 @@ def _sections(person: Person) -> Mapping[str, Rows]:
         "customers": map(_columns, _in_chunks(person.customers)),
         "orders": map(_order, _in_chunks(person.orders, "personal_data", *CHILDREN)),
         "checkouts": map(_columns, _in_chunks(person.checkouts)),
+        "gifts": map(_gift, _in_chunks(person.gifts)),
         "notifications": _notifications(person),
         "validation_decisions": map(_columns, _in_chunks(person.decisions)),
         "staff_acts": map(_columns, _in_chunks(acts_about(person))),
@@ -94,6 +97,10 @@ def _in_chunks(rows: models.QuerySet[Any], *related: str) -> Iterator[Any]:
 def _columns(row: models.Model) -> dict[str, Any]:
     fields = [field for field in row._meta.concrete_fields if field.name not in OF_OURS]
     return {field.name: _value(exact_column(row, field.name)) for field in fields}
+
+
+def _gift(row: models.Model) -> dict[str, Any]:
+    return {name: _value(exact_column(row, name)) for name in GIFT}
 
 
 def _value(value: Any) -> Any:

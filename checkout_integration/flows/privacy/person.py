@@ -53,7 +53,9 @@ class Person:
     @property
     def known(self) -> bool:
         """Whether any data of them is stored."""
-        return bool(self.users or self.first_orders) or self.decisions.exists() or self.checkouts.exists()
+        if self.users or self.first_orders:
+            return True
+        return any(rows.exists() for rows in (self.decisions, self.checkouts, self.gifts))
 
     @property
     def identities(self) -> list[str]:
@@ -82,6 +84,12 @@ class Person:
         paid = Q(pk__in=self.orders.values("checkout_id")) | Q(order_id__in=self.orders.values("order_id"))
         theirs = paid | Q(identity__in=self.identities) | Q(user_id__in=list(_accounts(self.external_ids)))
         return Checkout.primary.filter(theirs, project=self.project)
+
+    @property
+    def gifts(self) -> QuerySet[Checkout]:
+        """Checkouts by which others gave something to their account: the data of those others, but for that fact."""
+        given = Checkout.primary.filter(recipient_id__in=list(_accounts(self.external_ids)))
+        return given.filter(project=self.project)
 
     @property
     def decisions(self) -> QuerySet[ValidationDecision]:

@@ -34,7 +34,9 @@ def test_an_example_sells(checkout_sandbox: Sandbox, settings: Any, example: str
     """To an account and to a guest: a form to send the customer to."""
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "DYNAMIC_URLS": True}
     request = {"project": "test-project", "type": "simple", "amount": Decimal(1), "currency": "USD"}
+    User.objects.create_user("juno")
     names: dict[str, Any] = {
+        "User": User,
         "flows": flows,
         "Decimal": Decimal,
         "request": SimpleNamespace(user=AnonymousUser() if is_guest else User.objects.create_user("ada")),
