@@ -44,20 +44,9 @@ class Purchase:
 class Play:
     """Accounts, a guest whom staff may link, and nobody in particular; each act says what it really does."""
 
-    ACTS = (
-        "sell",
-        "sell",
-        "pay",
-        "pay",
-        "pay",
-        "refund",
-        "chargeback",
-        "restore",
-        "revoke",
-        "accept",
-        "claim",
-    )
-    ACTS += ("unclaim", "link", "unlink", "again", "listed")
+    ACTS: Final = (
+        "sell sell pay pay pay refund chargeback restore revoke accept claim unclaim link unlink again listed"
+    ).split()
 
     def __init__(self, deliver: Deliver, seed: int) -> None:
         self.deliver, self.draw = deliver, random.Random(seed)

@@ -98,8 +98,9 @@ def test_a_recipient_is_an_account(checkout_sandbox: Sandbox, ada: User, way: An
 
 def test_another_row_of_the_shop_is_no_recipient(checkout_sandbox: Sandbox, ada: User) -> None:
     """Its key might be that of an account."""
+    group: Any = Group.objects.create(name="friends")
     with pytest.raises(CreationError, match="recipient"):
-        flows.create_checkout(user=ada, recipient=Group.objects.create(name="friends"), **PRICE)  # type: ignore[typeddict-item]
+        flows.create_checkout(user=ada, recipient=group, **PRICE)
 
 
 def test_the_same_for_another_friend_is_another_purchase(
