@@ -57,6 +57,7 @@ def test_a_checkout_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
         "virtual_currency_amount": None,
         "platform_id": "",
         "description": "500 gems",
+        "gift": False,
         "test": True,
         "payment_form_url": "https://service.example.com/form/?order_id=o-1",
         "order_id": "o-1",
