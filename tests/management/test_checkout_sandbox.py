@@ -84,5 +84,5 @@ def test_a_project_without_settings_gets_some_to_paste(settings: Any) -> None:
     """No check stops it."""
     del settings.CHECKOUT_INTEGRATION
     printed = StringIO()
-    call_command("checkout_sandbox", "init", stdout=printed, skip_checks=False)
+    call_command("checkout_sandbox", "init", stdout=printed)
     assert "CHECKOUT_INTEGRATION = {" in printed.getvalue()

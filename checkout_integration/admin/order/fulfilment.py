@@ -40,6 +40,8 @@ def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Va
     if concerned and len(ends) == len(concerned):
         text = _("The goods were taken back {}.") if gone else _("Delivered {}.")
         return format_html(text, moment(max(ends)))
+    if any(run.state == ReceiverRun.State.PAUSED for run in concerned):
+        return _("The goods wait: staff have paused the shop's code, and it runs when they resume it.")
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
     if gone and any(run.state == ReceiverRun.State.DONE for run in giving):
@@ -112,11 +114,11 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
         return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
     if any(map(has_failed, runs)):
         return StateLabel(_("failing, retried later"), "bad", sign="!")
-    if any(run.is_postponed for run in runs):
-        return POSTPONED
     if states == {ReceiverRun.State.DONE}:
         return StateLabel(words.done, "good")
-    return StateLabel(words.running, "wait")
+    if ReceiverRun.State.PAUSED in states:
+        return RUN_STATES[ReceiverRun.State.PAUSED]
+    return POSTPONED if any(run.is_postponed for run in runs) else StateLabel(words.running, "wait")
 
 
 def _line(run: ReceiverRun) -> Value:

@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -38,7 +39,16 @@ from checkout_integration.admin.site.labels import (
 )
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReadOnlyInline, ReportAdmin
-from checkout_integration.admin.site.values import Table, Value, folded_traceback, lines, moment, visible
+from checkout_integration.admin.site.values import (
+    NOTHING,
+    Table,
+    Value,
+    folded_traceback,
+    lines,
+    moment,
+    moment_text,
+    visible,
+)
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
 from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMessage, ReceiverRun
@@ -93,6 +103,13 @@ def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]
     return _("The code is resumed. Runs that are due: %(n)d.") % {"n": due}
 
 
+def _paused_lines(pause: flows.operations.Pause | None) -> list[Text]:
+    if pause is None:
+        return []
+    since = {"at": moment_text(pause.since), "reason": pause.reason}
+    return [_("Paused since %(at)s: %(reason)s") % since, _("Runs that wait: %(n)d.") % {"n": pause.runs}]
+
+
 PAUSE: Final = Button(
     name="pause",
     label=gettext_lazy("Pause this code"),
@@ -110,10 +127,10 @@ RESUME: Final = Button(
     name="resume",
     label=gettext_lazy("Resume this code"),
     permission="change_receiverrun",
-    question=gettext_lazy("All runs of this code that wait are due again."),
-    effects=lambda run: [
-        _("It was paused for: %(reason)s") % {"reason": flows.operations.pause_of(run.receiver)}
-    ],
+    question=gettext_lazy(
+        "All runs of this code that wait are due at once, and so are those of new payments."
+    ),
+    effects=lambda run: _paused_lines(flows.operations.pause_of(run.receiver)),
     offered=lambda run: flows.operations.pause_of(run.receiver) is not None,
     act=_resume,
 )
@@ -296,7 +313,7 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
     def changelist_view(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Show the groups; on POST ask whether to run all of a group again, then do it."""
+        """Show the groups, and what is paused; on POST ask whether to run all of a group again, then do it."""
         viewer = self.viewer(request)
         if not self.has_view_permission(request):
             raise PermissionDenied
@@ -311,7 +328,9 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
             count = under_way()
             text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
             context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
-            context |= {"groups": groups if may_run else [], "button": RUN_ALL}
+            context["tables"] += self._paused(viewer)
+            acts = [(each, viewer.address(ReceiverRun, PAUSE.name, each.runs[-1])) for each in groups]
+            context |= {"groups": acts if may_run else [], "button": RUN_ALL, "pause": PAUSE}
             context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
             return TemplateResponse(request, "admin/checkout_integration/failures.html", context)
         if not may_run:
@@ -329,6 +348,28 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
         messages.success(request, str(self.press(RUN_ALL, request, group, {})))
         dispatch.dispatch_due()
         return HttpResponseRedirect(back)
+
+    def _paused(self, viewer: Viewer) -> list[Table]:
+        """Return what staff have paused, with the page of a run where it is resumed."""
+        columns = [_("code of the shop"), _("since"), _("reason"), _("runs that wait"), ""]
+        rows: list[list[Value]] = []
+        for pause in flows.operations.pauses():
+            waiting = ReceiverRun.objects.filter(receiver=pause.receiver, state=ReceiverRun.State.PAUSED)
+            run = waiting.order_by("due_at", "pk").first()
+            resume: Value = NOTHING
+            if run is not None and viewer.may(RESUME.permission):
+                address = viewer.address(ReceiverRun, RESUME.name, run.pk)
+                resume = format_html('<a class="button" href="{}">{}</a>', address, RESUME.label)
+            rows.append(
+                [
+                    visible(pause.receiver),
+                    moment(pause.since),
+                    visible(pause.reason),
+                    shown_number(pause.runs),
+                    resume,
+                ]
+            )
+        return [Table(_("Paused by staff"), columns, rows)]
 
 
 @admin.register(OutboxMessage)

@@ -21,6 +21,7 @@ from checkout_integration.flows.monitoring.receivers import (
     FAILING,
     GIVEN_UP,
     LONG,
+    PAUSED,
     UNGRANTED,
     is_pulled,
     undelivered,
@@ -137,6 +138,7 @@ def staff_queues() -> list[StaffQueue]:
         ReceiverRun.State.DUE,
         ReceiverRun.State.FAILED,
     )
+    paused = _keys(runs.filter(state=ReceiverRun.State.PAUSED), "due_at", "pk")
     for kind, label, count, found in (
         (
             FAILING,
@@ -148,6 +150,9 @@ def staff_queues() -> list[StaffQueue]:
     ):
         orders[kind.name], since = _orders_of(_first(found, "pk") if count else [])
         queues.append(_queue(kind.name, label, count, kind.rows, since))
+    orders[PAUSED.name], since = _orders_of(paused)
+    label = _("wait for the shop's code, which staff have paused")
+    queues.append(_queue(PAUSED.name, label, len(paused), PAUSED.rows, since))
     queues += _of_notifications()
     open_ones = _keys(
         Incident.objects.filter(resolved_at=None, project__in=known_projects()), "resolved_at", "project"

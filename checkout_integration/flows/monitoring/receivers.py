@@ -311,7 +311,9 @@ def _paused(remembered: Remembered, now: datetime) -> Finding:
         "receivers": listed([f"{name} ({span(age.total_seconds())})" for name, age in sorted(since.items())]),
         "n": shown_count(count),
     }
-    action = _("If what it was paused for is over, resume it on the page of one of these runs.")
+    action = _(
+        "If what it was paused for is over, resume it on the page Failures, or on that of one of these runs."
+    )
     severity = Severity.WARNING if max(since.values()) > PAUSED_LONG else Severity.OK
     return PAUSED.found(text, severity, action, figures=figures)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from checkout_integration.flows.database import (
     locked,
@@ -24,6 +24,7 @@ from checkout_integration.flows.outbox import (
     make_due_again,
     make_due_now,
     pause,
+    read_receivers,
     resume,
     retire,
     rows_named,
@@ -146,9 +147,31 @@ def pause_receiver(name: str, *, staff: Actor | None = None, reason: str) -> int
     return waiting
 
 
-def pause_of(name: str) -> str | None:
-    """Return why a receiver is paused, None if it is not."""
-    return next((row.paused_for for row in rows_named(name) if row.paused_at), None)
+class Pause(NamedTuple):
+    """Since when and why a receiver is paused, and how many of its runs wait."""
+
+    receiver: str
+    since: datetime
+    reason: str
+    runs: int
+
+
+def pauses() -> list[Pause]:
+    """Return the receivers that are paused, by name."""
+    rows = {row.name: row for row in read_receivers().rows if row.paused_at}
+    waiting = ReceiverRun.primary.filter(state=ReceiverRun.State.PAUSED, receiver__in=rows)
+    counts = dict(waiting.values_list("receiver").annotate(Count("pk"))) if rows else {}
+    return [
+        Pause(name, row.paused_at, row.paused_for, counts.get(name, 0))
+        for name, row in sorted(rows.items())
+        if row.paused_at
+    ]
+
+
+def pause_of(name: str) -> Pause | None:
+    """Return the pause of a receiver, None if it is not paused."""
+    names = {row.name for row in rows_named(name)}
+    return next((each for each in pauses() if each.receiver in names), None)
 
 
 def resume_receiver(name: str, *, staff: Actor | None = None) -> int | None:

@@ -472,8 +472,14 @@ def pause(name: str, reason: str) -> int | None:
 
 
 def resume(name: str) -> int | None:
-    """Make the runs of a paused receiver due; return how many, None if it is not paused."""
-    return put_back_resumed(this_process.remembered) if _set_pause(name, None, "") else None
+    """Make the runs of a paused receiver due now; return how many are, None if it is not paused.
+
+    What came during the pause may not have been taken out of the queue yet: it is due as well.
+    """
+    if not (names := _set_pause(name, None, "")):
+        return None
+    put_back_resumed(this_process.remembered)
+    return _runs().filter(receiver__in=names, state=State.DUE, due_at__lte=database_now()).count()
 
 
 def rows_named(name: str) -> list[Receiver]:
@@ -500,7 +506,9 @@ def put_back_resumed(remembered: Remembered) -> int:
     """
     names, count, moved = remembered.paused or {""}, 0, 1
     while moved:
-        moved = with_retries(partial(_move, _RESUMED, names, database_now(), State.DUE))
+        moved = with_retries(
+            partial(_move, _RESUMED, names, database_now(), State.DUE, due_at=database_now())
+        )
         count += moved
     return count
 
@@ -529,6 +537,7 @@ def _move(
     absent: datetime,
     state: State,
     known: Collection[tuple[str, str]] | None = None,
+    **changes: datetime,
 ) -> int:
     found = query.fetch(names=sorted(names), absent=absent, most=MOST_AT_ONCE)
     keys = [key for key, *place in found if known is None or tuple(place) in known]
@@ -537,7 +546,7 @@ def _move(
     with write_transaction():
         waiting = _runs().filter(pk__in=keys, state__in=WAITING).exclude(state=state)
         runs = locked(waiting.only("pk"), wait=False).order_by("pk")
-        return _runs().filter(pk__in=[run.pk for run in runs]).update(state=state)
+        return _runs().filter(pk__in=[run.pk for run in runs]).update(state=state, **changes)
 
 
 _LEFT: Final = Command(

@@ -10,6 +10,7 @@ import pytest
 import time_machine
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from checkout_integration import flows
 from checkout_integration.flows.monitoring import Severity, health
@@ -160,8 +161,22 @@ def test_a_plan_of_its_own(checkout_deliver: Deliver, listen: Listening) -> None
     assert states == {"quick": "failed", "usual": "due"}
 
 
+def expect_pause_is_shown(client: Client) -> None:
+    """On the front page, on that of failures with the way to resume it, and on that of an order that waits."""
+    desk = "/admin/checkout_integration"
+    front = client.get(f"{desk}/").content.decode()
+    assert "which staff have paused" in front and f"{desk}/receiverrun/?state=paused" in front
+    run = ReceiverRun.objects.filter(receiver="paused").order_by("due_at", "pk")[0]
+    failures = client.get(f"{desk}/failures/").content.decode()
+    assert "the game is down" in failures and f"{desk}/receiverrun/{run.pk}/resume/" in failures
+    confirmation = client.get(f"{desk}/receiverrun/{run.pk}/resume/").content.decode()
+    assert "Runs that wait: 3." in confirmation and "the game is down" in confirmation
+    order = client.get(f"{desk}/order/{run.message.payer_id}/change/").content.decode()
+    assert "The goods wait: staff have paused" in order and "being delivered" not in order
+
+
 def test_a_paused_receiver_waits_until_it_is_resumed(
-    checkout_deliver: Deliver, listen: Listening, admin_user: Any
+    checkout_deliver: Deliver, listen: Listening, admin_user: Any, admin_client: Client
 ) -> None:
     """Its runs wait, of old and of new payments; the others go on. Health reminds after a day. Then each runs once."""
     paused, other = Failing(times=1), Failing(times=0)
@@ -182,14 +197,19 @@ def test_a_paused_receiver_waits_until_it_is_resumed(
             assert {found(name) for name in ("receivers_unknown", "not_granted", "receivers_failing")} == {
                 Severity.OK
             }
-        assert flows.operations.pause_of("paused") == "the game is down"
+        (pause,) = flows.operations.pauses()
+        assert pause == flows.operations.pause_of("paused")
+        assert (pause.receiver, pause.reason, pause.runs) == ("paused", "the game is down", 3)
         assert dict(Counter(ReceiverRun.objects.values_list("receiver", "state"))) == {
             ("paused", "paused"): 3,
             ("other", "done"): 3,
         }
+        expect_pause_is_shown(admin_client)
+        ReceiverRun.objects.filter(receiver="paused").update(due_at=datetime.now(UTC) + timedelta(hours=1))
         assert flows.operations.resume_receiver("paused", staff=admin_user) == 3
         flows.run_due()
     assert (paused.tries, other.tries) == (4, 3)
+    assert (flows.operations.pauses(), flows.operations.pause_of("paused")) == ([], None)
     assert set(ReceiverRun.objects.values_list("state", flat=True)) == {"done"}
     acts = StaffAct.objects.filter(staff=admin_user).values_list("act", "receiver", "reason", "counts")
     assert list(acts.order_by("pk")) == [
