@@ -58,6 +58,8 @@ class Panel:
     parts: Sequence[Part]
     queues: Sequence[StaffQueue]
     """Those in which something waits for somebody, the oldest first."""
+    sees_queues: bool
+    """Whether the viewer may see the rows of any; to others "nothing waits" would be false."""
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -118,6 +120,7 @@ def checkout_health(context: Context) -> Panel:
             (queue for queue in queues if queue.count and user.has_perm(queue.view_permission)),
             key=lambda queue: queue.since or datetime.now(UTC),
         ),
+        sees_queues=any(user.has_perm(queue.view_permission) for queue in queues),
     )
 
 

@@ -17,7 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import errors, flows
-from checkout_integration.admin.order.decision import about_payment, delivering, effects_of, what_runs
+from checkout_integration.admin.order.decision import (
+    NOT_AGAIN,
+    about_payment,
+    delivering,
+    effects_of,
+    what_runs,
+)
 from checkout_integration.admin.order.payment import payment_tables
 from checkout_integration.admin.screens.customers import ERASE
 from checkout_integration.admin.screens.notifications import (
@@ -241,6 +247,11 @@ TYPES: Final = [
 ]
 
 
+NO_KIND: Final = "none"
+NEWEST_LOOKED_AT: Final = 50
+"""Checkouts by which the shop's kinds of things are known."""
+
+
 class BindForm(ReasonForm):
     """A form for a checkout, by a click or its reference, or for the description of a new one, with a reason."""
 
@@ -283,7 +294,9 @@ class BindForm(ReasonForm):
         except UnknownAlias:  # to link it is refused too, and says why
             candidates = []
         choices = [(str(each.checkout.pk), _candidate_text(each)) for each in candidates]
-        kinds = {each.checkout.subject_type for each in candidates if each.checkout.subject_type}
+        kinds = {each.checkout.subject_type for each in candidates if each.checkout.subject_type} or _kinds(
+            self.row
+        )
         fields = dict(self.fields)
         if choices:
             self.fields["checkout"] = forms.ChoiceField(
@@ -295,18 +308,24 @@ class BindForm(ReasonForm):
         if kinds:
             self.fields["subject_type"] = forms.ChoiceField(
                 label=_("New checkout: kind of thing in the shop"),
-                choices=[("", "–"), *((str(each.pk), str(each)) for each in kinds)],
+                choices=[
+                    ("", "–"),
+                    *((str(each.pk), str(each)) for each in kinds),
+                    (NO_KIND, _("nothing of the shop")),
+                ],
                 required=False,
                 help_text=_(
-                    "The shop's code may need kind and id to deliver; the shop's own admin shows them."
+                    "What this shop sells belongs to a thing of it, without which its code may fail; the shop's own admin "
+                    "shows kind and id."
                 ),
             )
         else:
             del self.fields["subject_id"]
-        if not choices:  # a new one is most likely for what was paid
+        if not any(each.verdict.pays for each in candidates):  # a new one is most likely for what was paid
             amount, currency = self.row.amount, self.row.currency
             amount = amount and Decimal(amount_text(amount, currency))
             self.initial.update(type=self.row.type, amount=amount, currency=currency)
+            self.initial.update(description=self.row.product)
         del fields["reason"], fields["for_another"]
         self.order_fields(
             [
@@ -352,8 +371,12 @@ class BindForm(ReasonForm):
                 _("This checkout is %(whose)s's: the goods go there, and not to the customer who paid.")
                 % whose,
             )
-        if values.get("subject_type"):
+        kind, is_new = values.get("subject_type"), not _named(values) and "reference" not in self.errors
+        if kind and kind != NO_KIND:
             values["subject"] = self._subject(values)
+        elif is_new and not kind and "subject_type" in self.fields:
+            text = _("Say to which thing of the shop the new checkout belongs, or that it belongs to none.")
+            self.add_error("subject_type", text)
         return values
 
     def _subject(self, values: Mapping[str, Any]) -> Model | None:
@@ -363,6 +386,12 @@ class BindForm(ReasonForm):
         except (ValueError, ValidationError, ObjectDoesNotExist):
             self.add_error("subject_id", _("The shop has nothing with this id."))
         return None
+
+
+def _kinds(order: Order) -> set[ContentType]:
+    """Return the kinds of things that the shop's newest checkouts belong to."""
+    newest = Checkout.objects.filter(project=order.project).order_by("-pk")[:NEWEST_LOOKED_AT]
+    return {each.subject_type for each in newest.select_related("subject_type") if each.subject_type}
 
 
 def _candidate_text(candidate: flows.operations.Candidate) -> str:
@@ -407,6 +436,8 @@ def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> T
 
 
 def _effects_of_linking(order: Order) -> list[Text]:
+    if order.verdict == VerdictStatus.ACCEPTED:
+        return [NOT_AGAIN]
     account = order.user.account if order.user else None
     whose = _("A new checkout belongs to the account %(account)s.") % {"account": short(account)}
     return [

@@ -52,7 +52,7 @@ def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
             [
                 (_("product"), product_title(order, items_of(order)) or _("unknown")),
                 (_("paid"), _paid_beside_expected(order)),
-                (_("when paid"), moment(paid_at(order.facts)) if paid_at(order.facts) else _("unknown")),
+                (_("when paid"), _when_paid(order)),
                 (_("refunds and disputes"), lines(losses) if losses else _("none known")),
                 (_("status"), states),
                 (_("why"), lines([str(each) for each in dict.fromkeys(why) if each])),
@@ -60,6 +60,15 @@ def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
         ),
         about_customer(order, viewer),
     ]
+
+
+def _when_paid(order: Order) -> Value:
+    """Return when it was paid; the list does not say so, but when it was ordered."""
+    if at := paid_at(order.facts):
+        return moment(at)
+    return (
+        format_html(_("unknown; ordered {}"), moment(order.created_at)) if order.created_at else _("unknown")
+    )
 
 
 def _paid_beside_expected(order: Order) -> Value:
@@ -87,6 +96,12 @@ def effects_of(order: Order, act: Transition.Act) -> list[Text]:
     return what_runs(order, changes)
 
 
+NOT_AGAIN: Final = gettext_lazy(
+    "No code of the shop runs again: it ran when the payment was accepted. If it had no checkout then, it may have delivered "
+    "nothing: look in the shop, and deliver by hand."
+)
+
+
 def what_runs(order: Order, changes: Sequence[ChangePreview]) -> list[Text]:
     """Return which of the shop's code runs by these changes, or that none does and what to do then."""
     signals = {name for change in changes for name in change.signals}
@@ -96,7 +111,11 @@ def what_runs(order: Order, changes: Sequence[ChangePreview]) -> list[Text]:
         return [_taking_back(order)]
     if any(label.startswith(VerdictStatus.REVIEW) for label in (change.verdict_after for change in changes)):
         return [_("Nothing is delivered while the payment is in review.")]
-    return [_("No code of the shop runs: the goods of this payment are delivered already.")]
+    return [
+        NOT_AGAIN
+        if order.verdict == VerdictStatus.ACCEPTED
+        else _("No code of the shop runs: the goods of this payment are delivered already.")
+    ]
 
 
 def delivering(*, bound: bool) -> Iterator[Text]:

@@ -201,7 +201,8 @@ def _customer(order: Order) -> Iterator[Text]:
     )
     if account:
         yield _("Account in the shop: %(account)s.") % {"account": visible(account)}
-        if since := getattr(account, "date_joined", None):
+        since = getattr(account, "date_joined", None)
+        if since and since <= (order.created_at or order.recorded_at):
             yield _("The account exists since %(at)s.") % {"at": _time(since)}
     if _is_gift(order):
         yield _("The customer bought it as a gift for another account of the shop, which got the goods.")

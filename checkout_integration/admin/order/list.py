@@ -63,9 +63,11 @@ from checkout_integration.admin.site.labels import (
     POSTPONED,
     TEST,
     VERDICTS,
+    StateLabel,
     Text,
     label_of,
     mode_label,
+    status_label,
 )
 from checkout_integration.admin.site.products import PRODUCT, product_name, shown_product, with_products
 from checkout_integration.admin.site.reasons import reason_label
@@ -210,7 +212,6 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         "user": _("customer"),
         "created": _("created"),
     }
-    labels = {"status": ORDER_STATUSES}
     page_related = (
         "checkout",
         "checkout__user",
@@ -369,6 +370,10 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         """Return the customer's e-mail address."""
         personal_data = getattr(row, "personal_data", None)
         return personal_data.email if personal_data else ""
+
+    def status(self, row: Order) -> StateLabel:
+        """Return the status; a refund of a part is not one of all."""
+        return status_label(row)
 
     def amount(self, row: Order) -> Value:
         """Return the order's amount, and whether it is real money where that is not as its project is set."""

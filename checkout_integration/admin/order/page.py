@@ -27,6 +27,7 @@ from checkout_integration.admin.order.payment import (
     received_summary,
     reversals_of,
     reversals_table,
+    reversed_at,
     verdict_summary,
 )
 from checkout_integration.admin.order.sold import (
@@ -41,13 +42,13 @@ from checkout_integration.admin.order.timeline import NEWEST, history_of, incide
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import (
     BLOCKED,
-    ORDER_STATUSES,
     VERDICTS,
     Text,
     is_test,
     label_of,
     mode_label,
     order_label,
+    status_label,
 )
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
@@ -79,6 +80,7 @@ from checkout_integration.models import (
     OrderItem,
     OutboxMessage,
     ReceiverRun,
+    Refund,
     Transition,
 )
 from checkout_integration.models.order import IS_PAYMENT
@@ -179,7 +181,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = history_of(order)
-    sentence, suggested = _what_to_do(order, state, messages, runs, incidents)
+    sentence, suggested = _what_to_do(order, state, reversals, messages, runs, incidents)
     return Page(
         headline=[_what_and_when(order, items, viewer), sentence],
         suggested=suggested,
@@ -204,7 +206,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
         in_this_shop=_in_this_shop(order, viewer),
         field_groups=field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
         tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(reversals, viewer)],
-        timeline=timeline_of(order, viewer, history, messages, runs, incidents),
+        timeline=timeline_of(order, viewer, history, messages, runs, incidents, reversals),
         document_title=_("The order as sent by the service (JSON)")
         if viewer.sees_personal_data
         else _("The order as sent by the service, without personal data (JSON)"),
@@ -225,6 +227,7 @@ def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> 
 def _what_to_do(
     order: Order,
     state: OrderState,
+    reversals: Sequence[Refund],
     messages: Sequence[OutboxMessage],
     runs: Sequence[ReceiverRun],
     incidents: Sequence[Incident],
@@ -250,18 +253,25 @@ def _what_to_do(
     if granting and (queue := _goods_queue(order)):
         text = format_html(_("Somebody has to look: {}"), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
-    lines = [*_of_money(order, state), of_goods(order, state, runs)]
+    lines = [*_of_money(order, state, reversals), of_goods(order, state, runs)]
     if state.status == OrderStatus.CHARGEBACK:
         lines.append(_("To contest it at the bank, download the evidence."))
+    elif order.verdict == VerdictStatus.ACCEPTED and order.checkout is None and state.stands:
+        lines.append(
+            _(
+                "Accepted without a checkout: the shop's code may have delivered nothing. Look, and deliver by hand."
+            )
+        )
     elif not any(run.state in UNFINISHED for run in runs):
         lines.append(_("Nothing to do."))
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("check",)
 
 
-def _of_money(order: Order, state: OrderState) -> Iterator[Value]:
+def _of_money(order: Order, state: OrderState, reversals: Sequence[Refund]) -> Iterator[Value]:
     """Yield that a payment is reversed, or that a part of it was given back."""
     if state.fully_reversed:
-        yield format_html("{} {}.", capfirst(order_label(state).text), moment(order.refunded_at))
+        at = reversed_at(order, reversals, state.status)
+        yield format_html("{} {}.", capfirst(order_label(state).text), moment(at))
     elif state.partial:
         yield _("A part of the money was given back: that takes no goods back.")
     elif order.verdict == VerdictStatus.REVOKED:
@@ -306,7 +316,7 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
             _("The customer paid for the same product in another order too, {}: {} ({})"),
             moment(other.created_at),
             viewer.link(Order, other.pk, other),
-            label_of(ORDER_STATUSES, other.status).text,
+            status_label(other).text,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import ORDER_STATUSES, VERDICTS, Text, label_of
+from checkout_integration.admin.site.labels import ORDER_STATUSES, VERDICTS, Text, label_of, status_label
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -59,6 +60,12 @@ JUDGED: Final = (VerdictStatus.VERIFIED, VerdictStatus.ACCEPTED, VerdictStatus.R
 def reversals_of(order: Order) -> list[Refund]:
     """Return the newest refunds and chargebacks of an order, the newest first."""
     return list(order.refunds.order_by("-pk")[:MOST_REVERSALS])
+
+
+def reversed_at(order: Order, reversals: Sequence[Refund], status: str) -> datetime | None:
+    """Return when the money went back: as the order says, else as the newest reversal of this status does."""
+    times = [each.refunded_at for each in reversals if each.status == status and each.refunded_at]
+    return order.refunded_at or max(times, default=None)
 
 
 def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Sequence[Refund]) -> SummaryBox:
@@ -208,7 +215,7 @@ def payment_tables(
             visible(order.order_id),
             visible(order.type),
             money(order.amount, order.currency),
-            badge(label_of(ORDER_STATUSES, order.status)),
+            badge(status_label(order)),
             badge(label_of(VERDICTS, order.verdict)),
             visible(str(order.user or "")),
             *([details[order.pk]] if details else []),
@@ -224,7 +231,7 @@ def _meaning(order: Order, state: OrderState) -> Text:
     """Return the meaning of the verdict; it is about the payment, which may have been reversed since."""
     if state.stands or order.verdict not in JUDGED:
         return label_of(VERDICTS, order.verdict).meaning
-    status = label_of(ORDER_STATUSES, order.status)
+    status = status_label(order)
     return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.layout import Moment
+from checkout_integration.admin.order.payment import reversed_at
 from checkout_integration.admin.order.sold import paid_at, recipient_of
 from checkout_integration.admin.screens.notifications import delay_of
 from checkout_integration.admin.screens.staff_acts import person
@@ -37,6 +38,7 @@ from checkout_integration.models import (
     Order,
     OutboxMessage,
     ReceiverRun,
+    Refund,
     StaffAct,
     SyncRun,
     Transition,
@@ -57,17 +59,18 @@ def timeline_of(
     history: Sequence[Transition],
     messages: Sequence[OutboxMessage],
     runs: Sequence[ReceiverRun],
-    incidents: Sequence[Incident] | None = None,
+    incidents: Sequence[Incident],
+    reversals: Sequence[Refund],
 ) -> list[Moment]:
     """Return all moments, newest last. Five statements, however long the history."""
     acts = viewer.address(StaffAct, "changelist") if viewer.may("view_staffact") else ""
     moments = [
         *_ordered(order, viewer),
         *_notifications(order, viewer),
-        *_transitions(order, history, viewer, acts),
+        *_transitions(order, history, viewer, acts, reversals),
         *_messages(messages),
         *_runs(runs, viewer),
-        *_incidents(incidents_of(order) if incidents is None else incidents, viewer),
+        *_incidents(incidents, viewer),
         *_staff_acts(order, acts),
     ]
     return sorted(moments, key=lambda moment: (moment.at, moment.rank))
@@ -124,11 +127,13 @@ LATER: Final = timedelta(minutes=1)
 """A change that was learned so long after the service's time says so."""
 
 
-def _transitions(order: Order, history: Sequence[Transition], viewer: Viewer, acts: str) -> Iterator[Moment]:
+def _transitions(
+    order: Order, history: Sequence[Transition], viewer: Viewer, acts: str, reversals: Sequence[Refund]
+) -> Iterator[Moment]:
     times: dict[str, datetime | None] = {
         OrderStatus.PROCESSED.value: paid_at(order.facts),
         OrderStatus.CANCELED.value: order.canceled_at,
-        **dict.fromkeys(REVERSALS, order.refunded_at),
+        **{status.value: reversed_at(order, reversals, status) for status in REVERSALS},
     }
     reached = Counter(each.to_status for each in history if each.from_status != each.to_status)
     for transition in history:
@@ -218,7 +223,8 @@ def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
 
 def incidents_of(order: Order) -> list[Incident]:
     """Return the newest incidents of an order, the newest first."""
-    return list(Incident.objects.filter(order=order).order_by("-recorded_at", "-pk")[:NEWEST])
+    newest = Incident.objects.filter(order=order).select_related("staff").order_by("-recorded_at", "-pk")
+    return list(newest[:NEWEST])
 
 
 def _incidents(incidents: Sequence[Incident], viewer: Viewer) -> Iterator[Moment]:
@@ -230,8 +236,17 @@ def _incidents(incidents: Sequence[Incident], viewer: Viewer) -> Iterator[Moment
             actor=_("this app"),
             text=viewer.link(Incident, incident.pk, incident_label(incident.kind)),
             badge=badge(incident_state(incident)),
-            details=[visible(incident.detail, longest=300)] if incident.detail else [],
+            details=list(_incident_details(incident)),
         )
+
+
+def _incident_details(incident: Incident) -> Iterator[Value]:
+    """Yield what it says, and who resolved it when: the moment itself is when it was opened."""
+    if incident.detail:
+        yield visible(incident.detail, longest=300)
+    if incident.resolved_at and not incident.ended_itself:
+        who = short(incident.actor or NOTHING)
+        yield format_html(_("resolved {} by {}"), moment(incident.resolved_at), who)
 
 
 def _staff_acts(order: Order, acts: str) -> Iterator[Moment]:

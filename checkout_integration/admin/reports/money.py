@@ -66,7 +66,7 @@ MODES: Final = {
 }
 TITLES: Final = {
     Mode.LIVE: gettext_lazy("Money"),
-    Mode.TEST: gettext_lazy("Money of tests: nothing was paid"),
+    Mode.TEST: gettext_lazy("Money of tests: no real money"),
     Mode.UNKNOWN: gettext_lazy("Money, mode unknown"),
 }
 ON_PAYMENT_DAY: Final = "payment"
@@ -222,7 +222,8 @@ def sections(
     """
     for total in totals_of(rows):
         own = [row for row in rows if row.currency == total.currency]
-        names = [*columns, *(name for name in SUMS if name in ALWAYS or getattr(total.sums, name))]
+        always = (*ALWAYS, "tax") if "tax_rate" in columns else ALWAYS
+        names = [*columns, *(name for name in SUMS if name in always or getattr(total.sums, name))]
         yield {
             "currency": visible(total.currency) or NOTHING,
             "columns": [(HEADINGS[name], name in SUMS) for name in names],
@@ -312,7 +313,9 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
         rows = _rows_of(form)
         if form.errors:  # an empty file would say that there is no money
             return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
-        return csv_response(request, f"money-{form.query.mode.value}", _lines(rows, form.query))
+        query = form.query
+        name = f"money-{query.mode.value}-{query.period.first}-{query.period.last}"
+        return csv_response(request, name, _lines(rows, query))
 
 
 def _rows_of(form: MoneyForm) -> list[MoneyRow]:

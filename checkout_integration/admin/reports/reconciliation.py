@@ -45,6 +45,7 @@ from checkout_integration.display import shown_amount, shown_number, shown_part
 from checkout_integration.flows.monitoring import LONGEST_UNSYNCED, WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 NEWEST_PASSES: Final = 3
 """So many passes of each lane are shown."""
@@ -261,7 +262,7 @@ def _totals_table(project: str) -> Table:
     rows: list[list[Value]] = [
         [
             visible(line["currency"]) or NOTHING,
-            visible(_in_words(line["status"])),
+            _status_of_totals(line["status"]),
             *(_side(line[side], line["currency"]) for side in ("here", "there")),
             badge(EQUAL if line["here"] == line["there"] else DIFFERENT),
         ]
@@ -270,6 +271,12 @@ def _totals_table(project: str) -> Table:
     title = _("Project %(project)s: totals of the whole list, at %(at)s")
     columns: list[Text] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
     return Table(title % {"project": project, "at": moment_text(last.started_at)}, columns, rows)
+
+
+def _status_of_totals(status: str) -> Text:
+    """Return a status in words; an order whose reversal is a row of its own stays paid in the list."""
+    paid = status == OrderStatus.PROCESSED
+    return _("paid; refunded and charged back, too") if paid else visible(_in_words(status))
 
 
 def _side(side: dict[str, Any], currency: str) -> str:

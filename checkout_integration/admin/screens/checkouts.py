@@ -26,7 +26,6 @@ from checkout_integration.admin.site.filters import (
 from checkout_integration.admin.site.labels import (
     CHECKOUT_STATUSES,
     LIVE,
-    ORDER_STATUSES,
     TEST,
     VERDICTS,
     StateLabel,
@@ -53,7 +52,7 @@ class OrdersInline(ReadOnlyInline):
         "product": gettext_lazy("product"),
         "created": gettext_lazy("created"),
     }
-    labels = {"status": ORDER_STATUSES, "verdict": VERDICTS}
+    labels = {"verdict": VERDICTS}
     when_empty = gettext_lazy("No order yet.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

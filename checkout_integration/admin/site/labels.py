@@ -88,6 +88,12 @@ def order_label(state: OrderState) -> StateLabel:
     return PARTLY_REFUNDED if is_part else label_of(ORDER_STATUSES, state.status)
 
 
+def status_label(order: Order) -> StateLabel:
+    """Return the same of an order in a list, by its columns."""
+    is_part = order.partly_refunded and order.status == OrderStatus.REFUNDED
+    return PARTLY_REFUNDED if is_part else label_of(ORDER_STATUSES, order.status)
+
+
 VERDICTS: Final[Mapping[str, StateLabel]] = {
     VerdictStatus.PENDING: StateLabel(
         _("not checked"),
