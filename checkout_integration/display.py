@@ -84,6 +84,20 @@ def shown_day(day: date) -> str:
     return date_format(day, "Y-m-d" if is_english else "SHORT_DATE_FORMAT")
 
 
+def shown_price(price: tuple[Decimal | None, str] | None) -> str:
+    """Return an amount with its currency, as `shown_amount` writes it; "" for an unknown one."""
+    amount, currency = price or (None, "")
+    return "" if amount is None else f"{shown_amount(amount, currency)} {currency}".strip()
+
+
+def linkable(address: str | None) -> str:
+    """Return the address if a page may link it, else "": plain HTTP only in a shop that has a sandbox there."""
+    projects = app_settings().projects.values()
+    loopback = any(project.allow_http_loopback for project in projects)
+    hosts = {host for project in projects for host in project.allow_http_hosts}
+    return safe_address(address, loopback=loopback, hosts=hosts) if isinstance(address, str) else ""
+
+
 def form_link(checkout: Payable) -> str:
     """Return the address of the hosted form, to open in a new window or a frame (EP6-01, EP6-02).
 

@@ -7,9 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from checkout_integration import display
-from checkout_integration.conf import app_settings
 from checkout_integration.models import Checkout, OrderItem
-from checkout_integration.protocol.form import safe_address
 from checkout_integration.protocol.values import is_stated
 
 
@@ -42,7 +40,7 @@ class AddressField(NullableTextField):
 
     def get_attribute(self, instance: Any) -> str | None:
         """Return the address, or None."""
-        return _linkable(super().get_attribute(instance)) or None
+        return display.linkable(super().get_attribute(instance)) or None
 
 
 class AddressesField(serializers.ListField):
@@ -59,7 +57,7 @@ class AddressesField(serializers.ListField):
 
     def to_representation(self, data: list[Any]) -> list[str]:
         """Return the addresses that are safe."""
-        return [address for address in map(_linkable, data) if address]
+        return [address for address in map(display.linkable, data) if address]
 
 
 class FormAddressField(NullableTextField):
@@ -80,11 +78,3 @@ class ActivationCodeField(NullableTextField):
         """Return the code, or None."""
         order: Any = instance.order
         return instance.code or None if order.is_paid and not order.checkout.gift else None
-
-
-def _linkable(address: object) -> str:
-    """Return whether a page may link the address: plain HTTP only in a shop that has a sandbox there."""
-    projects = app_settings().projects.values()
-    loopback = any(project.allow_http_loopback for project in projects)
-    hosts = {host for project in projects for host in project.allow_http_hosts}
-    return safe_address(address, loopback=loopback, hosts=hosts) if isinstance(address, str) else ""

@@ -22,7 +22,7 @@ from django.views.generic import TemplateView
 from django.views.generic.base import ContextMixin
 
 from checkout_integration.conf import app_settings
-from checkout_integration.display import csp_nonce, shown_amount
+from checkout_integration.display import csp_nonce, shown_price
 from checkout_integration.flows.checkout import (
     Goods,
     ask_once,
@@ -86,8 +86,7 @@ class ReturnPageMixin(ContextMixin, View):
 
     def get_try_again_url(self) -> str:
         """Return where a customer who has not paid can buy the same again: the page of the subject, if it has one."""
-        page = getattr(self.checkout.subject, "get_absolute_url", None)
-        return str(page()) if page else ""
+        return page_of_subject(self.checkout)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the content of the page."""
@@ -114,7 +113,11 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the purchase, and whether it can be claimed."""
         checkout = _checkout(self.kwargs["signed"])
-        shown = {"checkout": checkout, "price": _price(checkout), "is_claimable": is_claimable(checkout)}
+        shown = {
+            "checkout": checkout,
+            "price": shown_price(checkout.price),
+            "is_claimable": is_claimable(checkout),
+        }
         is_mine = checkout.user_id is not None and checkout.user_id == self.request.user.pk
         return super().get_context_data(
             **shown,
@@ -172,7 +175,7 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "order": order,
         "heading": heading,
         "message": message,
-        "price": _price(checkout),
+        "price": shown_price(checkout.price),
         "status": checkout.shown_status,
         "goods": goods,
         "is_pending": checkout.status in Checkout.PAYABLE,
@@ -185,17 +188,21 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
     }
 
 
-def _price(checkout: Checkout) -> str:
-    if checkout.price is None:
-        return ""
-    amount, currency = checkout.price
-    return f"{shown_amount(amount, currency)} {currency}"
-
-
 def _continue_url(checkout: Checkout) -> str:
     """Return RETURN_CONTINUE_URL; the start page where the checkout's project is no longer in the settings."""
     project = app_settings().projects.get(checkout.project)
     return project.return_continue_url if project else "/"
+
+
+def page_of_subject(checkout: Checkout) -> str:
+    """Return the address of the shop's own page of what is sold, "" where it has none."""
+    page = getattr(checkout.subject, "get_absolute_url", None)
+    return str(page()) if page else ""
+
+
+def heading_of(checkout: Checkout, order: Order | None) -> str:
+    """Return in a word or two how a checkout stands; ``order`` is the one that paid."""
+    return _words(checkout, order, Goods.GRANTED)[0]
 
 
 def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, str]:

@@ -13,5 +13,5 @@ urlpatterns = [
     path("pay/<slug:way>/<slug:reference>/", paying.pay, name="pay"),
     path("purchase/<str:signed>/", paying.Purchase.as_view(), name="purchase"),
     path("inventory/", views.inventory, name="inventory"),
-    path("purchases/", views.purchases, name="purchases"),
+    path("purchases/", views.Purchases.as_view(), name="purchases"),
 ]

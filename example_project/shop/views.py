@@ -6,8 +6,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from checkout_integration.display import form_link
 from checkout_integration.models import Checkout
+from checkout_integration.views.purchases import PurchasesPage
 from example_project.shop.models import InventoryItem, Product
 from example_project.shop.paying import WAYS
 
@@ -32,14 +32,15 @@ def inventory(request: HttpRequest) -> HttpResponse:
     return render(request, "shop/inventory.html", {"items": owned})
 
 
-@login_required
-def purchases(request: HttpRequest) -> HttpResponse:
-    """Show the player's checkouts, newest first."""
-    made = (
-        Checkout.objects.filter(user=request.user.pk)
-        .select_related("paid_order", "recipient")
-        .order_by("-pk")
-    )
-    checkouts = made.prefetch_related("subject")
-    rows = [{"checkout": checkout, "form": form_link(checkout)} for checkout in checkouts]
-    return render(request, "shop/purchases.html", {"rows": rows})
+class Purchases(PurchasesPage):
+    """Show what the player bought, gave and was given."""
+
+    base_template = "shop/base.html"
+
+    def get_title(self, checkout: Checkout) -> str:
+        """Return the product's name."""
+        return str(checkout.subject or super().get_title(checkout))
+
+    def get_recipient_name(self, checkout: Checkout) -> str:
+        """Return the player's name, by which players know each other."""
+        return checkout.recipient.get_username() if checkout.recipient else ""

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone, translation
 
 from checkout_integration.models import Checkout
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.views.purchases import PurchasesPage
 from checkout_integration.views.returning import return_link
 from tests.languages.marked_pages import unmarked_in, unmarked_on
 from tests.languages.pseudo import BEGIN, marked_texts
@@ -37,6 +38,26 @@ def test_the_return_page_of_a_doubtful_checkout_has_translated_texts_only(
 ) -> None:
     """A payment in review, and one that was not started."""
     assert unmarked_on(client, return_link(CheckoutFactory(status=status))) == []
+
+
+@pytest.mark.parametrize("buys", [True, False], ids=["buyer", "recipient"])
+def test_the_page_of_purchases_has_translated_texts_only(buys: bool) -> None:
+    """In each state, and of gifts, to the buyer and to the recipient; and where there is nothing yet."""
+    buyer, recipient = (User.objects.create_user(name) for name in ("buyer", "recipient"))
+    request = RequestFactory().get("/")
+    request.user = buyer if buys else recipient
+    view = PurchasesPage.as_view(paginate_by=5)
+
+    def unmarked() -> list[str]:
+        with marked_texts():
+            return unmarked_in(view(request).render().content.decode())  # type: ignore[attr-defined]
+
+    assert unmarked() == []
+    for status in filter(None, STATUSES):
+        for gift in (True, False):
+            checkout = CheckoutFactory(user=buyer, recipient=recipient if gift else None, gift=gift)
+            OrderFactory(checkout=checkout, status=status)
+    assert unmarked() == []
 
 
 def test_the_page_of_a_failure_has_translated_texts_only() -> None:

@@ -278,6 +278,31 @@ def test_the_button_sells_once_and_the_receivers_deliver_once(any_merchant: Merc
         await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
 
 
+def test_a_page_of_purchases_is_one_more_line(merchant: Merchant) -> None:
+    """As docs/shop-pages.md has it: to whoever is logged in, their own."""
+    project = merchant.project
+    for name, text in {
+        "shop/purchases.py": block("docs/shop-pages.md", "# shop/purchases.py"),
+        "mysite/more_urls.py": "from mysite.urls import urlpatterns as own\nfrom shop.purchases import urlpatterns as more\n"
+        "urlpatterns = [*own, *more]\n",
+        "mysite/with_purchases.py": 'from mysite.settings import *\n\nROOT_URLCONF = "mysite.more_urls"\n',
+    }.items():
+        (project.folder / name).write_text(text)
+    with merchant.served("purchases") as shop, requests.Session() as session:
+        address = f"{shop}/purchases/"
+        assert "login" in requests.get(address, timeout=30, allow_redirects=False).headers["Location"]
+        log_in(project, shop, session, "robin-buys")
+        assert "You have bought nothing yet." in session.get(address, timeout=30).text
+        form = buying(shop, session)().headers["Location"]
+        order_id = form.partition("order_id=")[2].partition("&")[0]
+        page = session.get(address, timeout=30).text
+        assert order_id in page and "Pay now" in page
+        merchant.sandbox.payments.pay(order_id)
+        await_note(project, f"checkout_paid {order_id}")
+        page = session.get(address, timeout=30).text
+        assert "Paid" in page and "Pay now" not in page
+
+
 @pytest.mark.parametrize("how", ["refuses", "is silent"])
 def test_a_service_that_is_down_is_a_page(merchant: Merchant, how: str) -> None:
     """It comes before a web server such as gunicorn would end the request, after 30 s; nothing was sold."""

@@ -44,12 +44,15 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
         "shop.urls": block("docs/shop-pages.md", "# shop/urls.py"),
         "shop.owning": block("docs/shop-pages.md", "# shop/owning.py"),
         "shop.claiming": block("docs/shop-pages.md", "# shop/claiming.py"),
+        "shop.purchases": block("docs/shop-pages.md", "# shop/purchases.py"),
+        "shop.mine": block("docs/shop-pages.md", "# shop/mine.py"),
     }.items():
         made[name] = ModuleType(name)
         monkeypatch.setitem(sys.modules, name, made[name])
         exec(compile(text, name, "exec"), vars(made[name]))
     addresses = ModuleType("addresses")
-    vars(addresses)["urlpatterns"] = [*vars(made["shop.urls"])["urlpatterns"], *others]
+    purchases = vars(made["shop.purchases"])["urlpatterns"]
+    vars(addresses)["urlpatterns"] = [*vars(made["shop.urls"])["urlpatterns"], *purchases, *others]
     with override_settings(ROOT_URLCONF=addresses):
         yield made
 
@@ -87,6 +90,21 @@ def test_a_page_of_the_shop_adds_a_purchase_to_an_account(
     assert list(Checkout.objects.owned_by(ada)) == [checkout]
     with pytest.raises(Http404):
         add(request, signed)
+
+
+def test_the_page_of_purchases(
+    client: Client, ada: User, rf: RequestFactory, shop: dict[str, ModuleType]
+) -> None:
+    """As it is, and as a view of the shop's own, which names recipients."""
+    ben = User.objects.create_user("ben")
+    OrderFactory(checkout=CheckoutFactory(user=ada, description="500 gems", recipient=ben, gift=True))
+    page = client.get("/purchases/").content.decode()
+    assert "500 gems" in page and "A gift for somebody else" in page
+    request = rf.get("/")
+    request.user = ada
+    response = vars(shop["shop.mine"])["Mine"].as_view()(request)
+    (purchase,) = response.context_data["purchases"]
+    assert (purchase.title, purchase.recipient) == ("500 gems", "ben")
 
 
 def test_the_return_page_is_found(client: Client, shop: dict[str, ModuleType]) -> None:
