@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from checkout_integration.flows import run_due
 from checkout_integration.models import Checkout, Order, PersonalData, Transition
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
@@ -374,3 +375,42 @@ def test_a_new_checkout_has_what_the_receiver_needs(admin_client: Client, checko
     assert ": verified." in html
     made = Checkout.objects.latest("pk")
     assert (made.subject, made.user) == (thing, User.objects.get(username="robin"))
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_a_new_checkout_says_to_which_thing_it_belongs(
+    offered: bool, admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """In a shop that sells its own objects it is asked, whether or not checkouts are offered: the shop's code would fail."""
+    thing = User.objects.create_user("a-thing")
+    gems(subject=thing, **({} if offered else {"user": None, "identity": "", "status": "paid"}))
+    order = unbound(checkout_deliver)
+    described = {
+        "type": "simple",
+        "amount": "19.99",
+        "currency": "USD",
+        "description": "x",
+        "reason": "by phone",
+    }
+    assert "Say to which thing of the shop" in text(admin_client, order, "bind", **described)
+    assert ": verified." in text(admin_client, order, "bind", **described, subject_type="none")
+    assert Checkout.objects.latest("pk").subject is None
+
+
+def test_an_accepted_payment_is_not_called_delivered(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Its code ran without a checkout: nobody knows what it delivered. The page of the order says so, and that to link it."""
+    listen(checkout_paid, name="shop.grant")
+    order = unbound(checkout_deliver)
+    text(admin_client, order, "accept", reason="phoned")
+    run_due()
+    page = admin_client.get(page_address("order", order)).content.decode()
+    assert "may have delivered nothing" in page and "Nothing to do." not in page
+    gems(expected_amount=Decimal("19.99"))
+    for html in (
+        text(admin_client, order, "bind"),
+        text(admin_client, order, "bind", reason="found it", checkout=str(Checkout.objects.get().pk)),
+    ):
+        assert "No code of the shop runs again" in html
+        assert "delivered already" not in html and "the goods are delivered:" not in html

@@ -212,3 +212,12 @@ def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client
         r'<div id="content-main" class="ci-page">.*?\n</div>', html_of(admin_client, PAGE), re.DOTALL
     )
     assert [each for each in ("<script", "<style", " style=", " onclick=") if each in content] == []
+
+
+@pytest.mark.parametrize("address", ["/admin/checkout_integration/", "/admin/checkout_integration/health/"])
+def test_who_may_see_no_queue_does_not_read_that_nothing_waits(client: Client, address: str) -> None:
+    """An accountant, for example: it would be false."""
+    rows.make_order(verdict="review")
+    client.force_login(rows.make_staff("view_money", "view_health", name="accountant"))
+    html = client.get(address).content.decode()
+    assert "Nothing waits" not in html and "Needs a person" not in html

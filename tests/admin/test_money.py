@@ -340,11 +340,11 @@ def test_tests_are_not_added_to_real_money(admin_client: Client) -> None:
     titles = [html_of(admin_client, f"{PAGE}{days}{mode}") for mode in ("live", "test", "unknown")]
     assert [re.search("<h1>(.*?)</h1>", html)[1] for html in titles] == [  # type: ignore[index]
         "Money",
-        "Money of tests: nothing was paid",
+        "Money of tests: no real money",
         "Money, mode unknown",
     ]
     answer = admin_client.get(f"{PAGE}csv/{days}test")
-    assert answer["Content-Disposition"] == 'attachment; filename="money-test.csv"'
+    assert answer["Content-Disposition"] == 'attachment; filename="money-test-2026-03-01-2026-03-31.csv"'
     header, line = file_of(admin_client, f"{days}test&currency=USD")
     assert line[header.index("mode")] == "test"
 

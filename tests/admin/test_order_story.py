@@ -11,11 +11,15 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
+from django.urls import reverse
 
-from checkout_integration.models import Grant, Order, OutboxMessage, Transition
+from checkout_integration.models import Grant, Incident, Order, OutboxMessage, Transition
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.admin.test_orders import page_of
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
+from tests.support.flows.shop import notification
 
 pytestmark = pytest.mark.django_db
 
@@ -225,3 +229,42 @@ def test_account_and_object_of_the_shop_are_links(client: Client) -> None:
     assert "robin" in html and address not in html
     sees.user_permissions.add(Permission.objects.get(codename="view_user"))
     assert page_of(client, order).count(address) == 2
+
+
+def test_a_chargeback_has_its_day(admin_client: Client, checkout_deliver: Deliver) -> None:
+    """The order does not say it, but its chargeback does: a bank's time limit counts from it."""
+    document = order_document_for(CheckoutFactory())
+    checkout_deliver(order=document)
+    checkout_deliver(notification("payment.chargeback", {**document, "status": "chargeback"}))
+    order = Order.objects.get()
+    day = datetime(2026, 3, 1, 18, 55, tzinfo=UTC)
+    Order.objects.update(refunded_at=None)
+    order.refunds.all().delete()
+    rows.make_refund(order, status="chargeback", refunded_at=day)
+    html = page_of(admin_client, order)
+    sentence = html.partition(" To contest it")[0][-400:]
+    assert "2026-03-01" in sentence and "18:55" in sentence
+    assert html.count("2026-03-01") >= 3  # in the sentence, the timeline, and the table of reversals
+
+
+def test_who_resolved_an_incident_is_said(admin_client: Client, admin_user: User) -> None:
+    """With the time: the moment itself is when this app has opened it."""
+    order = rows.make_order()
+    incident = rows.make_incident(order)
+    at = datetime(2026, 3, 5, 7, 8, tzinfo=UTC)
+    Incident.objects.filter(pk=incident.pk).update(resolved_at=at, staff=admin_user)
+    html = page_of(admin_client, order)
+    line = html.partition("resolved <time")[2].partition("</")[0:3]
+    assert "2026-03-05" in "".join(line)
+    assert f"by {admin_user.get_username()}" in html
+
+
+def test_a_refund_of_a_part_is_not_one_of_all(admin_client: Client) -> None:
+    """In the list of orders and on the page of the customer, as on its own page."""
+    customer = rows.make_customer()
+    rows.make_order(user=customer, status="refunded", partly_refunded=True)
+    for address in (
+        reverse("admin:checkout_integration_order_changelist"),
+        page_address("checkoutuser", customer),
+    ):
+        assert "partly refunded" in admin_client.get(address).content.decode(), address

@@ -136,7 +136,10 @@ def test_totals_have_their_date_and_statuses_the_words_of_the_desk(admin_client:
     make_difference(there="unreadable")
     html = html_of(admin_client)
     assert re.search("totals of the whole list, at 2026-11-22 03:05<", html)
-    assert '<td data-label="Status">paid</td>' in html and '<td data-label="Status">refunded</td>' in html
+    assert (
+        '<td data-label="Status">paid; refunded and charged back, too</td>' in html
+        and '<td data-label="Status">refunded</td>' in html
+    )
     assert "not paid 9.99 USD" in html and "unreadable" in html
     assert "processed" not in html.partition('class="ci-page ci-index"')[2]
 

@@ -252,6 +252,14 @@ NEWEST_LOOKED_AT: Final = 50
 """Checkouts by which the shop's kinds of things are known."""
 
 
+class CurrencyField(forms.RegexField):
+    """A currency in capital letters, however it was typed."""
+
+    def to_python(self, value: Any) -> str:
+        """Return the text in capital letters."""
+        return str(super().to_python(value)).upper()
+
+
 class BindForm(ReasonForm):
     """A form for a checkout, by a click or its reference, or for the description of a new one, with a reason."""
 
@@ -265,7 +273,7 @@ class BindForm(ReasonForm):
         required=False,
         help_text=gettext_lazy("The agreed price. Leave it empty if the service sets the price."),
     )
-    currency = forms.RegexField(
+    currency = CurrencyField(
         r"^[A-Z]{3}$",
         label=gettext_lazy("New checkout: currency"),
         required=False,

@@ -30,6 +30,7 @@ from checkout_integration.admin.site.labels import (
     VERDICTS,
     StateLabel,
     Text,
+    status_label,
 )
 from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
@@ -67,6 +68,10 @@ class OrdersInline(ReadOnlyInline):
     def product(self, row: Order) -> str:
         """Return what was bought."""
         return shown_product(row)
+
+    def status(self, row: Order) -> StateLabel:
+        """Return the status; a refund of a part is not one of all."""
+        return status_label(row)
 
     def amount(self, row: Order) -> str:
         """Return the order's amount."""

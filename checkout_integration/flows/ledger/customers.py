@@ -198,7 +198,15 @@ def find_users(batch: Batch) -> None:
     if missing:
         insert_or_lock(list(missing.values()), "project", "identity")
         users |= _stored_users(project, missing)
-    update([user for identity, user in users.items() if learn_id(user, ids.get(identity, ""))], ("user_id",))
+    learned = [
+        user
+        for identity, user in users.items()
+        # Both, although the first one has learned something.
+        if any(
+            [learn_id(user, ids.get(identity, "")), _learn_account(user, orders.get(identity), batch.advice)]
+        )
+    ]
+    update(learned, ("user_id", "account"))
     for order in batch.orders:
         order.user = users.get(identity_of(order.state.order.user))
 
@@ -209,6 +217,14 @@ def learn_id(customer: CheckoutUser, user_id: str | None) -> bool:
         return False
     customer.user_id = as_column_text(user_id)
     return True
+
+
+def _learn_account(customer: CheckoutUser, order: LockedOrder | None, advice: Advice) -> bool:
+    """Set the account of a locked row whose first order had none; return whether it was set. Links of staff stay."""
+    if order is None or customer.account_id or customer.linked_at or is_erased(customer):
+        return False
+    customer.account_id = _account_of(order, customer.identity, advice)
+    return customer.account_id is not None
 
 
 def _stored_users(project: Project, identities: Collection[str]) -> dict[str, CheckoutUser]:

@@ -11,8 +11,11 @@ from django.db import models
 
 from checkout_integration import flows
 from checkout_integration.flows.ledger import account_key
+from checkout_integration.models import CheckoutUser
 from checkout_integration.protocol.user import parse_user
-from checkout_integration.testing.payloads import UserDocumentFactory
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import OrderDocumentFactory, UserDocumentFactory
 
 
 @pytest.mark.spec("USR-03")
@@ -41,3 +44,29 @@ def test_keys_of_any_type_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Any = account_key(str(key))
     assert found == key and isinstance(found, UUID)
     assert [account_key(text) for text in (key.hex, str(key).upper(), f"{{{key}}}", "7", "")] == [None] * 5
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("strangers_first", [True, False])
+def test_the_account_is_learned_from_any_order(strangers_first: bool, checkout_deliver: Deliver) -> None:
+    """Whichever came first: an order that nobody here made says nothing of an account, and the other one does."""
+    account = User.objects.create_user("ada")
+    person = UserDocumentFactory(external_id=str(account.pk))
+    own = order_document_for(CheckoutFactory(user=account), user=person)
+    stranger = OrderDocumentFactory(user=person)
+    for document in (stranger, own) if strangers_first else (own, stranger):
+        assert checkout_deliver(order=document).status_code == 200
+    customer = CheckoutUser.objects.get(external_id=str(account.pk))
+    assert (customer.account, customer.linked_at, customer.orders.count()) == (account, None, 2)
+
+
+@pytest.mark.django_db
+def test_a_link_of_staff_stays(checkout_deliver: Deliver) -> None:
+    """Whatever account a later order is for."""
+    account, other = (User.objects.create_user(name) for name in ("ada", "bob"))
+    person = UserDocumentFactory(external_id=str(account.pk))
+    checkout_deliver(order=OrderDocumentFactory(user=person))
+    customer = CheckoutUser.objects.get()
+    flows.operations.link_account(customer, other, staff=account, reason="asked")
+    checkout_deliver(order=order_document_for(CheckoutFactory(user=account), user=person))
+    assert CheckoutUser.objects.get().account == other
