@@ -48,6 +48,8 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
             "platform_id",
             "description",
             "gift",
+            "lasts_days",
+            "owned_until",
             "test",
             "payment_form_url",
             "order_id",

@@ -180,6 +180,8 @@ class Migration(migrations.Migration):
                 ('failure', models.CharField(blank=True, default='', help_text='Why the checkout has no form.', max_length=255)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('paid_at', models.DateTimeField(blank=True, null=True)),
+                ('lasts_days', models.PositiveSmallIntegerField(blank=True, help_text='Days for which each payment lasts, grace included; without them it lasts for ever.', null=True)),
+                ('owned_until', models.DateTimeField(blank=True, editable=False, help_text='Until when it is owned by the payments that stand, where they last for some days.', null=True)),
                 ('refreshed_at', models.DateTimeField(blank=True, editable=False, help_text='When the return page last refreshed the order from the service.', null=True)),
                 ('claimed_at', models.DateTimeField(blank=True, editable=False, help_text="When its account claimed it on the return page, as a guest's purchase.", null=True)),
                 ('erased_at', models.DateTimeField(blank=True, editable=False, null=True)),
@@ -201,6 +203,7 @@ class Migration(migrations.Migration):
                     models.Index(condition=models.Q(('recipient__isnull', False)), fields=['recipient', 'status'], name='ci_checkout_given'),
                     models.Index(condition=models.Q(('test', True)), fields=['test', 'recorded_at'], name='ci_checkout_test'),
                     models.Index(fields=['recorded_at'], name='ci_checkout_recorded'),
+                    models.Index(condition=models.Q(('owned_until__isnull', False)), fields=['owned_until'], name='ci_checkout_until'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('reference',), name='ci_checkout_reference', opclasses=['varchar_pattern_ops']),

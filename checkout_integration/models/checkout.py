@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -50,15 +50,16 @@ class CheckoutQuerySet(NearQuerySet["Checkout"]):
 
         It owns what it bought and did not give away, and what others gave to it (`Checkout.owner`). ``product`` is an
         identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is verified or
-        accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund it does. A
-        guest owns nothing, until staff link them to an account: then it owns what they bought.
+        accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund it does.
+        What was sold for some days counts until they are over (`Checkout.owned_until`). A guest owns nothing, until staff
+        link them to an account: then it owns what they bought.
         """
         if account.pk is None:
             return self.none()
         paid = models.Q(status=Checkout.Status.PAID)  # in both parts: each is then found by its own index
         bought = models.Q(user=account.pk, gift=False) & paid
         given = models.Q(recipient=account.pk) & paid
-        owned = self.filter(bought | given)
+        owned = self.filter(bought | given).exclude(owned_until__lte=datetime.now(UTC))
         if product is None:
             return owned
         if isinstance(product, str):
@@ -165,6 +166,17 @@ class Checkout(Attributed):
     )
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     paid_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    lasts_days: Column[int | None] = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("Days for which each payment lasts, grace included; without them it lasts for ever."),
+    )
+    owned_until: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Until when it is owned by the payments that stand, where they last for some days."),
+    )
     refreshed_at: Column[datetime | None] = InstantField(
         null=True,
         blank=True,
@@ -223,6 +235,11 @@ class Checkout(Attributed):
                 fields=["test", "recorded_at"], name="ci_checkout_test", condition=models.Q(test=True)
             ),
             models.Index(fields=["recorded_at"], name="ci_checkout_recorded"),
+            models.Index(
+                fields=["owned_until"],
+                name="ci_checkout_until",
+                condition=models.Q(owned_until__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -256,6 +273,16 @@ class Checkout(Attributed):
     def shown_status(self) -> str:
         """The status for the customer: ``processing`` while something is to be applied that may change it."""
         return "processing" if self.processing and self.status in self.PAYABLE else self.status
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether what was paid for is over, because no renewal came."""
+        return self.owned_until is not None and self.owned_until <= datetime.now(UTC)
+
+    @property
+    def renewed_at(self) -> datetime | None:
+        """When the last payment that stands was made, of a checkout whose payments last for some days."""
+        return self.owned_until and self.owned_until - timedelta(days=self.lasts_days or 0)
 
     @property
     def owner_id(self) -> Any:
@@ -329,6 +356,12 @@ class Grant(Row):
         verbose_name = _("grant")
         verbose_name_plural = _("grants")
         constraints = [models.UniqueConstraint(fields=["key"], name="ci_grant_key")]
+        indexes = [
+            # Of health: whether renewals come.
+            models.Index(
+                fields=["renewal", "opened_at"], name="ci_grant_renewal", condition=models.Q(renewal=True)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.checkout or self.order} ({self.number})"

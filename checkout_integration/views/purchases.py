@@ -9,6 +9,8 @@ from typing import Any, Final
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db.models import Q, QuerySet
 from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.generic import ListView, View
@@ -38,6 +40,7 @@ class Purchase:
         receipt_url: where the receipt is.
         receipt_number: its number.
         codes: activation codes of what the account owns.
+        until: until when it is owned, where it was sold for some days; "" for what lasts for ever.
         form_url: the hosted form, while it can be paid.
         again_url: where the same can be bought again, once it was cancelled.
 
@@ -52,6 +55,7 @@ class Purchase:
     receipt_url: str = ""
     receipt_number: str = ""
     codes: Sequence[str] = ()
+    until: str = ""
     form_url: str = ""
     again_url: str = ""
 
@@ -109,6 +113,10 @@ class PurchasesMixin(LoginRequiredMixin, MultipleObjectMixin, View):  # type: ig
                 "form_url": form_link(checkout),
                 "again_url": self.get_again_url(checkout) if checkout.status in ENDED else "",
             }
+        if checkout.owned_until is not None and checkout.status == Checkout.Status.PAID:
+            shown["until"] = date_format(localtime(checkout.owned_until), "DATE_FORMAT")
+            if checkout.has_ended:
+                shown["state"] = gettext("Ended")
         if is_owner and order and checkout.status == Checkout.Status.PAID:
             shown["codes"] = [item.code for item in order.items.all() if item.code]
         return Purchase(checkout=checkout, title=self.get_title(checkout), **shown)

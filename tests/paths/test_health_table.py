@@ -273,6 +273,17 @@ def _alias_removed_with_incident(shop: Shop) -> None:
     type(incident).objects.filter(pk=incident.pk).update(project="eu")
 
 
+def _not_renewed(shop: Shop) -> None:
+    """Five agreements ended yesterday."""
+    for _ in range(5):
+        document = order_document_for(
+            CheckoutFactory(lasts_days=31), recurring=True, recurring_id="agreement"
+        )
+        shop.deliver(order=document)
+    run_due()
+    Checkout.objects.filter(lasts_days=31).update(owned_until=datetime.now(UTC) - DAY)
+
+
 def _sync_stopped(shop: Shop) -> None:
     shop.listed = False
 
@@ -606,6 +617,16 @@ FAULTS: Final = (
         text="Not in PROJECTS, but notifications or incidents of it wait: eu (1).",
         action="Notifications of a project that is not in PROJECTS are not applied.",
         link="/notification/",
+    ),
+    Fault(
+        name="recurring payments, and no renewal comes",
+        cause=_not_renewed,
+        finding="renewals",
+        steps=[(0, "warning")],
+        alerts=[],
+        text="Agreements that ended in the last week: 5. None was renewed in that time.",
+        action="Compare with the service",
+        link="/checkout/?agreement=ended",
     ),
     Fault(
         name="sync stopped",

@@ -11,12 +11,15 @@ from itertools import combinations, permutations
 from typing import Any, Final
 
 from checkout_integration.models import Checkout
+from checkout_integration.policy.agreements import owned_until
 from checkout_integration.policy.binding import CheckoutValue
 from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes, payment_of
+from checkout_integration.policy.moments import stamp
 from checkout_integration.policy.observation import Observation, Timing
 from checkout_integration.policy.reversal_documents import reversal_of
 from checkout_integration.policy.state import OrderState, observe
 from checkout_integration.policy.verdict import PENDING, Reason, Terms, Verdict, VerdictStatus, judge
+from checkout_integration.protocol.values import parse_moment
 from tests.support.policy.checkouts import PAYS_SIMPLE, SIMPLE
 from tests.support.policy.observations import at, message, row, written
 from tests.support.scale import times
@@ -230,3 +233,19 @@ def test_what_stands_is_owned_and_nothing_else() -> None:
             sold.status = str(shop.fulfilment.status)
             owner = sold.owner_id if sold.status == Checkout.Status.PAID else None
             assert owner == ((recipient or sold.user_id) if pays else None), observations
+
+
+def test_what_is_owned_for_some_days_ends_after_the_last_payment_that_stands() -> None:
+    """In any order of arrival, with reversals and revocations: as counted by hand from the payments alone."""
+    source = random.Random(SEED + 4)
+    for observations in histories():
+        shop = ended(source.sample(observations, len(observations)))
+        if source.random() < 0.3:
+            revoked(shop)
+        payments = [payment_of(each, state, shop.verdicts[each]) for each, state in shop.states.items()]
+        stands = [each for each in payments if each.stands and shop.verdicts[each.order_id].pays]
+        until = owned_until(payments, 31)
+        assert (until is None) == (str(shop.fulfilment.status) != Checkout.Status.PAID), observations
+        if until is not None:
+            latest = max(each.moment for each in stands)
+            assert stamp(until - timedelta(days=31)) == stamp(parse_moment(latest)), observations

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
@@ -17,8 +18,10 @@ from django.utils.translation import gettext_lazy
 from checkout_integration import flows
 from checkout_integration.admin.site.buttons import LONGEST, Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.filters import (
+    Choices,
     DateFilter,
     ProjectFilter,
+    choice_filter,
     days_filter,
     flag_filter,
     label_filter,
@@ -38,9 +41,6 @@ from checkout_integration.admin.site.values import Table, Value, copyable, money
 from checkout_integration.display import form_link, shown_number
 from checkout_integration.models import Checkout, Order
 from checkout_integration.views.transactions import outside_transactions
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class OrdersInline(ReadOnlyInline):
@@ -148,6 +148,12 @@ UNCLAIM: Final = Button(
 )
 
 
+def _agreements() -> Choices:
+    now = datetime.now(UTC)
+    lasting, ended = Q(owned_until__gt=now), Q(owned_until__lte=now)
+    return {"lasting": (_("lasts"), lasting), "ended": (_("ended"), ended)}
+
+
 @admin.register(Checkout)
 class CheckoutAdmin(ButtonAdmin):
     """Checkouts: their content, customer, price, and paying order."""
@@ -157,6 +163,7 @@ class CheckoutAdmin(ButtonAdmin):
         label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
         flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
         ProjectFilter,
+        choice_filter("agreement", gettext_lazy("agreement"), _agreements),
         days_filter("recorded_at"),
         ("recorded_at", DateFilter),
     )
@@ -175,6 +182,7 @@ class CheckoutAdmin(ButtonAdmin):
     page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
+        (gettext_lazy("Agreement"), {"fields": ("lasts_days", "renewed_at", "owned_until")}),
         (gettext_lazy("Payment form"), {"fields": ("payment_form", "payment_form_url", "order_id")}),
         (
             gettext_lazy("Content"),
@@ -207,6 +215,9 @@ class CheckoutAdmin(ButtonAdmin):
         "user": gettext_lazy("account"),
         "claimed_at": gettext_lazy("claimed"),
         "gift_for": gettext_lazy("a gift for"),
+        "lasts_days": gettext_lazy("days that a payment lasts"),
+        "renewed_at": gettext_lazy("last payment"),
+        "owned_until": gettext_lazy("paid until"),
         "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),

@@ -40,7 +40,7 @@ def tables_of(customer: CheckoutUser, viewer: Viewer) -> list[Table]:
     if viewer.may("view_order"):
         tables += [_sums(customer), _goods(customer, viewer), _notes(customer, viewer)]
     if viewer.may("view_checkout"):
-        tables.append(_checkouts(customer, viewer))
+        tables += [_agreements(customer, viewer), _checkouts(customer, viewer)]
     return tables
 
 
@@ -118,6 +118,24 @@ def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
         for each in newest
     ]
     return Table(_("Notes"), [_("when"), _("by"), _("order"), _("note")], rows)
+
+
+def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
+    """Return what the customer pays for again and again, or bought for some days."""
+    lasting = Checkout.objects.filter(owned_until__isnull=False).order_by("-owned_until", "-pk")
+    own = lasting.filter(pk__in=Order.objects.filter(user=customer).values("checkout"))
+    rows: list[list[Value]] = [
+        [
+            viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),
+            moment(each.paid_at),
+            moment(each.renewed_at),
+            moment(each.owned_until),
+            _("ended") if each.has_ended or each.status != Checkout.Status.PAID else _("lasts"),
+        ]
+        for each in own[:NEWEST]
+    ]
+    columns = [_("agreement"), _("since"), _("last payment"), _("paid until"), _("state")]
+    return Table(_("Agreements"), columns, rows)
 
 
 def _checkouts(customer: CheckoutUser, viewer: Viewer) -> Table:

@@ -115,6 +115,7 @@ def _terms(checkout: Checkout) -> tuple[str, ...]:
         str(checkout.subject_type_id or ""),
         str(checkout.subject_id or ""),
         str(checkout.recipient_id or ""),
+        str(checkout.lasts_days or ""),
     )
 
 

@@ -28,6 +28,7 @@ from checkout_integration.protocol.vocabulary import UNITS_KEY, CheckoutsOption,
 Account: TypeAlias = AbstractBaseUser | AnonymousUser
 """The type of a request's ``user``; a user who is not signed in is a guest."""
 
+MOST_DAYS = 3650
 NUL = "\0"
 """The only character of Unicode that some databases refuse."""
 
@@ -49,6 +50,7 @@ class Terms:
     customer: Customer | None = None
     subject: models.Model | None = None
     recipient: AbstractBaseUser | None = None
+    lasts_days: int | None = None
     request: HttpRequest | None = None
     url_success: str = ""
     url_fail: str = ""
@@ -75,6 +77,7 @@ class Terms:
             description=self.description,
             metadata=self.metadata or {},
             user_id=self.user.pk if self.user is not None else None,
+            lasts_days=self.lasts_days,
             gift=self._recipient_id is not None,
             recipient_id=self._recipient_id,
             **(self.attribution.columns if self.attribution else {}),
@@ -224,6 +227,13 @@ class Terms:
         for name in ("user", "subject", "recipient"):
             if _is_unsaved(getattr(self, name)):
                 yield name, "is not in the database; save it first, so that a payment can be traced to it"
+        if self.lasts_days is not None and not (
+            type(self.lasts_days) is int and 1 <= self.lasts_days <= MOST_DAYS
+        ):
+            yield (
+                "lasts_days",
+                f"must be a whole number of days from 1 to {MOST_DAYS}; leave it out for no end",
+            )
         if self.recipient is not None and not isinstance(self.recipient, get_user_model()):
             yield "recipient", "is no account of this shop; look it up, and leave it out where there is none"
         for name in self._own_keys & set(self.metadata if isinstance(self.metadata, Mapping) else ()):

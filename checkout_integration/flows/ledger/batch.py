@@ -234,8 +234,8 @@ class Settlement:
         checkout: its row, None for an order without one.
         orders: all its orders, by the service's id, as they are after the steps so far.
         grants: all grants that were ever opened for it, oldest first.
-        before: the checkout's status and the key of its payer, in the database.
-        after: status and payer now; None if no payment has changed.
+        before: the checkout's status, the key of its payer, and until when it is owned, in the database.
+        after: status, payer and that time now; None if no payment has changed.
         changes: the changes of its orders in this batch.
 
     """
@@ -243,8 +243,8 @@ class Settlement:
     checkout: Checkout | None
     orders: dict[str, LockedOrder] = field(default_factory=dict)
     grants: list[Grant] = field(default_factory=list)
-    before: tuple[str, int | None] = ("", None)
-    after: tuple[str, Order | None] | None = None
+    before: tuple[str, int | None, datetime | None] = ("", None, None)
+    after: tuple[str, Order | None, datetime | None] | None = None
     changes: list[OrderChange] = field(default_factory=list)
 
 
@@ -558,7 +558,7 @@ class Batch:
         if key not in self._settlements:
             settlement = self._settlements[key] = Settlement(checkout=checkout)
             if checkout is not None:
-                settlement.before = (str(checkout.status), checkout.paid_order_id)
+                settlement.before = (str(checkout.status), checkout.paid_order_id, checkout.owned_until)
                 for order in self._of_checkout[checkout.pk]:
                     self._add_order(settlement, order)
                 settlement.grants.sort(key=lambda grant: (grant.pk is None, grant.pk or 0))

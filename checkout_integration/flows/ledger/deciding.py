@@ -28,6 +28,7 @@ from checkout_integration.flows.ledger.batch import (
 from checkout_integration.flows.ledger.customers import names_of
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.models import Checkout, Grant
+from checkout_integration.policy.agreements import owned_until
 from checkout_integration.policy.fulfilment import (
     PAID_TWICE,
     Fulfilment,
@@ -183,11 +184,12 @@ def settle(batch: Batch, changes: Sequence[OrderChange]) -> None:
     before = {each.order_id: payment_of(each.order_id, each.state, each.verdict) for each in orders}
     now = {change.order_id: payment_of(change.order_id, change.after, change.verdict) for change in changes}
     moves = None
+    payments = list((before | now).values())
     if any(
         change.is_new or change.newly_bound or before[change.order_id] != now[change.order_id]
         for change in changes
     ):
-        moves = _moves_of(settlement, list((before | now).values()))
+        moves = _moves_of(settlement, payments)
     # Nothing above has changed anything, and nothing below fails.
     for change in changes:
         change.order.take(change)
@@ -203,7 +205,7 @@ def settle(batch: Batch, changes: Sequence[OrderChange]) -> None:
     for line in grants.opened:
         _open_grant(batch, settlement, line, changes)
     if settlement.checkout is not None:
-        _move_checkout(settlement, settlement.checkout, fulfilment)
+        _move_checkout(settlement, settlement.checkout, fulfilment, payments)
         _review_second_payments(settlement, fulfilment, changes)
 
 
@@ -257,9 +259,12 @@ def _send(grant: Grant, name: str, changes: Sequence[OrderChange]) -> None:
     (own or changes)[0].signals.append(signal)
 
 
-def _move_checkout(settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment) -> None:
+def _move_checkout(
+    settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment, payments: Sequence[Payment]
+) -> None:
     payer = settlement.orders.get(fulfilment.payer)
-    settlement.after = (fulfilment.status.value, payer.row if payer else None)
+    until = owned_until(payments, checkout.lasts_days)
+    settlement.after = (fulfilment.status.value, payer.row if payer else None, until)
     if payer is not None and checkout.paid_at is None:
         checkout.paid_at = datetime.now(UTC)
 

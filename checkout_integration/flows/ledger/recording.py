@@ -128,7 +128,10 @@ def compute(project: Project, steps: Sequence[Step], advice: Advice = NO_ADVICE)
 
 ORDER_FIELDS = ("verdict", "verdict_reason", "checkout", "user", "product", "changed_at")
 """In addition to those of `columns_of`."""
-CHECKOUT_FIELDS = (*"order_id erased_at status paid_order paid_at user by_link".split(), *erased_checkout())
+CHECKOUT_FIELDS = (
+    *"order_id erased_at status paid_order paid_at owned_until user by_link".split(),
+    *erased_checkout(),
+)
 PERSONAL_FIELDS = ("document", "refund_receipts", "email", "last4", "erased_at")
 GRANT_FIELDS = ("order", "checkout", "state", "closed_at")
 
@@ -238,9 +241,9 @@ def _set_columns(settlement: Settlement, checkout: Checkout) -> bool:
         if owner := next(filter(None, owners), None):
             moved |= {"user_id": owner, "by_link": True}
     if settlement.after is not None:
-        status, payer = settlement.after
-        if (status, payer.pk if payer else None) != settlement.before:
-            moved |= {"status": status, "paid_order_id": payer.pk if payer else None}
+        status, payer, until = settlement.after
+        if (status, payer.pk if payer else None, until) != settlement.before:
+            moved |= {"status": status, "paid_order_id": payer.pk if payer else None, "owned_until": until}
     for name, value in moved.items():
         setattr(checkout, name, value)
     return bool(moved)

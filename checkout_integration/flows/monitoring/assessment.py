@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import Unavailable, is_read_only
+from checkout_integration.flows.monitoring.agreements import renewal_findings
 from checkout_integration.flows.monitoring.backlog import clock_findings, step_findings
 from checkout_integration.flows.monitoring.finding import Finding, Kind
 from checkout_integration.flows.monitoring.not_applied import (
@@ -111,6 +112,7 @@ LOOKS: Final[Sequence[Look]] = (
     reading_findings,
     receiver_findings,
     goods_findings,
+    renewal_findings,
     attempt_findings,
     step_findings,
     clock_findings,
