@@ -357,6 +357,9 @@ class Migration(migrations.Migration):
                 'constraints': [
                     models.UniqueConstraint(fields=('key',), name='ci_grant_key'),
                 ],
+                'indexes': [
+                    models.Index(condition=models.Q(('renewal', True)), fields=['renewal', 'opened_at'], name='ci_grant_renewal'),
+                ],
             },
         ),
         migrations.AddField(

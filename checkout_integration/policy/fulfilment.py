@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +16,7 @@ from checkout_integration.policy.moments import BEHIND_ALL_TIMES, stamp
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
+from checkout_integration.protocol.values import parse_moment
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 PAID_TWICE: Final = "paid_twice"
@@ -188,3 +190,16 @@ def grant_changes(
     payers |= {key: order_id for key, order_id in others if order_id in secure}
     closed = tuple(key for key, order_id in others if order_id not in secure)
     return GrantChanges(payers=payers, closed=closed, opened=tuple(opened))
+
+
+def owned_until(payments: Iterable[Payment], days: int | None) -> datetime | None:
+    """Return the end of what is paid for: so many days after the last payment that stands and pays.
+
+    None for a checkout without an end, for one without such a payment, and where the time of one cannot be read: then nobody
+    loses what was paid for.
+    """
+    moments = [payment.moment for payment in payments if payment.stands and payment.pays]
+    if not days or not moments or BEHIND_ALL_TIMES in moments:
+        return None
+    last = parse_moment(max(moments))
+    return last and last + timedelta(days=days)

@@ -11,9 +11,8 @@ from itertools import combinations, permutations
 from typing import Any, Final
 
 from checkout_integration.models import Checkout
-from checkout_integration.policy.agreements import owned_until
 from checkout_integration.policy.binding import CheckoutValue
-from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes, payment_of
+from checkout_integration.policy.fulfilment import fulfilment_of, grant_changes, owned_until, payment_of
 from checkout_integration.policy.moments import stamp
 from checkout_integration.policy.observation import Observation, Timing
 from checkout_integration.policy.reversal_documents import reversal_of

@@ -28,7 +28,6 @@ from checkout_integration.flows.ledger.batch import (
 from checkout_integration.flows.ledger.customers import names_of
 from checkout_integration.flows.ledger.reversals import absorb
 from checkout_integration.models import Checkout, Grant
-from checkout_integration.policy.agreements import owned_until
 from checkout_integration.policy.fulfilment import (
     PAID_TWICE,
     Fulfilment,
@@ -37,6 +36,7 @@ from checkout_integration.policy.fulfilment import (
     Payment,
     fulfilment_of,
     grant_changes,
+    owned_until,
     payment_of,
 )
 from checkout_integration.policy.incidents import REVIEW, causes, ended

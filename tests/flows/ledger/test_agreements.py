@@ -15,8 +15,7 @@ from django.test import Client
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Grant, Order
-from checkout_integration.policy.agreements import owned_until
-from checkout_integration.policy.fulfilment import Payment
+from checkout_integration.policy.fulfilment import Payment, owned_until
 from checkout_integration.protocol.creation_values import CreationError
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.delivery import Deliver
