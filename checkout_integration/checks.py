@@ -37,7 +37,13 @@ from checkout_integration.flows.sync import unsynced_for
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
-from checkout_integration.signals import SIGNALS, checkout_paid, checkout_reversed, payment_success
+from checkout_integration.signals import (
+    SIGNALS,
+    checkout_abandoned,
+    checkout_paid,
+    checkout_reversed,
+    payment_success,
+)
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -153,6 +159,26 @@ def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
             )
         )
     return messages
+
+
+@on_settings
+def check_abandoned(**kwargs: Any) -> list[CheckMessage]:
+    """Warn if ABANDONED_AFTER is set and nothing receives checkout_abandoned, or the other way round: W025."""
+    projects = conf.app_settings().projects.values()
+    is_set, is_received = (
+        any(each.abandoned_after for each in projects),
+        checkout_abandoned.has_listeners(Order),
+    )
+    if is_set == is_received:
+        return []
+    message = f"ABANDONED_AFTER of {SETTING} is set, and no receiver is connected to checkout_abandoned: nobody is reminded."
+    hint = (
+        "Connect a receiver of checkout_integration.signals.checkout_abandoned, or leave ABANDONED_AFTER out."
+    )
+    if is_received:
+        message = f"A receiver is connected to checkout_abandoned, which is never sent: {SETTING} has no ABANDONED_AFTER."
+        hint = "Set ABANDONED_AFTER to a number of hours, such as 24, or remove the receiver."
+    return [Warning(message, hint=hint, id="checkout_integration.W025")]
 
 
 def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -502,6 +528,7 @@ def register_checks() -> None:
     register(check_celery)
     register(check_one_database)
     register(check_receivers)
+    register(check_abandoned)
     register(check_undoing)
     register(check_database)
     register(check_connections, deploy=True)

@@ -108,12 +108,7 @@ def form_link(checkout: Payable) -> str:
     project = app_settings().projects.get(
         _checkout_of(checkout).project
     )  # None: taken out of the settings since
-    return safe_address(checkout.payment_form_url, **_plain_http(project))
-
-
-def _plain_http(project: Project | None) -> dict[str, Any]:
-    """Return which addresses of a project may be plain HTTP, as arguments of `safe_address`."""
-    return {"loopback": project.allow_http_loopback, "hosts": project.allow_http_hosts} if project else {}
+    return safe_address(checkout.payment_form_url, **(project.plain_http if project else {}))
 
 
 def form_options(checkout: Checkout) -> dict[str, str]:
@@ -124,7 +119,7 @@ def form_options(checkout: Checkout) -> dict[str, str]:
     project = _project_of(checkout)
     if not checkout.order_id:
         raise ValueError(f"The checkout is {checkout.status} and has no order to show a form for.")
-    if not safe_address(form_address(project.order_form_url, ""), **_plain_http(project)):
+    if not safe_address(form_address(project.order_form_url, ""), **project.plain_http):
         raise _not_set("ORDER_FORM_URL", project)
     return build_form_options(project.order_form_url, checkout.order_id)
 
@@ -137,7 +132,7 @@ def token_options(issued: IssuedToken) -> dict[str, str]:
 def client_script(checkout: Payable) -> ClientScript:
     """Return the script and class of the client-side object. Raises ``ImproperlyConfigured`` when they are not set."""
     project = _project_of(checkout)
-    address = safe_address(project.client_script_url, **_plain_http(project))
+    address = safe_address(project.client_script_url, **project.plain_http)
     if not address:
         raise _not_set("CLIENT_SCRIPT_URL", project)
     if not _CLASS_NAME.fullmatch(project.client_class):

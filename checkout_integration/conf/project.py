@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from checkout_integration.protocol.errors import CREDENTIAL_CODES
 from checkout_integration.protocol.values import Secret
@@ -55,6 +55,7 @@ class Project:
     return_continue_url: str = "/"
     dynamic_urls: bool | str = False
     double_click_seconds: int = 10
+    abandoned_after: float | None = None
     allow_http_loopback: bool = False
     allow_http_hosts: tuple[str, ...] = ()
     timeout: float = 10.0
@@ -96,6 +97,11 @@ class Project:
     def double_click_delta(self) -> timedelta:
         """DOUBLE_CLICK_SECONDS: for how long the same customer's same request finds the checkout that it made."""
         return timedelta(seconds=self.double_click_seconds)
+
+    @property
+    def plain_http(self) -> dict[str, Any]:
+        """Which addresses of the project may be plain HTTP, as arguments of `safe_address`."""
+        return {"loopback": self.allow_http_loopback, "hosts": self.allow_http_hosts}
 
 
 def _current(source: SecretSource) -> Secret:

@@ -12,6 +12,8 @@ from checkout_integration.protocol.signature import Encoding
 
 HOUR: Final = 3600
 WEEK: Final = 7 * 24 * HOUR
+MOST_HOURS: Final = 30 * 24
+"""The longest ABANDONED_AFTER: after 30 days the sync does not look at an unpaid order any more."""
 TOKENS_ONLY: Final = "tokens"
 """DYNAMIC_URLS: the service takes return addresses in tokens (EP1-13), and not in orders (EP2-09, EP2-10)."""
 
@@ -144,6 +146,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "LIST_MARGIN": _SECONDS,
     "HISTORIC_MARGIN": _SECONDS,
     "DOUBLE_CLICK_SECONDS": _SECONDS,
+    "ABANDONED_AFTER": Rule(
+        is_valid=lambda value: value is None or _is_time_limit(value, most=MOST_HOURS),
+        hint=f"a number of hours, more than 0 and at most {MOST_HOURS}, or to None",
+    ),
     "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
     "DYNAMIC_URLS": Rule(

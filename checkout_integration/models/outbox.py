@@ -138,7 +138,8 @@ class ReceiverRun(Row):
 
         ``unknown``: due, and taken out of the queue, since no process that runs receivers knows its receiver.
         ``paused``: likewise, since staff have paused its receiver.
-        ``superseded``: the grant was closed before it ran, there was nothing to undo, or its receiver was retired;
+        ``superseded``: the grant was closed before it ran, there was nothing to undo, its checkout is not abandoned any more,
+        or its receiver was retired;
         ``failed``: given up.
         """
 

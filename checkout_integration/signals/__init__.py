@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from checkout_integration.signals.arguments import (
+    AbandonedArguments,
+    AbandonedReceiver,
     ChangeArguments,
     ChangeReceiver,
     GrantArguments,
@@ -40,6 +42,7 @@ from checkout_integration.signals.durable import DurableSignal, RetryLater, Retr
 
 __all__ = [
     "SIGNALS",
+    "AbandonedArguments",
     "ChangeArguments",
     "DurableSignal",
     "GrantArguments",
@@ -52,6 +55,7 @@ __all__ = [
     "ReviewArguments",
     "SyncFailedArguments",
     "ValidationArguments",
+    "checkout_abandoned",
     "checkout_paid",
     "checkout_reversed",
     "notification_failed",
@@ -114,6 +118,16 @@ Sent once for each `Grant` that is closed. Name the receiver of ``checkout_paid`
 Arguments: `GrantArguments`.
 """
 
+checkout_abandoned: Final = DurableSignal[AbandonedReceiver]("checkout_abandoned")
+"""A checkout has been open and unpaid for ABANDONED_AFTER hours: remind its customer, if you like.
+
+Sent once for each checkout. If it is paid, or a payment for it is under way, before a receiver has run, that receiver is not
+run any more. Not sent without the setting, for a checkout without a form, for tests in a live project, or for a checkout that
+came to that age before the setting was first on, or more than a week ago.
+
+Arguments: `AbandonedArguments`.
+"""
+
 payment_review: Final = DurableSignal[ReviewReceiver]("payment_review")
 """Staff should review a payment: it could not be verified, it is a second one, or its data is contradictory.
 
@@ -174,6 +188,7 @@ SIGNALS: Final[Mapping[str, DurableSignal[Any]]] = {
         payment_cancel,
         checkout_paid,
         checkout_reversed,
+        checkout_abandoned,
         payment_review,
         order_changed,
         user_validated,

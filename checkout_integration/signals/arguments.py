@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from checkout_integration.protocol.order import Refund
 
-Origin: TypeAlias = Literal["notification", "sync", "creation", "staff"]
+Origin: TypeAlias = Literal["notification", "sync", "creation", "staff", "time"]
 R = TypeVar("R", bound=Callable[..., Any])
 
 
@@ -58,7 +58,8 @@ class RunArguments(TypedDict):
     attempt: int
     """The number of this attempt, from 1."""
     source: Origin
-    """The source of the event: a notification, the sync, the response when the order was created, or a decision of staff."""
+    """The source of the event: a notification, the sync, the response when the order was created, a decision of staff, or
+    the time that has passed."""
 
 
 class OrderArguments(RunArguments):
@@ -122,6 +123,29 @@ class ChangeArguments(OrderArguments):
     """None."""
     transition: Transition
     """The change itself: from, to, cause and time."""
+
+
+class AbandonedArguments(RunArguments):
+    """Arguments of ``checkout_abandoned``. ``verdict``, ``previous_status``, ``partial`` and ``renewal`` say nothing yet."""
+
+    checkout: Checkout
+    """The checkout; ``checkout.user`` is the account that it is for, None for a guest."""
+    form_url: str
+    """The address of the hosted form, in which the customer can still pay. Send it to nobody else, and log it nowhere."""
+    order: Order | None
+    """Its latest order; None if the service has not shown one yet."""
+    live: bool
+    """Whether it is for a real payment; False for a test."""
+    grant: None
+    """None."""
+    refund: Refund | None
+    """None."""
+    transition: None
+    """None."""
+    verdict: str
+    previous_status: str
+    partial: bool
+    renewal: bool
 
 
 class ValidationArguments(RunArguments):
@@ -221,6 +245,13 @@ class ChangeReceiver(Protocol):
 
     def __call__(self, **arguments: Unpack[ChangeArguments]) -> object:
         """React to the change."""
+
+
+class AbandonedReceiver(Protocol):
+    """A receiver that reminds a customer."""
+
+    def __call__(self, **arguments: Unpack[AbandonedArguments]) -> object:
+        """Remind the customer."""
 
 
 class ValidationReceiver(Protocol):

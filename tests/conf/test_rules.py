@@ -10,6 +10,7 @@ from tests.support.conf.written_settings import found, with_own, with_shared
 
 WRONG: list[tuple[str, list[object]]] = [
     ("RUNNER", ["thread", "", None, ["celery"], True]),
+    ("ABANDONED_AFTER", ["24", 0, -1, True, float("nan"), 721, [24]]),
     ("RECEIVER_DEADLINE", ["300", 0, -1, None, True, float("nan"), 86401]),
     ("RECEIVER_LIMIT", ["3600", 0, -1, None, True, float("nan"), 86401]),
     (
@@ -89,6 +90,7 @@ def test_a_value_of_the_wrong_shape_is_named(name: str, value: object) -> None:
 
 RIGHT: dict[str, list[object]] = {
     "RUNNER": ["request", "celery", "worker"],
+    "ABANDONED_AFTER": [None, 0.5, 24, 720],
     "RECEIVER_DEADLINE": [0.5, 300, 86400],
     "RECEIVER_LIMIT": [0.5, 3600, 86400],
     "UNBOUND_ORDERS": ["review", "accept"],

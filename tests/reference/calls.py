@@ -26,7 +26,7 @@ def signal_arguments() -> str:
         "### Of every signal",
         _arguments("RunArguments"),
         "### Of every signal about an order",
-        "All but `user_validated` and the three about the app's own work have these, too.",
+        "All but `user_validated`, `checkout_abandoned` and the three about the app's own work have these, too.",
         _arguments("OrderArguments"),
         "### Of every signal about the app's own work",
         "`notification_failed`, `receiver_given_up` and `sync_failed` have these.",

@@ -49,6 +49,10 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 NEWEST: Final = 200
 SHOWN_ARGUMENTS: Final = {"renewal": gettext_lazy("a renewal"), "partial": gettext_lazy("only a part")}
 """Arguments of a signal that help staff, where they are true; beside them its reason."""
+SIGNALS_IN_WORDS: Final = {
+    "checkout_abandoned": gettext_lazy("left unpaid: the shop's code may remind the customer")
+}
+"""Signals that are moments of the payment itself; what the others are about is shown beside them."""
 BODIES: Final = 20
 """Notifications of which the timeline shows the body; the body of the others is on their own page."""
 
@@ -184,10 +188,10 @@ def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
             rank=2,
             source=_("signal"),
             actor=_("this app"),
-            text=visible(message.signal),
+            text=SIGNALS_IN_WORDS.get(message.signal) or visible(message.signal),
             badge=badge(label_of(MESSAGE_STATES, message.state)),
             details=list(_argument_details(message.arguments)),
-            engine=True,
+            engine=message.signal not in SIGNALS_IN_WORDS,
         )
 
 

@@ -39,7 +39,7 @@ from checkout_integration.admin.site.products import shown_product, with_product
 from checkout_integration.admin.site.read_only import ReadOnlyInline
 from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
 from checkout_integration.display import form_link, shown_number
-from checkout_integration.models import Checkout, Order
+from checkout_integration.models import Checkout, Order, OutboxMessage
 from checkout_integration.views.transactions import outside_transactions
 
 
@@ -182,8 +182,15 @@ class CheckoutAdmin(ButtonAdmin):
     page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
+<<<<<<< HEAD
         (gettext_lazy("Agreement"), {"fields": ("lasts_days", "renewed_at", "owned_until")}),
         (gettext_lazy("Payment form"), {"fields": ("payment_form", "payment_form_url", "order_id")}),
+=======
+        (
+            gettext_lazy("Payment form"),
+            {"fields": ("payment_form", "payment_form_url", "order_id", "abandoned")},
+        ),
+>>>>>>> 099e300 (A checkout that stays unpaid sends checkout_abandoned once, and never one that was paid meanwhile)
         (
             gettext_lazy("Content"),
             {
@@ -223,6 +230,7 @@ class CheckoutAdmin(ButtonAdmin):
         "payment_form": gettext_lazy("payment form"),
         "payment_form_url": gettext_lazy("address"),
         "order_id": gettext_lazy("order of the form"),
+        "abandoned": gettext_lazy("left unpaid"),
         "products_sold": gettext_lazy("products"),
         "virtual_currency": gettext_lazy("virtual currency"),
         "subject": gettext_lazy("belongs to"),
@@ -276,6 +284,11 @@ class CheckoutAdmin(ButtonAdmin):
         """Return the address of the form, to copy; it may contain a token. "" when there is nothing left to pay."""
         address = form_link(row)
         return copyable(address, _("Address of the payment form")) if address else ""
+
+    def abandoned(self, row: Checkout) -> datetime | None:
+        """Return when the shop's code was to remind the customer; None if it was not."""
+        messages = OutboxMessage.objects.filter(checkout=row, signal="checkout_abandoned")
+        return messages.values_list("recorded_at", flat=True).first()
 
     def products_sold(self, row: Checkout) -> str:
         """Return the products. The service may set their price."""

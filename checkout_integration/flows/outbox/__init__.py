@@ -7,6 +7,7 @@ for an order or checkout, and `running` calls the receiver. `retrying` plans the
 later. ``__all__`` is for staff, commands and monitors; the other names are for other rooms.
 """
 
+from checkout_integration.flows.outbox.abandoned import is_abandoned as is_abandoned
 from checkout_integration.flows.outbox.claiming import GRACE as GRACE
 from checkout_integration.flows.outbox.claiming import MOST_RUNNING as MOST_RUNNING
 from checkout_integration.flows.outbox.claiming import Worker

@@ -46,8 +46,9 @@ from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, R
 from checkout_integration.models.order import public_state_of
 from checkout_integration.models.row import Row
 from checkout_integration.policy.signals import signal_facts
+from checkout_integration.protocol.form import safe_address
 from checkout_integration.protocol.order import Refund as RefundDocument
-from checkout_integration.signals import LIFE_CYCLE, SIGNALS, RetryLater
+from checkout_integration.signals import LIFE_CYCLE, SIGNALS, RetryLater, checkout_abandoned
 from checkout_integration.signals.durable import Receiver
 
 State = ReceiverRun.State
@@ -278,9 +279,13 @@ def arguments_of(prepared: Prepared) -> dict[str, Any]:
         transition, own = None, {**own, "previous_status": "", **signal_facts(public_state_of(order))}
     if SIGNALS[message.signal] in LIFE_CYCLE:
         return {"project": message.project, **own}
+    checkout = _checkout_of(message, order)
+    if message.signal == checkout_abandoned.name and checkout is not None:
+        project = app_settings().projects.get(message.project)
+        own["form_url"] = safe_address(checkout.payment_form_url, **(project.plain_http if project else {}))
     return {
         "order": order,
-        "checkout": _checkout_of(message, order),
+        "checkout": checkout,
         "grant": message.grant,
         "refund": _refund_of(order),
         "transition": transition,

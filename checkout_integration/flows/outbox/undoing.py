@@ -18,6 +18,7 @@ from checkout_integration.flows.database import (
     open_incidents,
     update,
 )
+from checkout_integration.flows.outbox.abandoned import is_abandoned
 from checkout_integration.flows.outbox.messages import message_key, write_messages
 from checkout_integration.flows.outbox.receivers import other_names, pairs_of
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
@@ -26,7 +27,7 @@ from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.signals import signal_facts
 from checkout_integration.policy.undoing import GrantedBy, Undo, undo
 from checkout_integration.policy.verdict import Reason
-from checkout_integration.signals import checkout_paid, checkout_reversed
+from checkout_integration.signals import checkout_abandoned, checkout_paid, checkout_reversed
 
 # Which receivers of ``checkout_paid`` were begun and completed for a grant: its runs show it, and two columns of the grant.
 #
@@ -105,7 +106,10 @@ _RUNS: Final = Command(
 
 
 class Ruling(Enum):
-    """The decision about a run. ``SUPERSEDED``: its grant was closed, or nothing was granted that it could undo."""
+    """The decision about a run.
+
+    ``SUPERSEDED``: its grant was closed, nothing was granted that it could undo, or its checkout is not abandoned any more.
+    """
 
     RUN = auto()
     WAIT = auto()
@@ -118,6 +122,9 @@ def ruling_on(run: ReceiverRun) -> Ruling:
     message = run.message
     if _ran_as_another(run):
         return Ruling.SUPERSEDED
+    if message.signal == checkout_abandoned.name:
+        paying = message.checkout is None or not is_abandoned(message.checkout)
+        return Ruling.SUPERSEDED if paying else Ruling.RUN
     if message.grant is None:
         return Ruling.RUN
     if message.signal == checkout_paid.name:

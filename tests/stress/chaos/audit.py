@@ -96,7 +96,7 @@ def _notifications(
 
 
 def _orders(stories: Sequence[Story], served: Sequence[Served], found: Found) -> Iterator[Finding]:
-    statuses = {each.order_id: each.status for each in served}
+    statuses = {each.order_id: each.status for each in served if each.status != "created"}
     for story in stories:
         statuses |= story.expected.status
         has_incident = any(order_id in found.incidents for order_id in story.expected.status)
@@ -122,7 +122,11 @@ def _outbox(found: Found) -> Iterator[Finding]:
     for key, signal, order_id, state in found.runs:
         if state not in {"done", "superseded"}:
             yield f"run left {state}", f"{signal} of {order_id}"
-        if state == "superseded" and signal not in {"checkout_paid", "checkout_reversed"}:
+        if state == "superseded" and signal not in {
+            "checkout_paid",
+            "checkout_reversed",
+            "checkout_abandoned",
+        }:
             yield "wrong signal superseded", f"{signal} {key}"
     if found.unheard:
         yield "outbox_messages left undone", str(found.unheard)
@@ -171,13 +175,16 @@ def _settled(stories: Sequence[Story], served: Sequence[Served], found: Found) -
 
 def _permitted(status: str) -> list[Counts]:
     """Return the permitted signals of an order of the sandbox; its notifications may arrive in any order."""
-    granted = {"checkout_paid": 1}
+    granted, reminded = {"checkout_paid": 1}, {"checkout_abandoned": 1}
+    if status == "created":
+        return [reminded]
+    found: list[Counts] = [{}]
     if status == "processed":
-        return [granted]
+        found = [granted]
     if status in {"refunded", "chargeback"}:
         fact = {"payment_refund" if status == "refunded" else "payment_chargeback": 1}
-        return [fact, {**fact, **granted, "checkout_reversed": 1}]
-    return [{}]
+        found = [fact, {**fact, **granted, "checkout_reversed": 1}]
+    return [*found, *({**each, **reminded} for each in found)]
 
 
 def _named(story: Story) -> str:

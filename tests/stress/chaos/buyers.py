@@ -19,22 +19,29 @@ from django.db import Error, connections
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.flows import create_checkout
 from checkout_integration.flows.database.transactions import Unavailable
-from tests.stress.chaos.names import SANDBOX
+from tests.stress.chaos.names import ABANDONED_SECONDS, SANDBOX
 from tests.stress.chaos.stories import Served
 
 PAUSE: Final = 1.2
 CARD: Final = "4242424242424242"
+LEAVING: Final = 0.3
+"""Part of the customers who leave, and of those who come back at each of their chances."""
 AFTERWARDS: Final = ("", "", "refund", "chargeback")
 """Ends of a payment; the service and the network decide on the order of notifications."""
 
 
 @dataclass
 class Buyers:
-    """Customers in turn: each buys, pays, and perhaps has the payment reversed a little later."""
+    """Customers in turn: each buys, pays, and perhaps has the payment reversed a little later.
+
+    Some leave, and half of those come back and pay at about the time at which the shop reminds them.
+    """
 
     service_url: str
     seed: int
     bought: list[str] = field(default_factory=list)
+    left: dict[str, float] = field(default_factory=dict)
+    """Orders of those who have not paid yet, and when they left."""
     turned_away: Counter[str] = field(default_factory=Counter)
     """Checkouts that the shop could not begin, by the error that it saw."""
 
@@ -82,10 +89,20 @@ class Buyers:
             connections.close_all()
             return
         self.bought.append(checkout.order_id)
-        self._ask(f"orders/{checkout.order_id}/pay", {"card": CARD})
+        if chance.random() < LEAVING:
+            self.left[checkout.order_id] = time.monotonic()
+        else:
+            self._pay(checkout.order_id, chance)
+        for order_id, left_at in list(self.left.items()):
+            if 0 < time.monotonic() - left_at - ABANDONED_SECONDS < 2 * PAUSE and chance.random() < LEAVING:
+                del self.left[order_id]
+                self._pay(order_id, chance)
+
+    def _pay(self, order_id: str, chance: random.Random) -> None:
+        self._ask(f"orders/{order_id}/pay", {"card": CARD})
         if afterwards := chance.choice(AFTERWARDS):
             time.sleep(chance.choice([0, 0.5]))
-            self._ask(f"orders/{checkout.order_id}/{afterwards}", {})
+            self._ask(f"orders/{order_id}/{afterwards}", {})
 
     def _ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         data = None if body is None else json.dumps(body).encode()

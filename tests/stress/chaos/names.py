@@ -11,6 +11,8 @@ SANDBOX: Final = "sandbox"
 """Project whose service is the sandbox, a process of its own."""
 SANDBOX_SECRET: Final = "sandbox_chaos_service_secret"
 SANDBOX_RETRY_SECONDS: Final = 1
+ABANDONED_SECONDS: Final = 5
+"""After how long a customer of the sandbox who has not paid is reminded."""
 REFERENCE_KEY: Final = "checkout_reference"
 
 WEB_WORKERS: Final = 3

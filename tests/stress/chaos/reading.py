@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db import connection
 from django.db.models import Q, QuerySet
 
@@ -54,6 +56,12 @@ def left_undone() -> int:
 def all_done() -> bool:
     """Return whether nothing waits to be worked on. Called often beside a busy shop, so it counts nothing."""
     return not any(each.exists() for each in _undone())
+
+
+def all_reminded(order_ids: Collection[str]) -> bool:
+    """Return whether the signal was written for each of these orders, which nobody pays any more."""
+    reminded = OutboxMessage.objects.filter(signal="checkout_abandoned", checkout__order_id__in=order_ids)
+    return reminded.count() >= len(order_ids)
 
 
 def _undone() -> tuple[QuerySet[Notification], QuerySet[ReceiverRun]]:

@@ -16,6 +16,7 @@ Sample = tuple[list[Story], list[Message], list[Served]]
 SERVED = Served(
     order_id="served", status="refunded", notifications=(("n-1", "payment.success", "delivered"),)
 )
+LEFT = Served(order_id="left", status="created", notifications=())
 
 
 def sample() -> Sample:
@@ -28,12 +29,15 @@ def sample() -> Sample:
             stories.append(story)
             kinds.pop(0)
     assert not kinds
-    return stories, [message for story in stories for message in story.messages], [SERVED]
+    return stories, [message for story in stories for message in story.messages], [SERVED, LEFT]
 
 
 def truth(stories: list[Story], messages: list[Message]) -> Found:
     """The tables of a shop without mistakes."""
-    rows: list[tuple[str, str, str]] = [("served/payment_refund", "payment_refund", "served")]
+    rows: list[tuple[str, str, str]] = [
+        ("served/payment_refund", "payment_refund", "served"),
+        ("left/checkout_abandoned", "checkout_abandoned", "left"),
+    ]
     for story in stories:
         (order_id,) = story.expected.status
         rows += [(f"{order_id}/{signal}", signal, order_id) for signal in story.expected.announced[0]]
@@ -114,6 +118,9 @@ DAMAGES: dict[str, Callable[[Found], Found]] = {
         f, effects=[*f.effects, ("x", "payment_cancel", "served")]
     ),
     "wrong effects of a story paid": lambda f: replace(f, outbox_messages=[], runs=[], effects=[]),
+    "wrong effects of an order created": lambda f: replace(
+        f, effects=[row for row in f.effects if row[2] != "left"]
+    ),
     "wrong effects of an order refunded": lambda f: replace(f, effects=[]),
     "goods withheld without a reversal": lambda f: replace(
         f, runs=[(*row[:3], "superseded") for row in f.runs], effects=[]

@@ -32,7 +32,9 @@ def test_surrounding_function_exists() -> None:
     assert callable(applying._apply_once) and callable(list_rows._recorded)
 
 
-@pytest.mark.parametrize("place", [waits.GRACE, waits.BACK_OFF, waits.PLAN], ids=lambda place: place[1])
+@pytest.mark.parametrize(
+    "place", [waits.GRACE, waits.BACK_OFF, waits.PLAN, waits.LOOK], ids=lambda place: place[1]
+)
 def test_shortened_wait_exists(place: tuple[str, str]) -> None:
     """Every wait that is shortened from outside is one of the product's."""
     assert getattr(import_module(place[0]), place[1])
@@ -40,7 +42,7 @@ def test_shortened_wait_exists(place: tuple[str, str]) -> None:
 
 def test_points_differ() -> None:
     """Two points with one fuse would burn each other's."""
-    assert len({point.fuse for point in crash_points.ALL}) == len(crash_points.ALL) == 17
+    assert len({point.fuse for point in crash_points.ALL}) == len(crash_points.ALL) == 19
 
 
 BURN = """

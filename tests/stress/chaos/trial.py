@@ -141,6 +141,7 @@ class _Trial:
             "longest answer": round(ledger.longest_answer, 1),
             "longest until the database was used again": round(max(done.back_after, default=0.0), 1),
             "checkouts through the sandbox": len(self._buyers.bought),
+            "checkouts left unpaid": len(self._buyers.left),
             "checkouts that could not begin": dict(self._buyers.turned_away),
             "drained after": self._drained,
             **self._totals,
@@ -158,6 +159,8 @@ class _Trial:
                 self._traffic.tell(self._author.plain(reference))
             self._traffic.await_acknowledged(DRAINED_WITHIN)
             served = self._buyers.served(DRAINED_WITHIN)
+            left = set(self._buyers.left)
+            await_true("who left is reminded", lambda: reading.all_reminded(left), DRAINED_WITHIN)
             await_true("everything is drained", reading.all_done, DRAINED_WITHIN)
         except TimeoutError as error:
             self._problems.append(f"{name}: {error}")

@@ -86,6 +86,15 @@ WORKER: Final = (
         name="worker: after ledger row before commit", module=f"{_FLOWS}.outbox.running", function="_finish"
     ),
     CrashPoint(name="worker: after commit", module=f"{_FLOWS}.outbox.running", function="attempt"),
+    CrashPoint(
+        name="worker: before who left is written",
+        module=f"{_FLOWS}.operations.abandoned",
+        function="_messages",
+        before=True,
+    ),
+    CrashPoint(
+        name="worker: after who left is written", module=f"{_FLOWS}.operations.abandoned", function="_send"
+    ),
 )
 ALL: Final = (*WEB, *APPLY, *WORKER)
 _SYNC: Final = f"{_FLOWS}.sync"

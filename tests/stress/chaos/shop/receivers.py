@@ -18,6 +18,7 @@ HEARD = (
     "payment_chargeback",
     "payment_cancel",
     "payment_review",
+    "checkout_abandoned",
 )
 """The other signals have no receiver here, so their outbox_messages end without one."""
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 
-from tests.stress.chaos.names import BULK, BULK_SECRET, SANDBOX, SANDBOX_RETRY_SECONDS, SANDBOX_SECRET
+from tests.stress.chaos.names import (
+    ABANDONED_SECONDS,
+    BULK,
+    BULK_SECRET,
+    SANDBOX,
+    SANDBOX_RETRY_SECONDS,
+    SANDBOX_SECRET,
+)
 
 SECRET_KEY = "only for this trial"
 DEBUG = False
@@ -51,6 +58,7 @@ CHECKOUT_INTEGRATION = {
             "SECRET_KEY": SANDBOX_SECRET,
             "RETRY_INTERVAL": SANDBOX_RETRY_SECONDS,
             "ACCEPT_TEST_PAYMENTS": True,
+            "ABANDONED_AFTER": ABANDONED_SECONDS / 3600,
         },
     },
     "BASE_URL": _SERVICE,

@@ -12,10 +12,12 @@ from tests.stress.chaos.names import GRACE_SECONDS, RETRY_SECONDS
 GRACE: Final = ("checkout_integration.flows.outbox.claiming", "GRACE")
 BACK_OFF: Final = ("checkout_integration.flows.outbox.retrying", "BACK_OFF")
 PLAN: Final = ("checkout_integration.signals.durable", "USUAL")
+LOOK: Final = ("checkout_integration.flows.operations.abandoned", "LOOK_EVERY")
 
 
 def shorten() -> None:
-    """Shorten the grace of a process that died, and the waits after a failure."""
+    """Shorten the grace of a process that died, the waits after a failure, and those between looks for who left."""
+    _replace(LOOK, 0.5)
     _replace(GRACE, timedelta(seconds=GRACE_SECONDS))
     waits = (timedelta(seconds=RETRY_SECONDS),) * 9
     _replace(BACK_OFF, waits)
