@@ -19,7 +19,7 @@ class CheckoutIntegrationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Load the checks, Celery's runner where it works, and the gauges: it works without Celery and OpenTelemetry too."""
+        """Load the checks, Celery's runner and the gauges where they work, and the alerts if they are set."""
         from checkout_integration import telemetry
         from checkout_integration.checks import register_checks
         from checkout_integration.conf import SETTING
@@ -32,5 +32,7 @@ class CheckoutIntegrationConfig(AppConfig):
         is_celery = isinstance(raw, dict) and raw.get("RUNNER") == "celery"
         if is_celery and find_spec("celery"):  # where it is missing, check E012 says so
             import_module("checkout_integration.tasks")
+        if isinstance(raw, dict) and raw.get("ALERTS"):
+            import_module("checkout_integration.alerts").connect()
         if telemetry.IS_INSTALLED:
             import_module("checkout_integration.gauges").register()

@@ -81,7 +81,7 @@ def on_database(check: Check) -> Check:
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015."""
+    """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015, E021."""
     found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
     return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
 
@@ -179,6 +179,20 @@ def check_abandoned(**kwargs: Any) -> list[CheckMessage]:
         message = f"A receiver is connected to checkout_abandoned, which is never sent: {SETTING} has no ABANDONED_AFTER."
         hint = "Set ABANDONED_AFTER to a number of hours, such as 24, or remove the receiver."
     return [Warning(message, hint=hint, id="checkout_integration.W025")]
+
+
+@on_settings
+def check_alerts(**kwargs: Any) -> list[CheckMessage]:
+    """Warn if ALERTS mails admins, and there are none: W026."""
+    if conf.app_settings().alerts != conf.MAIL_ADMINS or settings.ADMINS:
+        return []
+    return [
+        Warning(
+            f'ALERTS of {SETTING} is "{conf.MAIL_ADMINS}", and ADMINS is empty: no alert reaches anybody.',
+            hint="Set ADMINS of Django, or ALERTS to a list of mail addresses.",
+            id="checkout_integration.W026",
+        )
+    ]
 
 
 def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -529,6 +543,7 @@ def register_checks() -> None:
     register(check_one_database)
     register(check_receivers)
     register(check_abandoned)
+    register(check_alerts)
     register(check_undoing)
     register(check_database)
     register(check_connections, deploy=True)

@@ -17,6 +17,7 @@ from django.dispatch import receiver
 
 from checkout_integration.conf.problems import (
     APP_NAMES,
+    MAIL_ADMINS,
     SETTING,
     SHORTEST_SECRET,
     Problem,
@@ -29,6 +30,7 @@ from checkout_integration.conf.problems import (
 from checkout_integration.conf.project import AppSettings, Project, UnknownAlias
 
 __all__ = [
+    "MAIL_ADMINS",
     "SETTING",
     "SHORTEST_SECRET",
     "AppSettings",

@@ -37,6 +37,8 @@ REQUIRED_URLS = ("BASE_URL", "CHECKOUT_URL")
 EXTENDED_URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL")
 """Addresses to which a path is appended."""
 URLS = (*EXTENDED_URLS, "CLIENT_SCRIPT_URL")
+MAIL_ADMINS = "mail_admins"
+ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 TOKEN = re.compile(r"[!-~]+", re.ASCII)
 """The rule for a token in a header: printable, without blanks."""
 ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
@@ -56,6 +58,7 @@ def problems(raw: object) -> Iterator[Problem]:
     shared = {name: value for name, value in raw.items() if name != "PROJECTS"}
     yield from _unknown(shared, APP_NAMES | (PROJECT_NAMES - OWN_NAMES), SETTING)
     yield from _rule_problems(shared, SETTING)
+    yield from _alerts(shared.get("ALERTS", ""))
     yield from _health_token(shared.get("HEALTH_TOKEN", ""), raw["PROJECTS"])
     for alias, own in raw["PROJECTS"].items():
         place = f'{SETTING}["PROJECTS"][{alias!r}]'
@@ -299,6 +302,26 @@ def _http_session(values: Mapping[str, Any], place: str) -> Iterator[Problem]:
             message=f"HTTP_SESSION of {place} is {path!r}, which {fault}.",
             hint="Set HTTP_SESSION to the dotted path of a function that returns a requests.Session, or leave it out.",
         )
+
+
+def _alerts(value: object) -> Iterator[Problem]:
+    fault = ""
+    if isinstance(value, str) and value not in ("", MAIL_ADMINS):
+        fault = _import_fault(value, callable, "a function")
+    elif not isinstance(value, str) and not callable(value) and not _are_addresses(value):
+        fault = "is neither text, nor a list of addresses, nor a function"
+    if fault:
+        yield Problem(
+            id="checkout_integration.E021",
+            message=f"ALERTS of {SETTING} is {value!r}, which {fault}: nobody would be alerted.",
+            hint=f'Set ALERTS to "{MAIL_ADMINS}", to a list of mail addresses such as ["ops@shop.example"], or to the '
+            "dotted path of a function that is called with a subject and a text; or leave it out.",
+        )
+
+
+def _are_addresses(value: object) -> bool:
+    is_list = isinstance(value, (list, tuple)) and bool(value)
+    return is_list and all(isinstance(each, str) and ADDRESS.fullmatch(each) for each in value)  # type: ignore[attr-defined]
 
 
 def _import_fault(path: object, is_right: Callable[[object], bool], expected: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -55,7 +55,7 @@ class Project:
     return_continue_url: str = "/"
     dynamic_urls: bool | str = False
     double_click_seconds: int = 10
-    abandoned_after: float | None = None
+    abandoned_after: float = 0.0
     allow_http_loopback: bool = False
     allow_http_hosts: tuple[str, ...] = ()
     timeout: float = 10.0
@@ -136,6 +136,7 @@ class AppSettings:
     ``receiver_deadline``: seconds after which a running receiver is overdue.
     ``receiver_limit``: seconds to which the database's shorter limits on a receiver's transaction are raised.
     ``health_token``: by which a monitor may read the health.
+    ``alerts``: who gets alerts: "mail_admins", addresses, or a function that is called with a subject and a text.
     ``retention``: days after which rows of a kind are pruned; kinds without days stay.
     """
 
@@ -147,6 +148,7 @@ class AppSettings:
     goods: str = "receivers"
     log_exception_messages: bool = False
     health_token: SecretSource = field(default="", repr=False)
+    alerts: str | Sequence[str] | Callable[[str, str], object] = ""
     retention: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -147,8 +147,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "HISTORIC_MARGIN": _SECONDS,
     "DOUBLE_CLICK_SECONDS": _SECONDS,
     "ABANDONED_AFTER": Rule(
-        is_valid=lambda value: value is None or _is_time_limit(value, most=MOST_HOURS),
-        hint=f"a number of hours, more than 0 and at most {MOST_HOURS}, or to None",
+        is_valid=lambda value: value is not False and (value == 0 or _is_time_limit(value, most=MOST_HOURS)),
+        hint=f"a number of hours from 0 (never) to {MOST_HOURS}",
     ),
     "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,

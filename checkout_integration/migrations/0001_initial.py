@@ -19,6 +19,19 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='Alert',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', checkout_integration.models.columns.IdentifierField(help_text='Name of the finding, and alias of its project.', max_length=255, unique=True)),
+                ('severity', models.CharField(default='ok', help_text='What was last said.', max_length=16)),
+                ('sent_at', models.DateTimeField()),
+            ],
+            options={
+                'verbose_name': 'alert',
+                'verbose_name_plural': 'alerts',
+            },
+        ),
+        migrations.CreateModel(
             name='HostClock',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

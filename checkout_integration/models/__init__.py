@@ -11,6 +11,7 @@ from checkout_integration.models.receiver import Receiver
 from checkout_integration.models.refund import Refund
 from checkout_integration.models.staff_act import StaffAct
 from checkout_integration.models.sync import (
+    Alert,
     HostClock,
     Installation,
     ListedRow,
@@ -25,6 +26,7 @@ User = CheckoutUser
 """The specification's word for `CheckoutUser`. Not in ``__all__``: an import of all names must not hide Django's User."""
 
 __all__ = [
+    "Alert",
     "Checkout",
     "CheckoutUser",
     "FailedAttempt",

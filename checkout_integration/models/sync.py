@@ -251,6 +251,24 @@ class HostClock(Row):
         return self.host
 
 
+class Alert(Row):
+    """What was last said of one kind of finding (`health_changed`), and when: at most once an hour.
+
+    The row without a finding says when health was last looked at for alerts.
+    """
+
+    kind = IdentifierField(unique=True, help_text=_("Name of the finding, and alias of its project."))
+    severity: Column[str] = models.CharField(max_length=16, default="ok", help_text=_("What was last said."))
+    sent_at: Column[datetime] = InstantField()
+
+    class Meta:
+        verbose_name = _("alert")
+        verbose_name_plural = _("alerts")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.severity}"
+
+
 class Installation(Row):
     """When this app first wrote or read anything of a project: older orders without a checkout are ``historic``."""
 

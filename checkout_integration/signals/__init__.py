@@ -24,6 +24,8 @@ from checkout_integration.signals.arguments import (
     ChangeReceiver,
     GrantArguments,
     GrantReceiver,
+    HealthChangedArguments,
+    HealthChangedReceiver,
     NamedSignal,
     NotificationFailedArguments,
     NotificationFailedReceiver,
@@ -46,6 +48,7 @@ __all__ = [
     "ChangeArguments",
     "DurableSignal",
     "GrantArguments",
+    "HealthChangedArguments",
     "NamedSignal",
     "NotificationFailedArguments",
     "PaymentArguments",
@@ -58,6 +61,7 @@ __all__ = [
     "checkout_abandoned",
     "checkout_paid",
     "checkout_reversed",
+    "health_changed",
     "notification_failed",
     "order_changed",
     "payment_cancel",
@@ -162,8 +166,9 @@ Arguments: `NotificationFailedArguments`.
 receiver_given_up: Final = DurableSignal[ReceiverGivenUpReceiver]("receiver_given_up")
 """A receiver of yours was given up after ten attempts: goods may not be granted until somebody runs it again.
 
-Sent once each time that a run is given up. Not sent for receivers of ``notification_failed``, ``receiver_given_up`` and
-``sync_failed`` themselves: an alert that cannot be sent causes no further alert, and health shows it.
+Sent once each time that a run is given up. Not sent for receivers of the signals about the app's own work (this one,
+``notification_failed``, ``sync_failed``, ``health_changed``): an alert that cannot be sent causes no further alert, and
+health shows it.
 
 Arguments: `ReceiverGivenUpArguments`.
 """
@@ -176,7 +181,16 @@ Sent once for each such pass. The next pass of the lane reads the same rows agai
 Arguments: `SyncFailedArguments`.
 """
 
-LIFE_CYCLE: Final = (notification_failed, receiver_given_up, sync_failed)
+health_changed: Final = DurableSignal[HealthChangedReceiver]("health_changed")
+"""Something that health looks at became a warning or failing, is well again, or is not well and happened once more.
+
+Sent at most once an hour for a finding of a project, and at once if it gets worse. For this, whoever applies and runs looks
+at health once a minute, while a receiver is connected. ALERTS connects one that sends mail (docs/health.md).
+
+Arguments: `HealthChangedArguments`.
+"""
+
+LIFE_CYCLE: Final = (notification_failed, receiver_given_up, sync_failed, health_changed)
 """Signals about the app's own work, with which a shop alerts itself."""
 
 SIGNALS: Final[Mapping[str, DurableSignal[Any]]] = {

@@ -170,7 +170,7 @@ class ValidationArguments(RunArguments):
 
 
 class LifeCycleArguments(RunArguments):
-    """Arguments of ``notification_failed``, ``receiver_given_up`` and ``sync_failed``. They are words and ids only."""
+    """Arguments of signals about the app's own work, such as ``notification_failed``. They are words and ids only."""
 
     project: str
     """The alias of the project."""
@@ -217,6 +217,23 @@ class SyncFailedArguments(LifeCycleArguments):
     """Whether the pass of this lane before it was complete. Of an outage with many failed passes, one is the first."""
     failure: str
     """What the pass's row says about it; "" for an abandoned one."""
+
+
+class HealthChangedArguments(LifeCycleArguments):
+    """Arguments of ``health_changed``. ``project`` is "" for what all projects share."""
+
+    finding: str
+    """The name of the finding (docs/health.md)."""
+    title: str
+    """Its name for people, in the language of LANGUAGE_CODE."""
+    severity: str
+    """"failing", "warning", or "ok" if it is well again."""
+    previous: str
+    """The severity that was last said of it."""
+    text: str
+    """What is the case, and what to do. There is no personal data in it."""
+    link: str
+    """The path of its rows in the admin; "" if there is none."""
 
 
 class PaymentReceiver(Protocol):
@@ -272,6 +289,13 @@ class ReceiverGivenUpReceiver(Protocol):
     """A receiver of receiver runs that were given up."""
 
     def __call__(self, **arguments: Unpack[ReceiverGivenUpArguments]) -> object:
+        """Alert somebody."""
+
+
+class HealthChangedReceiver(Protocol):
+    """A receiver of what got worse, and what is well again."""
+
+    def __call__(self, **arguments: Unpack[HealthChangedArguments]) -> object:
         """Alert somebody."""
 
 

@@ -53,7 +53,7 @@ DOCUMENTED_MODULES: Final = frozenset(
     django django.apps django.conf django.contrib django.contrib.admin django.contrib.admin.models django.contrib.auth
     django.contrib.auth.decorators django.contrib.auth.mixins django.contrib.auth.models django.contrib.contenttypes.fields
     django.contrib.contenttypes.models django.core django.core.cache
-    django.core.checks django.core.exceptions django.core.management.base
+    django.core.checks django.core.exceptions django.core.mail django.core.management.base
     django.core.paginator django.core.signals django.db django.db.models django.db.models.deletion
     django.db.models.functions django.dispatch django.forms django.http django.http.response django.shortcuts
     django.template django.template.loader django.template.response django.test django.urls django.utils

@@ -82,7 +82,7 @@ def test_the_project_id_is_text(value: object) -> None:
         (with_shared(SECRET_KEY=CANARY), "SECRET_KEY", "Set SECRET_KEY in each project of PROJECTS"),
         (with_shared(PROJECT_ID="p"), "PROJECT_ID", "Set PROJECT_ID in each project of PROJECTS"),
         (with_own(RUNNER="celery"), "RUNNER", "Set RUNNER beside PROJECTS"),
-        (with_shared(ALIAS="x"), "ALIAS", "Remove it. Known are: ACCEPT_TEST_PAYMENTS, "),
+        (with_shared(ALIAS="x"), "ALIAS", "Remove it. Known are: ABANDONED_AFTER, "),
         (dict[Any, Any](GOOD) | {5: "x"}, "5", "Remove it."),
     ],
 )

@@ -10,7 +10,7 @@ from tests.support.conf.written_settings import found, with_own, with_shared
 
 WRONG: list[tuple[str, list[object]]] = [
     ("RUNNER", ["thread", "", None, ["celery"], True]),
-    ("ABANDONED_AFTER", ["24", 0, -1, True, float("nan"), 721, [24]]),
+    ("ABANDONED_AFTER", ["24", None, -1, True, False, float("nan"), 721, [24]]),
     ("RECEIVER_DEADLINE", ["300", 0, -1, None, True, float("nan"), 86401]),
     ("RECEIVER_LIMIT", ["3600", 0, -1, None, True, float("nan"), 86401]),
     (
@@ -90,7 +90,7 @@ def test_a_value_of_the_wrong_shape_is_named(name: str, value: object) -> None:
 
 RIGHT: dict[str, list[object]] = {
     "RUNNER": ["request", "celery", "worker"],
-    "ABANDONED_AFTER": [None, 0.5, 24, 720],
+    "ABANDONED_AFTER": [0, 0.5, 24, 720],
     "RECEIVER_DEADLINE": [0.5, 300, 86400],
     "RECEIVER_LIMIT": [0.5, 3600, 86400],
     "UNBOUND_ORDERS": ["review", "accept"],
@@ -167,5 +167,5 @@ def test_what_the_specification_leaves_open_has_a_rule(name: str) -> None:
 def test_every_setting_is_looked_at() -> None:
     """A new setting gets a shape, or a rule of its own here."""
     addresses = {"BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_SCRIPT_URL"}
-    others = {"HOOKS", "HTTP_SESSION", "HEALTH_TOKEN"}
+    others = {"HOOKS", "HTTP_SESSION", "HEALTH_TOKEN", "ALERTS"}
     assert set(RULES) | addresses | OWN_NAMES | others == PROJECT_NAMES | APP_NAMES - {"PROJECTS"}

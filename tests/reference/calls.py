@@ -26,10 +26,10 @@ def signal_arguments() -> str:
         "### Of every signal",
         _arguments("RunArguments"),
         "### Of every signal about an order",
-        "All but `user_validated`, `checkout_abandoned` and the three about the app's own work have these, too.",
+        "All but `user_validated`, `checkout_abandoned` and the four about the app's own work have these, too.",
         _arguments("OrderArguments"),
         "### Of every signal about the app's own work",
-        "`notification_failed`, `receiver_given_up` and `sync_failed` have these.",
+        "`notification_failed`, `receiver_given_up`, `sync_failed` and `health_changed` have these.",
         _arguments("LifeCycleArguments"),
     )
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, get_args
 
 import pytest
 
 from checkout_integration import flows, signals
+from checkout_integration.flows.operations import abandoned, alerts
 from checkout_integration.models import (
     Checkout,
     Grant,
     Notification,
     Order,
     ReceiverRun,
+    SyncCursor,
     SyncRun,
     Transition,
     ValidationDecision,
@@ -33,6 +36,8 @@ KINDS: Final[dict[str, Any]] = {
     "NamedSignal": DurableSignal,
     "Origin": str,
     "Order": Order,
+    "Order | None": Order | None,
+    "Checkout": Checkout,
     "Checkout | None": Checkout | None,
     "Refund | None": Refund | None,
     "Grant": Grant,
@@ -69,9 +74,16 @@ def calls() -> Iterator[dict[str, list[dict[str, Any]]]]:
 
 @pytest.mark.django_db
 def test_receivers_are_called_with_what_is_described(
-    checkout_deliver: Deliver, calls: dict[str, list[dict[str, Any]]]
+    checkout_deliver: Deliver,
+    calls: dict[str, list[dict[str, Any]]],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Names and types, for every signal."""
+    leave_one_unpaid(settings)
+    for module in (abandoned, alerts):
+        monkeypatch.setattr(module.ThisProcess, "looks_at", 0.0)
+    monkeypatch.setattr(alerts, "LOOK_EVERY", timedelta(0))
     checkout, charged_back = CheckoutFactory.create_batch(2)
     for sold, status, event in (
         (checkout, "processed", "payment.success"),
@@ -92,6 +104,14 @@ def test_receivers_are_called_with_what_is_described(
             assert set(call) == kind.__required_keys__
             wrong = {each: call[each] for each, type_ in described.items() if not is_of(call[each], type_)}
             assert wrong == {}, name
+
+
+def leave_one_unpaid(settings: Any) -> None:
+    """A checkout of the day before yesterday, in a shop that reminds its customers."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "ABANDONED_AFTER": 24}
+    long_ago = datetime.now(UTC) - timedelta(days=2)
+    SyncCursor.objects.create(project="default", lane=abandoned.LANE, watermark=long_ago - timedelta(days=1))
+    Checkout.objects.filter(pk=CheckoutFactory.create().pk).update(recorded_at=long_ago)
 
 
 def let_work_fail(checkout_deliver: Deliver) -> None:
@@ -131,8 +151,8 @@ def _named(annotation: object) -> str:
 
 
 def test_where_a_signal_comes_from_is_a_known_word() -> None:
-    """The words of `Cause.word`."""
-    assert set(get_args(Origin)) == {"notification", "sync", "creation", "staff"}
+    """The words of `Cause.word`, and what only time causes."""
+    assert set(get_args(Origin)) == {"notification", "sync", "creation", "staff", "time"}
 
 
 def test_each_signal_names_the_type_of_its_arguments() -> None:

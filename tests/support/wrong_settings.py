@@ -69,6 +69,11 @@ WRONG: list[tuple[object, str, str, str]] = [
         "HOOKS",
         "Set HOOKS to the dotted path of a subclass",
     ),
+    ({**GOOD, "ALERTS": "mail_admin"}, "E021", "ALERTS", "Set ALERTS to"),
+    ({**GOOD, "ALERTS": ["ops"]}, "E021", "ALERTS", "Set ALERTS to"),
+    ({**GOOD, "ALERTS": []}, "E021", "ALERTS", "Set ALERTS to"),
+    ({**GOOD, "ALERTS": True}, "E021", "ALERTS", "Set ALERTS to"),
+    ({**GOOD, "ALERTS": "tests.settings.SECRET_KEY"}, "E021", "is not a function", "Set ALERTS to"),
     ({**GOOD, "HEALTH_TOKEN": "short"}, "E015", "HEALTH_TOKEN", "Set HEALTH_TOKEN to 16 or more"),
     (
         {**GOOD, "HEALTH_TOKEN": "with blanks canary 0123"},

@@ -1,10 +1,10 @@
 """The operations of staff, commands and monitors.
 
-`draining`: apply and run until nothing is due (`flows.run_due`). `abandoned`: checkouts that stay unpaid. `payments`: accept,
-revoke, restore, resolve an incident; `binding`: bind a payment to a checkout; `receivers`: retry one, or mark its goods as
-granted; `notes`: a note on an order; `customers`: link one to an account, block one. Applying notifications again is exported
-here, and implemented in `flows.inbox`; so are health, backlog and queues, which are implemented in `flows.monitoring`.
-``__all__`` is public; the other names are for other rooms.
+`draining`: apply and run until nothing is due (`flows.run_due`). `abandoned`: checkouts that stay unpaid. `alerts`: changes
+of health. `payments`: accept, revoke, restore, resolve an incident; `binding`: bind a payment to a checkout; `receivers`:
+retry one, or mark its goods as granted; `notes`: a note on an order; `customers`: link one to an account, block one. Applying
+notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
+implemented in `flows.monitoring`. ``__all__`` is public; the other names are for other rooms.
 """
 
 from checkout_integration.flows.database import acting_from as acting_from

@@ -55,7 +55,6 @@ def _send(project: Project) -> tuple[int, int]:
     RACE: the rows are judged under their locks, so no payment is recorded between the judgement and the signal. The watermark
     is committed with the signals, under the lock of its row: of two processes one looks, and one that dies has done nothing.
     """
-    assert project.abandoned_after is not None
     until = datetime.now(UTC) - timedelta(hours=project.abandoned_after)
     first = {"watermark": until}
     cursor, is_first = SyncCursor.primary.get_or_create(project=project.alias, lane=LANE, defaults=first)

@@ -20,6 +20,7 @@ from checkout_integration.flows.database import (
     with_retries,
 )
 from checkout_integration.flows.operations.abandoned import send_abandoned
+from checkout_integration.flows.operations.alerts import send_alerts
 from checkout_integration.flows.outbox import DueSummary, Worker
 from checkout_integration.models import Notification, Order, ReceiverRun
 
@@ -68,7 +69,7 @@ def run_due(
         ran = outbox.run_due(limit - total.run, _left(ends_at), worker=worker, stopping=stopping)
         total += applied + ran
         over = total.run >= limit or time.monotonic() >= ends_at or stopping()
-        if over or not (applied.did_anything or send_abandoned()):
+        if over or not (applied.did_anything or send_abandoned() or send_alerts()):
             note_clock()
             return replace(total, ended_early=over or applied.ended_early or ran.ended_early)
 

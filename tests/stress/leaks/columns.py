@@ -61,7 +61,7 @@ OURS: Final = frozenset(
     SyncWindow.state SyncWindow.failure SyncWindow.totals
     SyncDifference.project SyncDifference.kind SyncDifference.state SyncDifference.waiting_key
     ListedRow.key ListedRow.row_hash SyncCursor.project SyncCursor.lane
-    HostClock.host
+    HostClock.host Alert.kind Alert.severity
     Installation.project
     StaffAct.project StaffAct.act StaffAct.origin StaffAct.counts StaffAct.receiver StaffAct.detail
     StaffAct.system_user Incident.system_user Transition.system_user
