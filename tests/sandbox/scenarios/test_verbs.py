@@ -67,7 +67,7 @@ def test_a_paid_order(words: list[str], event: Event, service: Service) -> None:
     assert events(service) == [Event.PAYMENT_SUCCESS, event]
 
 
-def test_the_customer_is_asked_about(service: Service) -> None:
+def test_the_shop_decides_about_the_customer(service: Service) -> None:
     """In pre-approval mode, the payment begins with user.validate; a refusal is printed as the outcome."""
     service.sandbox.projects.update("project-1", mode="pre_approval")
     service.order_id()
