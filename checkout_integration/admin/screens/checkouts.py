@@ -182,15 +182,11 @@ class CheckoutAdmin(ButtonAdmin):
     page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
-<<<<<<< HEAD
         (gettext_lazy("Agreement"), {"fields": ("lasts_days", "renewed_at", "owned_until")}),
-        (gettext_lazy("Payment form"), {"fields": ("payment_form", "payment_form_url", "order_id")}),
-=======
         (
             gettext_lazy("Payment form"),
             {"fields": ("payment_form", "payment_form_url", "order_id", "abandoned")},
         ),
->>>>>>> 099e300 (A checkout that stays unpaid sends checkout_abandoned once, and never one that was paid meanwhile)
         (
             gettext_lazy("Content"),
             {
