@@ -61,6 +61,7 @@ DOCUMENTED_MODULES: Final = frozenset(
     django.utils.safestring django.utils.text django.utils.timezone django.utils.translation django.views
     django.views.decorators.cache django.views.decorators.clickjacking django.views.decorators.csrf
     django.views.decorators.http django.views.generic django.views.generic.base
+    django.views.generic.list
     """.split()
 )
 
