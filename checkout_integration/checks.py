@@ -32,7 +32,7 @@ from checkout_integration.flows.monitoring import (
     unchanged_time,
     waiting_of_removed,
 )
-from checkout_integration.flows.outbox import connected_here, read_receivers, rows_of
+from checkout_integration.flows.outbox import GAME_SERVER, connected_here, read_receivers, rows_of
 from checkout_integration.flows.sync import unsynced_for
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Order
@@ -81,7 +81,7 @@ def on_database(check: Check) -> Check:
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015, E021."""
+    """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015, E021, E022."""
     found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
     return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
 
@@ -217,7 +217,7 @@ def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> lis
                 "with dispatch_uid.",
                 id="checkout_integration.W008",
             )
-            for missing in sorted(undone - set(paid))
+            for missing in sorted(undone - {*paid, GAME_SERVER})
         ]
     return messages
 
@@ -438,12 +438,13 @@ def check_history(**kwargs: Any) -> list[CheckMessage]:
 
 @on_settings
 def check_deployment(**kwargs: Any) -> list[CheckMessage]:
-    """With ``check --deploy``: report secrets that cannot be used (E005, E015) or are the sandbox's (E010).
+    """With ``check --deploy``: report secrets that cannot be used (E005, E015, E022) or are the sandbox's (E010).
 
     Warn of settings for development, W003 to W005, and of a secret with a line end, W017.
     """
     app = conf.app_settings()
-    found = conf.health_token_problems(app)
+    found = [*conf.health_token_problems(app)]
+    found += [each for project in app.projects.values() for each in conf.ownership_token_problems(project)]
     messages: list[CheckMessage] = [Error(each.message, hint=each.hint, id=each.id) for each in found]
     for project in app.projects.values():
         place = f'{SETTING}["PROJECTS"][{project.alias!r}]'

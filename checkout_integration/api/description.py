@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from drf_spectacular.extensions import OpenApiViewExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiViewExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from checkout_integration.api.server import OwnedList, ServerAuthentication, ServerView
 from checkout_integration.api.views import AccountView
 
 if TYPE_CHECKING:
@@ -43,6 +44,30 @@ KEY: Final = OpenApiParameter(
 )
 
 
+REFUSED_SERVER: Final = {
+    401: "No token of OWNERSHIP_TOKENS was sent.",
+    406: REFUSED[406],
+    429: REFUSED[429],
+}
+REFUSED_ACKNOWLEDGEMENT: Final = {
+    404: "The project has no such grant.",
+    409: "The payment was reversed: do not deliver the goods.",
+}
+
+
+def _text_parameter(name: str, text: str, *, required: bool = False) -> OpenApiParameter:
+    return OpenApiParameter(
+        name, description=text, required=required, type={"type": "string", "minLength": 1, "maxLength": 255}
+    )
+
+
+OF_CUSTOMER: Final = [_text_parameter("external_id", "The customer's id in the shop.", required=True)]
+OF_PRODUCT: Final = [_text_parameter("product", "Only what has this product.")]
+UNCHANGED: Final = {
+    "304": {"description": "Nothing has changed since the response with the ETag of If-None-Match."}
+}
+
+
 class ErrorSerializer(serializers.Serializer[Any]):
     """An error, as the service itself writes them."""
 
@@ -63,7 +88,7 @@ class AccountSchema(AutoSchema):
         content = {"application/json": {"schema": error}}
         refusals = {
             str(status): {"description": text, "content": content}
-            for status, text in (REFUSED | self._own_refusals()).items()
+            for status, text in self._refusals().items()
         }
         operation["responses"] = dict(sorted((operation["responses"] | refusals).items()))
         return operation
@@ -81,10 +106,38 @@ class AccountSchema(AutoSchema):
         found = super().get_response_serializers()
         return {201: found} if self.method == "POST" else found
 
-    def _own_refusals(self) -> dict[int, str]:
+    def _refusals(self) -> dict[int, str]:
         if self.method == "POST":
-            return REFUSED_SALE
-        return REFUSED_LIST if self._is_list_view() else REFUSED_ROW
+            return REFUSED | REFUSED_SALE
+        return REFUSED | (REFUSED_LIST if self._is_list_view() else REFUSED_ROW)
+
+
+class ServerSchema(AccountSchema):
+    """The description of a view for game servers."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """Return the operation; what was read may be unchanged."""
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None and self.method == "GET":
+            operation["responses"] = dict(sorted((operation["responses"] | UNCHANGED).items()))
+        return operation
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the parameters of the lists."""
+        if self.method == "POST":
+            return []
+        return OF_CUSTOMER + (OF_PRODUCT if isinstance(self.view, OwnedList) else [])
+
+    def get_request_serializer(self) -> Any:
+        """Return nothing: there is no body."""
+        return None
+
+    def get_response_serializers(self) -> Any:
+        """Return what is sent on success: nothing is created."""
+        return AutoSchema.get_response_serializers(self)
+
+    def _refusals(self) -> dict[int, str]:
+        return REFUSED_SERVER | (REFUSED_ACKNOWLEDGEMENT if self.method == "POST" else REFUSED_LIST)
 
 
 class AccountViewExtension(OpenApiViewExtension):  # type: ignore[no-untyped-call]
@@ -97,3 +150,26 @@ class AccountViewExtension(OpenApiViewExtension):  # type: ignore[no-untyped-cal
         """Return the view with its description."""
         described: type[APIView] = type(self.target.__name__, (self.target,), {"schema": AccountSchema()})
         return described
+
+
+class ServerViewExtension(OpenApiViewExtension):  # type: ignore[no-untyped-call]
+    """Describes all views for game servers in this way."""
+
+    target_class = ServerView
+    match_subclasses = True
+
+    def view_replacement(self) -> type[APIView]:
+        """Return the view with its description."""
+        described: type[APIView] = type(self.target.__name__, (self.target,), {"schema": ServerSchema()})
+        return described
+
+
+class ServerAuthenticationExtension(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the token of game servers."""
+
+    target_class = ServerAuthentication
+    name = "gameServer"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """Return that it is a bearer token."""
+        return {"type": "http", "scheme": "bearer", "description": "A token of OWNERSHIP_TOKENS"}

@@ -17,7 +17,7 @@ from checkout_integration.api.fields import (
     AmountField,
     FormAddressField,
 )
-from checkout_integration.models import Checkout, Order, OrderItem
+from checkout_integration.models import Checkout, Grant, Order, OrderItem
 
 
 class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
@@ -130,4 +130,43 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
             "canceled_at",
             "refunded_at",
         ]
+        read_only_fields = fields
+
+
+class OwnedSerializer(serializers.ModelSerializer[Checkout]):
+    """Something that a customer owns: a paid checkout."""
+
+    products = serializers.ListField(child=serializers.CharField(), read_only=True)
+    virtual_currency_amount = AmountField()
+    subject = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Checkout
+        fields = [
+            "reference",
+            "type",
+            "products",
+            "virtual_currency_amount",
+            "platform_id",
+            "subject",
+            "gift",
+            "test",
+            "paid_at",
+        ]
+        read_only_fields = fields
+
+    def get_subject(self, row: Checkout) -> str:
+        """Return the shop's own object, such as "shop.basket 12"; "" if there is none."""
+        kind = row.subject_type
+        return f"{kind.app_label}.{kind.model} {row.subject_id}" if kind else ""
+
+
+class GrantSerializer(serializers.ModelSerializer[Grant]):
+    """Goods to deliver once, under their ``key``; ``checkout`` is what was sold."""
+
+    checkout = OwnedSerializer(read_only=True)
+
+    class Meta:
+        model = Grant
+        fields = ["key", "number", "renewal", "state", "opened_at", "acknowledged_at", "checkout"]
         read_only_fields = fields

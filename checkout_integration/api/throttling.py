@@ -9,10 +9,13 @@ from rest_framework.throttling import ScopedRateThrottle
 
 READ: Final = "checkout_read"
 SELL: Final = "checkout_sell"
+SERVER: Final = "checkout_server"
 
 
 class CheckoutRateThrottle(ScopedRateThrottle):
-    """REST framework's throttle by scope: ``checkout_read`` and ``checkout_sell`` in DEFAULT_THROTTLE_RATES.
+    """REST framework's throttle by scope: ``checkout_read``, ``checkout_sell``, ``checkout_server``.
+
+    Their rates are in DEFAULT_THROTTLE_RATES.
 
     A scope without a rate is not limited. The views' attribute has a name of its own, so that a shop whose own views use
     scopes need not name ours.

@@ -34,19 +34,39 @@ from checkout_integration.views.transactions import outside_transactions
 Row = TypeVar("Row", bound=Model)
 
 
-@method_decorator(never_cache, name="dispatch")
-class AccountView(generics.GenericAPIView[Row]):
-    """A view for the signed-in account. REST framework's settings decide on authentication and throttling.
+class CheckoutAPIView(generics.GenericAPIView[Row]):
+    """A view whose lists, errors and limits are those of this interface, whatever REST framework's settings say.
 
     In addition to its throttles, DEFAULT_THROTTLE_RATES may have rates for the scopes of `throttling`.
     """
 
-    permission_classes = [IsAuthenticated]
     parser_classes = [StrictJSONParser]
     renderer_classes = [JSONRenderer]
     pagination_class = ListEnvelope
-    filter_backends = [StatusFilter]
     versioning_class = None
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        """Return the shop's own throttles, and ours."""
+        return [*super().get_throttles(), CheckoutRateThrottle()]
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        """Return the handler that writes errors in the service's own shape."""
+        return error_response
+
+    def get_object(self) -> Row:
+        """Return the row that the address names, of those that the caller may see. Raises ``Http404``."""
+        row: Row | None = find_row(self.get_queryset(), self.lookup_field, self.kwargs[self.lookup_field])
+        if row is None:
+            raise Http404
+        return row
+
+
+@method_decorator(never_cache, name="dispatch")
+class AccountView(CheckoutAPIView[Row]):
+    """A view for the signed-in account. REST framework's settings decide on authentication and throttling."""
+
+    permission_classes = [IsAuthenticated]
+    filter_backends = [StatusFilter]
     statuses: ClassVar[tuple[str, ...]]
     account: ClassVar[str]
     """The column that says whose a row is."""
@@ -56,25 +76,10 @@ class AccountView(generics.GenericAPIView[Row]):
         """The scope of the request's rate: whoever sells is limited apart from whoever looks."""
         return SELL if self.request.method == "POST" else READ
 
-    def get_throttles(self) -> list[BaseThrottle]:
-        """Return the shop's own throttles, and ours."""
-        return [*super().get_throttles(), CheckoutRateThrottle()]
-
     def get_queryset(self) -> QuerySet[Row]:
         """Return the customer's rows only; none for an account without a key, as null would match checkouts without one."""
         rows, key = super().get_queryset(), self.request.user.pk
         return rows.none() if key is None else rows.filter(**{self.account: key})
-
-    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Return the handler that writes errors in the service's own shape."""
-        return error_response
-
-    def get_object(self) -> Row:
-        """Return the customer's row that the address names. Raises ``Http404``."""
-        row: Row | None = find_row(self.get_queryset(), self.lookup_field, self.kwargs[self.lookup_field])
-        if row is None:
-            raise Http404
-        return row
 
 
 class CheckoutView(AccountView[Checkout]):

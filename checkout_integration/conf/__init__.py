@@ -24,6 +24,7 @@ from checkout_integration.conf.problems import (
     health_token_problems,
     http_hosts,
     no_projects,
+    ownership_token_problems,
     problems,
     secret_problems,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "UnknownAlias",
     "app_settings",
     "health_token_problems",
+    "ownership_token_problems",
     "problems",
     "project_aliases",
     "secret_problems",

@@ -31,7 +31,7 @@ class Problem:
 
 APP_NAMES = frozenset(each.name.upper() for each in fields(AppSettings))
 PROJECT_NAMES = frozenset(each.name.upper() for each in fields(Project)) - {"ALIAS"}
-OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS"})
+OWN_NAMES = frozenset({"PROJECT_ID", "SECRET_KEY", "PREVIOUS_SECRET_KEYS", "OWNERSHIP_TOKENS"})
 """Names that only a project can set. All other names of a project can also be set next to PROJECTS, for all projects."""
 REQUIRED_URLS = ("BASE_URL", "CHECKOUT_URL")
 EXTENDED_URLS = (*REQUIRED_URLS, "ORDER_FORM_URL", "LIST_URL")
@@ -79,6 +79,7 @@ def problems(raw: object) -> Iterator[Problem]:
         yield from _rule_problems(own, place)
         yield from _project_problems(shared | dict(own), place)
     yield from _shared_secrets(raw["PROJECTS"])
+    yield from _ownership_tokens(raw["PROJECTS"])
 
 
 def no_projects(raw: object) -> str:
@@ -198,7 +199,7 @@ def _health_token(source: object, projects: Mapping[str, Any]) -> Iterator[Probl
     if callable(source) or source == "":
         return
     if not _is_token(source):
-        yield _bad_token()
+        yield _bad_token("HEALTH_TOKEN", SETTING, "E015")
     elif any(source in _texts(own) for own in projects.values()):
         yield Problem(
             id="checkout_integration.E015",
@@ -212,7 +213,7 @@ def health_token_problems(app: AppSettings) -> Iterator[Problem]:
     try:
         secret = app.health_secret
         if secret is not None and not _is_token(secret.reveal()):
-            yield _bad_token()
+            yield _bad_token("HEALTH_TOKEN", SETTING, "E015")
     except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
         yield Problem(
             id="checkout_integration.E015",
@@ -226,12 +227,54 @@ def _is_token(source: object) -> bool:
     return is_text and bool(TOKEN.fullmatch(str(source)))
 
 
-def _bad_token() -> Problem:
+def _bad_token(name: str, place: str, id_: str) -> Problem:
     return Problem(
-        id="checkout_integration.E015",
-        message=f"HEALTH_TOKEN of {SETTING} is shorter than {SHORTEST_SECRET} characters, or a header cannot carry it.",
-        hint="Set HEALTH_TOKEN to 16 or more printable ASCII characters without blanks, or to a callable that returns them.",
+        id=f"checkout_integration.{id_}",
+        message=f"{name.replace('each', 'One')} of {place} is shorter than {SHORTEST_SECRET} characters, or a header cannot "
+        "carry it.",
+        hint=f"Set {name} to 16 or more printable ASCII characters without blanks, or to a callable that returns them.",
     )
+
+
+def _ownership_tokens(projects: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of OWNERSHIP_TOKENS, without showing one. Callables are checked by `ownership_token_problems`."""
+    keys = set[str]().union(*map(_texts, projects.values()))
+    owners: dict[str, str] = {}
+    for alias, own in projects.items():
+        place = f'{SETTING}["PROJECTS"][{alias!r}]'
+        tokens = own.get("OWNERSHIP_TOKENS", ()) if isinstance(own, Mapping) else ()
+        if not isinstance(tokens, (list, tuple)):
+            yield Problem(
+                id="checkout_integration.E022",
+                message=f"OWNERSHIP_TOKENS of {place} is not a list.",
+                hint="Set OWNERSHIP_TOKENS to a list of texts or callables.",
+            )
+            continue
+        for token in tokens:
+            if callable(token):
+                continue
+            if not _is_token(token):
+                yield _bad_token("each of OWNERSHIP_TOKENS", place, "E022")
+            elif token in keys or owners.setdefault(token, alias) != alias:
+                yield Problem(
+                    id="checkout_integration.E022",
+                    message=f"A token of OWNERSHIP_TOKENS of {place} is also a secret key, or another project's token.",
+                    hint="Give the game servers of each project a token of their own: only it says whose they are.",
+                )
+
+
+def ownership_token_problems(project: Project) -> Iterator[Problem]:
+    """Yield the problems of a project's OWNERSHIP_TOKENS as they are now. Callables are called."""
+    place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
+    try:
+        if not all(_is_token(token.reveal()) for token in project.ownership_secrets):
+            yield _bad_token("each of OWNERSHIP_TOKENS", place, "E022")
+    except Exception as error:  # noqa: BLE001  # a callable of the shop's, which may ask another service
+        yield Problem(
+            id="checkout_integration.E022",
+            message=f"OWNERSHIP_TOKENS of {place} could not be read: {type(error).__name__}.",
+            hint="Make the callables in OWNERSHIP_TOKENS return text where this runs, too.",
+        )
 
 
 def _shared_secrets(projects: Mapping[str, Any]) -> Iterator[Problem]:

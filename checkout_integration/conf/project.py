@@ -26,6 +26,7 @@ class Project:
     project_id: str
     secret_key: SecretSource = field(repr=False)
     previous_secret_keys: tuple[SecretSource, ...] = field(default=(), repr=False)
+    ownership_tokens: tuple[SecretSource, ...] = field(default=(), repr=False)
     base_url: str
     checkout_url: str
     order_form_url: str = ""
@@ -66,6 +67,11 @@ class Project:
         """Accepted secrets, the current one first. Callables are called each time, so that a rotation needs no restart."""
         # No plain text in a variable: an error page would show it when a later source fails.
         return tuple(map(_current, (self.secret_key, *self.previous_secret_keys)))
+
+    @property
+    def ownership_secrets(self) -> tuple[Secret, ...]:
+        """OWNERSHIP_TOKENS: with one of them a game server may ask for this project. Callables are called each time."""
+        return tuple(map(_current, self.ownership_tokens))
 
     @property
     def secrets_with_line_end(self) -> bool:
@@ -155,6 +161,10 @@ class AppSettings:
     def health_secret(self) -> Secret | None:
         """HEALTH_TOKEN; None if there is none. A callable is called each time, so that a rotation needs no restart."""
         return _current(self.health_token) if self.health_token else None
+
+    def is_fetched(self, project: Project) -> bool:
+        """Return whether game servers fetch what is paid in a project: GOODS is "pull", and it has OWNERSHIP_TOKENS."""
+        return self.goods == "pull" and bool(project.ownership_tokens)
 
     def project(self, alias: str = "default") -> Project:
         """Return the project of an alias. Raises `UnknownAlias`, which is a ``KeyError``, for an unknown one."""

@@ -359,7 +359,9 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('open', 'open'), ('closed', 'closed')], default='open', max_length=16)),
                 ('begun', models.JSONField(blank=True, default=list, help_text='Receivers of checkout_paid that were started, if no run shows it.')),
                 ('completed', models.JSONField(blank=True, default=list, help_text='Receivers of checkout_paid that completed: marked by staff, or if no run shows it.')),
+                ('pull', models.BooleanField(default=False, help_text='Whether a game server fetches and acknowledges it (GOODS, OWNERSHIP_TOKENS).')),
                 ('opened_at', models.DateTimeField(auto_now_add=True)),
+                ('acknowledged_at', models.DateTimeField(blank=True, help_text='When a game server acknowledged that it has delivered the goods.', null=True)),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
                 ('checkout', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='checkout_integration.checkout')),
                 ('order', models.ForeignKey(help_text='The order that pays for it, or paid last.', on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='checkout_integration.order')),
@@ -372,6 +374,7 @@ class Migration(migrations.Migration):
                 ],
                 'indexes': [
                     models.Index(condition=models.Q(('renewal', True)), fields=['renewal', 'opened_at'], name='ci_grant_renewal'),
+                    models.Index(condition=models.Q(('pull', True)), fields=['project', 'acknowledged_at', 'opened_at'], name='ci_grant_pull'),
                 ],
             },
         ),

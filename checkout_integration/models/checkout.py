@@ -349,7 +349,14 @@ class Grant(Row):
         blank=True,
         help_text=_("Receivers of checkout_paid that completed: marked by staff, or if no run shows it."),
     )
+    pull: Column[bool] = models.BooleanField(
+        default=False,
+        help_text=_("Whether a game server fetches and acknowledges it (GOODS, OWNERSHIP_TOKENS)."),
+    )
     opened_at: Column[datetime] = InstantField(auto_now_add=True)
+    acknowledged_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When a game server acknowledged that it has delivered the goods.")
+    )
     closed_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
@@ -360,7 +367,13 @@ class Grant(Row):
             # Of health: whether renewals come.
             models.Index(
                 fields=["renewal", "opened_at"], name="ci_grant_renewal", condition=models.Q(renewal=True)
-            )
+            ),
+            # Empty in a shop whose goods are not fetched; MariaDB makes a whole one.
+            models.Index(
+                fields=["project", "acknowledged_at", "opened_at"],
+                name="ci_grant_pull",
+                condition=models.Q(pull=True),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -38,6 +38,7 @@ def test_the_example_has_every_setting_and_nothing_wrong(monkeypatch: pytest.Mon
     """Each with a value that it may have."""
     monkeypatch.setenv("CHECKOUT_SECRET_KEY", "current_key_of_my_shop")
     monkeypatch.setenv("CHECKOUT_HEALTH_TOKEN", "a-token-of-our-monitors")
+    monkeypatch.setenv("CHECKOUT_SERVER_TOKEN", "a-token-of-our-servers")
     monkeypatch.setenv("CHECKOUT_OLD_SECRET_KEY", "previous_key_of_my_shop")
     written: dict[str, Any] = {}
     exec(block("docs/settings.md", "# settings.py, every setting"), written)
@@ -50,6 +51,7 @@ def test_the_example_has_every_setting_and_nothing_wrong(monkeypatch: pytest.Mon
 def test_the_token_of_the_page_about_health_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing wrong."""
     monkeypatch.setenv("CHECKOUT_HEALTH_TOKEN", "a-token-of-our-monitors")
+    monkeypatch.setenv("CHECKOUT_SERVER_TOKEN", "a-token-of-our-servers")
     settings: dict[str, Any] = {"PROJECTS": {"default": {}}}
     exec(block("docs/health.md", "# settings.py, the token of monitors"), {"CHECKOUT_INTEGRATION": settings})
     assert {problem.id for problem in problems(settings)} == {"checkout_integration.E002"}

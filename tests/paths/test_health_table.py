@@ -316,6 +316,18 @@ def _no_receiver(shop: Shop) -> None:
     OutboxMessage.objects.filter(pk=message.pk).update(state="no_receivers")
 
 
+def let_servers_fetch(settings: Any) -> None:
+    """Let game servers fetch what is paid."""
+    setting = settings.CHECKOUT_INTEGRATION
+    own = {**setting["PROJECTS"]["default"], "OWNERSHIP_TOKENS": ["a-token-of-the-servers"]}
+    settings.CHECKOUT_INTEGRATION = {**setting, "GOODS": "pull", "PROJECTS": {"default": own}}
+
+
+def _no_game_server(shop: Shop) -> None:
+    let_servers_fetch(shop.settings)
+    shop.buy(3)
+
+
 def _times_are_not_rewritten(shop: Shop) -> None:
     came(datetime.now(UTC), 2, notification_id="kept", created_at=datetime.now(UTC))
     for number, row in enumerate(Notification.objects.filter(notification_id="kept")):
@@ -492,6 +504,16 @@ FAULTS: Final = (
         alerts=["CheckoutReceiverUnknown"],
         text="Orders paid while no process had code of the shop connected to checkout_paid: 1, for ….",
         action="Connect the code, in the workers too",
+        link="/order/?queue=undelivered",
+    ),
+    Fault(
+        name="game servers that fetch nothing",
+        cause=_no_game_server,
+        finding="not_fetched",
+        steps=[(3601, "failing")],
+        alerts=["CheckoutReceiverUnknown"],
+        text="Paid goods that no game server has acknowledged: 3, the first for …, and nothing else since.",
+        action="See whether your game servers ask for grants",
         link="/order/?queue=undelivered",
     ),
     Fault(
@@ -751,8 +773,9 @@ def test_a_quiet_sound_shop_is_never_yellow(shop: Shop) -> None:
     assert run("checkout_work", "--health", "--fail-on", "warning")[0] == 0
 
 
-def test_every_finding_has_a_fault_and_every_alert_is_about_one() -> None:
+def test_every_finding_has_a_fault_and_every_alert_is_about_one(settings: Any) -> None:
     """A finding that is added later needs a row; lanes and steps of work have one for all."""
+    let_servers_fetch(settings)
     caused = {fault.finding for fault in FAULTS}
     of_one_kind = {"sync_open", "sync_reversals", "sync_all", "run"}
     assert {finding.name for finding in operations.health().findings} - of_one_kind == caused - {

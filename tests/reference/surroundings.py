@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand
 from django.db import models as django_models
 
 from checkout_integration import display, models, tasks
-from checkout_integration.api import serializers
-from checkout_integration.api.urls import urlpatterns
+from checkout_integration.api import serializers, server_urls
+from checkout_integration.api import urls as customer_urls
 from checkout_integration.management import commands
 from checkout_integration.models.attributes import SnapshotAttribute
 from checkout_integration.protocol.order import Order
@@ -162,7 +162,10 @@ def display_functions() -> str:
 def rest_addresses() -> str:
     """Return every address with what may be asked of it."""
     rows = []
-    for pattern in urlpatterns:
+    patterns = [
+        (each.app_name, pattern) for each in (customer_urls, server_urls) for pattern in each.urlpatterns
+    ]
+    for namespace, pattern in patterns:
         view = vars(pattern.callback)["view_class"]
         for verb in ("get", "post"):
             if hasattr(view, verb):
@@ -171,7 +174,7 @@ def rest_addresses() -> str:
                     [
                         verb.upper(),
                         quoted(pattern.pattern),
-                        quoted(f"checkout_api:{pattern.name}"),
+                        quoted(f"{namespace}:{pattern.name}"),
                         meaning.replace("\n\n", " "),
                     ]
                 )

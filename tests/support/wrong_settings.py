@@ -13,6 +13,13 @@ GOOD: dict[str, Any] = {
     "RUNNER": "worker",
 }
 
+
+def with_tokens(tokens: object, second: object = ()) -> dict[str, Any]:
+    """Return settings with these OWNERSHIP_TOKENS of one project, and of another one."""
+    other = {"PROJECT_ID": "q", "SECRET_KEY": "another-secret-key-0123456789", "OWNERSHIP_TOKENS": second}
+    return {**GOOD, "PROJECTS": {"default": {**OWN, "OWNERSHIP_TOKENS": tokens}, "eu": other}}
+
+
 WRONG: list[tuple[object, str, str, str]] = [
     ({**GOOD, "PROJECTS": {}}, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
     (None, "E001", "PROJECTS", 'Set CHECKOUT_INTEGRATION = {"PROJECTS"'),
@@ -74,6 +81,21 @@ WRONG: list[tuple[object, str, str, str]] = [
     ({**GOOD, "ALERTS": []}, "E021", "ALERTS", "Set ALERTS to"),
     ({**GOOD, "ALERTS": True}, "E021", "ALERTS", "Set ALERTS to"),
     ({**GOOD, "ALERTS": "tests.settings.SECRET_KEY"}, "E021", "is not a function", "Set ALERTS to"),
+    (with_tokens(["short"]), "E022", "OWNERSHIP_TOKENS", "Set each of OWNERSHIP_TOKENS to 16 or more"),
+    (
+        with_tokens(["with blanks canary 0123"]),
+        "E022",
+        "OWNERSHIP_TOKENS",
+        "Set each of OWNERSHIP_TOKENS to 16",
+    ),
+    (with_tokens("canary-of-one-token-alone"), "E022", "is not a list", "Set OWNERSHIP_TOKENS to a list"),
+    (with_tokens([CANARY]), "E022", "is also a secret key", "Give the game servers"),
+    (
+        with_tokens(["canary-of-two-projects"], second=["canary-of-two-projects"]),
+        "E022",
+        "another",
+        "Give the game",
+    ),
     ({**GOOD, "HEALTH_TOKEN": "short"}, "E015", "HEALTH_TOKEN", "Set HEALTH_TOKEN to 16 or more"),
     (
         {**GOOD, "HEALTH_TOKEN": "with blanks canary 0123"},

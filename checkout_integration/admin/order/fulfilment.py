@@ -62,8 +62,8 @@ def fulfilment_summary(
         # The receiver got no checkout: its return does not show that goods were granted.
         granted = Progress(_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
     headline = _progress(revoking, revoked) or _progress(granting, granted)
-    if headline is None and (grant := _grant_of_pruned_runs(order, messages)):
-        return _pruned_summary(grant)
+    if headline is None and (grant := _grant_without_runs(order, messages)):
+        return _summary_of_grant(grant)
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
     return SummaryBox(
         _("Were the goods granted?"),
@@ -72,17 +72,32 @@ def fulfilment_summary(
     )
 
 
-def _grant_of_pruned_runs(order: Order, messages: Sequence[OutboxMessage]) -> Grant | None:
-    """Return the order's grant where its receivers completed and their runs were pruned since (docs/retention.md)."""
-    if not Verdict(VerdictStatus(order.verdict)).pays or any(message.signal == GRANT for message in messages):
+def _grant_without_runs(order: Order, messages: Sequence[OutboxMessage]) -> Grant | None:
+    """Return the order's grant if no run shows what became of it: a game server has it, or its runs were pruned."""
+    shown = any(
+        message.signal == GRANT and not (message.grant and message.grant.pull) for message in messages
+    )
+    if not Verdict(VerdictStatus(order.verdict)).pays or shown:
         return None
     grant = order.grants.order_by("pk").last()
-    return grant if grant and grant.completed else None
+    return grant if grant and (grant.completed or grant.pull) else None
 
 
-def _pruned_summary(grant: Grant) -> SummaryBox:
+def _summary_of_grant(grant: Grant) -> SummaryBox:
     is_open = grant.state == Grant.State.OPEN
     label = StateLabel(_("granted"), "good") if is_open else StateLabel(_("revoked"), "good")
+    if grant.acknowledged_at:
+        line = format_html(_("a game server – acknowledged {}"), moment(grant.acknowledged_at))
+        return SummaryBox(_("Were the goods granted?"), badge(label), [line])
+    if grant.pull:
+        label = (
+            StateLabel(_("waits for a game server"), "wait")
+            if is_open
+            else StateLabel(_("not granted"), "calm")
+        )
+        return SummaryBox(
+            _("Were the goods granted?"), badge(label), [_("No game server has acknowledged it.")]
+        )
     text = _("{receiver} – done, its run was pruned")
     receivers = [format_html(text, receiver=visible(each)) for each in grant.completed]
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)

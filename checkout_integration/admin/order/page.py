@@ -174,7 +174,7 @@ def _fields(whole: Any, seen: Any, names: list[str], prefix: str = "") -> Iterat
 def order_page(order: Order, viewer: Viewer) -> Page:
     """Return everything about an order. The number of SQL statements does not depend on the length of its history."""
     about = OutboxMessage.objects.about([order])
-    messages = list(about.order_by("-pk")[:NEWEST])
+    messages = list(about.select_related("grant").order_by("-pk")[:NEWEST])
     runs = list(
         ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )

@@ -193,6 +193,14 @@ def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
             details=list(_argument_details(message.arguments)),
             engine=message.signal not in SIGNALS_IN_WORDS,
         )
+        if message.signal == "checkout_paid" and message.grant and message.grant.acknowledged_at:
+            yield Moment(
+                at=message.grant.acknowledged_at,
+                rank=3,
+                source=_("game server"),
+                actor=_("a game server"),
+                text=_("the goods were acknowledged as delivered"),
+            )
 
 
 def _argument_details(arguments: Mapping[str, Any]) -> Iterator[Value]:

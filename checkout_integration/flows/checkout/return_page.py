@@ -85,7 +85,7 @@ def goods_of(checkout: Checkout) -> Goods:
     messages = OutboxMessage.primary.filter(checkout=checkout, **grants)
     rows = messages.values_list("state", "runs__state", "runs__attempts")
     reached = {_reached(*row) for row in rows}
-    if not reached and _completed_once(checkout):
+    if reached <= {Goods.NONE} and _completed_once(checkout):
         return Goods.GRANTED
     return next(
         (each for each in (Goods.DELAYED, Goods.GRANTING, Goods.GRANTED) if each in reached), Goods.NONE
@@ -93,7 +93,7 @@ def goods_of(checkout: Checkout) -> Goods:
 
 
 def _completed_once(checkout: Checkout) -> bool:
-    """Return whether a receiver has granted the goods, as the grant says; its run may have been pruned."""
+    """Return whether a receiver or a game server has granted the goods, as the grant says; the run may have been pruned."""
     grants = Grant.primary.filter(checkout=checkout, state=Grant.State.OPEN)
     return any(grants.values_list("completed", flat=True))
 

@@ -21,6 +21,7 @@ from checkout_integration.flows.ledger.consulting import consult_hooks
 from checkout_integration.flows.ledger.customers import (
     ErasedMeanwhile,
     account_before_order,
+    account_by_hook,
     account_key,
     account_of,
     bought_as_guest,

@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 from django.db import DatabaseError
 
-from checkout_integration.conf import Project
+from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import key_of
 from checkout_integration.flows.ledger.batch import (
     Batch,
@@ -246,6 +246,7 @@ def _open_grant(batch: Batch, settlement: Settlement, line: Line, changes: Seque
         number=number,
         renewal=line.renewal,
         state=Grant.State.OPEN.value,
+        pull=checkout is not None and app_settings().is_fetched(batch.project),
     )
     batch.open_grant(settlement, grant)
     _send(grant, "checkout_paid", changes)

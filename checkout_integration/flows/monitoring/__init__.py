@@ -2,8 +2,8 @@
 
 `assessment` puts the findings together: `webhook` about requests, `not_applied` about stored notifications and removed
 aliases, `validation` about user.validate, `reading` about the service, its list and incidents, `receivers` about those that
-fail or are unknown and goods that are not granted, `backlog` about work that is due. `queues` counts the rows that wait for
-staff. Everything reads indexes only, and counts to a limit.
+fail or are unknown and goods that are not granted, `fetching` about goods that game servers fetch, `backlog` about work that
+is due. `queues` counts the rows that wait for staff. Everything reads indexes only, and counts to a limit.
 """
 
 from checkout_integration.flows.monitoring.assessment import Health, ProjectMode, health

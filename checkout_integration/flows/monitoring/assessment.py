@@ -15,6 +15,7 @@ from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import Unavailable, is_read_only
 from checkout_integration.flows.monitoring.agreements import renewal_findings
 from checkout_integration.flows.monitoring.backlog import clock_findings, step_findings
+from checkout_integration.flows.monitoring.fetching import fetching_findings
 from checkout_integration.flows.monitoring.finding import Finding, Kind
 from checkout_integration.flows.monitoring.not_applied import (
     attempt_findings,
@@ -113,6 +114,7 @@ LOOKS: Final[Sequence[Look]] = (
     receiver_findings,
     goods_findings,
     renewal_findings,
+    fetching_findings,
     attempt_findings,
     step_findings,
     clock_findings,

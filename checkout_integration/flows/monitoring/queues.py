@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.flows.database import keys_by_index
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state, shown_count
+from checkout_integration.flows.monitoring.fetching import unfetched
 from checkout_integration.flows.monitoring.finding import Rows, shown_number
 from checkout_integration.flows.monitoring.not_applied import known_projects, not_applied, quarantined_since
 from checkout_integration.flows.monitoring.reading import INCIDENTS
@@ -88,8 +89,13 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
             Q(pk__in=_granting_runs(now).values("message__grant__order")),
         ),
         "undelivered": (
+            _("paid, and no game server has fetched it for more than a day"),
+            Q(pk__in=unfetched(now - DAY).values("order")),
+        )
+        if is_pulled()
+        else (
             _("paid, and the shop has no code to deliver it"),
-            Q(pk__in=[]) if is_pulled() else Q(pk__in=undelivered().values("grant__order")),
+            Q(pk__in=undelivered().values("grant__order")),
         ),
         "review": (_("in review"), IN_REVIEW),
         "pending": (
@@ -118,7 +124,11 @@ def staff_queues() -> list[StaffQueue]:
     not_granted = ungranted(now)
     orders = {
         "not_granted": ungranted_orders(now) if not_granted.orders else [],
-        "undelivered": [] if is_pulled() else _first(undelivered().order_by("recorded_at"), "grant__order"),
+        "undelivered": _first(
+            unfetched(now - DAY).order_by("project", "acknowledged_at", "opened_at"), "order"
+        )
+        if is_pulled()
+        else _first(undelivered().order_by("recorded_at"), "grant__order"),
         **{
             name: _keys(Order.objects.filter(conditions[name][1]), index) for name, index in SEQUENCES.items()
         },

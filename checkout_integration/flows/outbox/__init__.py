@@ -45,6 +45,7 @@ from checkout_integration.flows.outbox.replay import make_due_now as make_due_no
 from checkout_integration.flows.outbox.retrying import next_try as next_try
 from checkout_integration.flows.outbox.running import DueSummary as DueSummary
 from checkout_integration.flows.outbox.running import run_due
+from checkout_integration.flows.outbox.undoing import GAME_SERVER as GAME_SERVER
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
 from checkout_integration.flows.outbox.undoing import remember as remember
 

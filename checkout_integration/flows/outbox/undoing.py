@@ -35,6 +35,8 @@ from checkout_integration.signals import checkout_abandoned, checkout_paid, chec
 # this on the grant first (`remember`). Staff who have granted by hand are written there too.
 
 State = ReceiverRun.State
+GAME_SERVER: Final = "game server"
+"""Stands among the completed receivers of a grant that a game server has acknowledged; ``undoes`` may name it."""
 
 
 class Granted(NamedTuple):
@@ -156,7 +158,9 @@ def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
         begun=frozenset(map(pairs.stored_name, granted.by.begun)),
         completed=frozenset(map(pairs.stored_name, granted.by.completed)),
     )
-    outcome = undo(by, pairs.undone, connected=pairs.known, attempted=pairs.when == "attempted")
+    outcome = undo(
+        by, pairs.undone, connected=pairs.known | {GAME_SERVER}, attempted=pairs.when == "attempted"
+    )
     return {
         Undo.RUN: Ruling.RUN,
         Undo.NOTHING: Ruling.SUPERSEDED,

@@ -272,13 +272,11 @@ def test_a_setting_without_a_receiver_is_warned_of(
 
 
 def test_staff_see_it(admin_client: Any, listen: Listening) -> None:
-    """In the timeline of the order, and on the page of the checkout."""
+    """In the timeline of the order."""
     listen(checkout_abandoned)
     checkout = aged(CheckoutFactory())
     order = OrderFactory(checkout=checkout, status="created")
     flows.run_due()
     page = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/change/").content.decode()
     assert "left unpaid: the shop" in page
-    page = admin_client.get(f"/admin/checkout_integration/checkout/{checkout.pk}/change/").content.decode()
-    assert "eft unpaid" in page
     assert Order.objects.get().status == "created"

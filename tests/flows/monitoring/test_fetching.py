@@ -1,0 +1,88 @@
+"""Goods for game servers: health says when none of them fetches any more, and not that a customer stays away."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checkout_integration.flows import operations
+from checkout_integration.models import Grant
+from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def _fetched(settings: Any) -> None:
+    """Let game servers fetch what is paid."""
+    setting = settings.CHECKOUT_INTEGRATION
+    own = {**setting["PROJECTS"]["default"], "OWNERSHIP_TOKENS": ["a-token-of-our-servers"]}
+    settings.CHECKOUT_INTEGRATION = {**setting, "GOODS": "pull", "PROJECTS": {"default": own}}
+
+
+def paid(hours: float, acknowledged: float | None = None) -> None:
+    """Let something have been paid so many hours ago, and acknowledged so many hours ago."""
+    order = OrderFactory(checkout=CheckoutFactory())
+    now = datetime.now(UTC)
+    at = None if acknowledged is None else now - acknowledged * HOUR
+    Grant.objects.filter(order=order).update(opened_at=now - hours * HOUR, acknowledged_at=at)
+
+
+def severity() -> str:
+    """How bad it is."""
+    (finding,) = [each for each in operations.health().findings if each.name == "not_fetched"]
+    return finding.severity.value
+
+
+@pytest.mark.parametrize(
+    ("grants", "expected"),
+    [
+        ([], "ok"),
+        ([(0.5, None)] * 5, "ok"),
+        ([(2, None)] * 2, "ok"),
+        ([(2, None)] * 3, "failing"),
+        ([(25, None)], "warning"),
+        ([(200, None)] * 9 + [(3, 1)], "ok"),
+        ([(30, 29), (28, None)], "warning"),
+        ([(30, 29)] + [(5, None)] * 3, "failing"),
+    ],
+)
+def test_it_is_judged_by_what_came_since_the_last_acknowledgement(
+    grants: list[tuple[float, float | None]], expected: str
+) -> None:
+    """Three in a row, or one for a day; not those of customers who stay away while others come."""
+    for hours, acknowledged in grants:
+        paid(hours, acknowledged)
+    assert severity() == expected
+
+
+def test_what_was_reversed_waits_for_nobody() -> None:
+    """The goods are not to be delivered any more."""
+    for _ in range(3):
+        paid(2)
+    Grant.objects.update(state="closed")
+    assert severity() == "ok"
+
+
+def test_staff_have_a_queue_of_what_nobody_fetched(settings: Any) -> None:
+    """For more than a day; in the list of orders by the same name."""
+    paid(2)
+    paid(25)
+    (queue,) = [each for each in operations.staff_queues() if each.name == "undelivered"]
+    assert (queue.count, str(queue.label)) == (
+        1,
+        "paid, and no game server has fetched it for more than a day",
+    )
+
+
+def test_a_shop_without_game_servers_has_no_such_finding(settings: Any) -> None:
+    """Nor one that asks owns(), and lets nobody fetch."""
+    setting = settings.CHECKOUT_INTEGRATION
+    own = {**setting["PROJECTS"]["default"], "OWNERSHIP_TOKENS": []}
+    settings.CHECKOUT_INTEGRATION = {**setting, "PROJECTS": {"default": own}}
+    assert "not_fetched" not in {each.name for each in operations.health().findings}
+    paid(50)
+    assert Grant.objects.get().pull is False

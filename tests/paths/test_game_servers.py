@@ -1,0 +1,65 @@
+"""docs/game-servers.md: a shop whose goods a game server fetches, over real sockets."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from checkout_integration import checks, flows
+from checkout_integration.models import Grant, OutboxMessage
+from checkout_integration.sandbox import Sandbox
+from tests.support.documents import block
+
+TOKEN = "the-token-of-the-game-servers"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_game_server_delivers_what_was_paid(
+    live_server: Any, checkout_sandbox: Sandbox, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written as the page says: bought, fetched, delivered once, owned, and not owned after the refund."""
+    monkeypatch.setenv("CHECKOUT_SERVER_TOKEN", TOKEN)
+    setting = settings.CHECKOUT_INTEGRATION
+    names: dict[str, Any] = {
+        "CHECKOUT_INTEGRATION": {
+            **setting,
+            "PROJECTS": {alias: dict(own) for alias, own in setting["PROJECTS"].items()},
+        }
+    }
+    exec(block("docs/game-servers.md", "# settings.py, game servers"), names)
+    settings.CHECKOUT_INTEGRATION = names["CHECKOUT_INTEGRATION"]
+    page: dict[str, Any] = {}
+    exec(block("docs/game-servers.md", "# mysite/urls.py, game servers"), page)
+    urls = ModuleType("mysite_of_game_servers")
+    urls.urlpatterns = page["urlpatterns"]  # type: ignore[attr-defined]
+    monkeypatch.setitem(__import__("sys").modules, urls.__name__, urls)
+    settings.ROOT_URLCONF = urls.__name__
+    game = ModuleType("game.shop")
+    exec(block("docs/game-servers.md", "# game/shop.py"), vars(game))
+    shop = vars(game)["Shop"](f"{live_server.url}/api/server", TOKEN)
+    assert "checkout_integration.W001" not in {each.id for each in checks.check_receivers(None)}
+
+    ada = User.objects.create_user("ada")
+    checkout = flows.create_checkout(type="product", products=["sword"], user=ada)
+    delivered: list[tuple[str, list[str]]] = []
+
+    def give(key: str, sold: Any) -> None:
+        delivered.append((key, sold["products"]))
+
+    shop.deliver(str(ada.pk), give)
+    assert (shop.owns(str(ada.pk), "sword"), delivered) == (False, [])
+    service = checkout_sandbox
+    service.payments.pay(checkout.order_id)
+    call_command("checkout_sync", "--lane", "recent")
+    for _ in range(2):
+        shop.deliver(str(ada.pk), give)
+    assert delivered == [(Grant.objects.get().key, ["sword"])]
+    assert shop.owns(str(ada.pk), "sword") and not shop.owns(str(ada.pk), "shield")
+    service.payments.refund(checkout.order_id)
+    call_command("checkout_sync", "--lane", "recent")
+    assert not shop.owns(str(ada.pk), "sword")
+    assert OutboxMessage.objects.filter(signal="checkout_reversed").count() == 1
