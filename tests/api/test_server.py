@@ -233,13 +233,13 @@ def test_a_bad_question_is_refused(query: str) -> None:
 
 def test_what_has_not_changed_is_not_sent_again(buyer: User) -> None:
     """304 for the ETag of the last answer, and 200 once something was bought."""
-    address, asked = reverse("checkout_server:owned-list"), {"external_id": str(buyer.pk)}
+    address, query = reverse("checkout_server:owned-list"), {"external_id": str(buyer.pk)}
     paid(buyer)
-    first = server().get(address, asked)
-    again = server().get(address, asked, HTTP_IF_NONE_MATCH=first["ETag"])
+    first = server().get(address, query)
+    again = server().get(address, query, HTTP_IF_NONE_MATCH=first["ETag"])
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
     paid(buyer)
-    changed = server().get(address, asked, HTTP_IF_NONE_MATCH=first["ETag"])
+    changed = server().get(address, query, HTTP_IF_NONE_MATCH=first["ETag"])
     assert changed.status_code == 200 and changed["ETag"] != first["ETag"]
     assert "private" in changed["Cache-Control"]
 
@@ -247,10 +247,10 @@ def test_what_has_not_changed_is_not_sent_again(buyer: User) -> None:
 def test_lists_are_pages(buyer: User) -> None:
     """In the envelope of every list, by references and keys."""
     references = [paid(buyer).reference for _ in range(3)][::-1]
-    address, asked = reverse("checkout_server:owned-list"), {"external_id": str(buyer.pk), "limit": "2"}
-    page = server().get(address, asked).json()
+    address, query = reverse("checkout_server:owned-list"), {"external_id": str(buyer.pk), "limit": "2"}
+    page = server().get(address, query).json()
     assert (page["object"], page["has_more"], page["total_count"]) == ("list", True, 3)
-    rest = server().get(address, {**asked, "starting_after": references[1]}).json()
+    rest = server().get(address, {**query, "starting_after": references[1]}).json()
     assert [each["reference"] for each in page["data"] + rest["data"]] == references
     keys = [each["key"] for each in waiting(buyer.pk)]
     after = server().get(

@@ -57,7 +57,7 @@ DOCUMENTED_MODULES: Final = frozenset(
     django.core.paginator django.core.signals django.db django.db.models django.db.models.deletion
     django.db.models.functions django.dispatch django.forms django.http django.http.response django.shortcuts
     django.template django.template.loader django.template.response django.test django.urls django.utils
-    django.utils.dateparse django.utils.decorators django.utils.html django.utils.module_loading
+    django.utils.cache django.utils.dateparse django.utils.decorators django.utils.html django.utils.module_loading
     django.utils.safestring django.utils.text django.utils.timezone django.utils.translation django.views
     django.views.decorators.cache django.views.decorators.clickjacking django.views.decorators.csrf
     django.views.decorators.http django.views.generic django.views.generic.base
