@@ -152,6 +152,7 @@ class OwnedSerializer(serializers.ModelSerializer[Checkout]):
             "gift",
             "test",
             "paid_at",
+            "owned_until",
         ]
         read_only_fields = fields
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -150,6 +151,14 @@ def test_what_is_refunded_is_not_owned(buyer: User, checkout_deliver: Deliver) -
     checkout_deliver(order=order_document_for(checkout, status="refunded"), event="payment.refund")
     flows.run_due()
     assert (owned(buyer.pk), waiting(buyer.pk)) == ([], [])
+
+
+def test_what_was_sold_for_some_days_ends(buyer: User) -> None:
+    """It is owned until they are over."""
+    checkout = paid(buyer)
+    for days, expected in ((1, [checkout.reference]), (-1, [])):
+        Checkout.objects.update(owned_until=datetime.now(UTC) + timedelta(days=days))
+        assert owned(buyer.pk) == expected
 
 
 def test_nothing_of_another_project_is_seen(buyer: User) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -27,6 +28,7 @@ def owned_by_id(project: Project, external_id: str, product: str = "") -> QueryS
     """
     paid = Q(status=Checkout.Status.PAID)  # in each part, as in `owned_by`
     owned = Checkout.objects.filter(_belongs_to(project, external_id, paid), project=project.alias)
+    owned = owned.exclude(owned_until__lte=datetime.now(UTC))
     return owned.filter(Q(products__lists=product)) if product else owned
 
 
