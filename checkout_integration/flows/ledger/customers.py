@@ -201,10 +201,8 @@ def find_users(batch: Batch) -> None:
     learned = [
         user
         for identity, user in users.items()
-        # Both, although the first one has learned something.
-        if any(
-            [learn_id(user, ids.get(identity, "")), _learn_account(user, orders.get(identity), batch.advice)]
-        )
+        # Not "or": both are learned.
+        if learn_id(user, ids.get(identity, "")) | _learn_account(user, orders.get(identity), batch.advice)
     ]
     update(learned, ("user_id", "account"))
     for order in batch.orders:
