@@ -174,7 +174,11 @@ def _ask(producer: Any) -> None:
     run_due.apply_async(producer=producer, retry=False)
 
 
-TASKS: Final = frozenset(task.name for task in (run_due, prune, sync_due, sync_transactions, sync_window))
+TASKS: Final = frozenset(
+    f"checkout_integration.{name}"
+    for name in ("run_due", "prune", "sync_due", "sync_transactions", "sync_window")
+)
+"""By their names alone: to read an attribute of a shared task here would make Celery's own app before the shop's exists."""
 
 
 def broker_answers(seconds: int) -> bool:

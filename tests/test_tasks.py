@@ -142,3 +142,16 @@ def test_the_schedule_is_made_before_models_can_be_imported() -> None:
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr
+
+
+@pytest.mark.slow
+def test_importing_them_makes_no_app() -> None:
+    """Else web processes would publish to Celery's own default app, and not to the shop's, which is made later."""
+    code = "import django, celery._state as s; django.setup(); import checkout_integration.tasks; assert not s.default_app"
+    settings = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env=settings)
+
+
+def test_the_names_that_the_doctor_looks_for() -> None:
+    """Are those of the tasks."""
+    assert {getattr(tasks, name.rpartition(".")[2]).name for name in tasks.TASKS} == tasks.TASKS
