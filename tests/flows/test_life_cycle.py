@@ -211,7 +211,8 @@ def test_an_alert_that_is_given_up_is_not_announced(listen: Listening, signal: A
     message = outbox.life_cycle_message(signal, "default", "a", source="sync")
     outbox.write_messages([message])
     give_up()
-    assert ReceiverRun.objects.get(receiver="alert").state == "failed"
+    # Health is worse then, which is a message of its own where that is what the receiver waits for.
+    assert ReceiverRun.objects.filter(receiver="alert").earliest("pk").state == "failed"
     assert sent(receiver_given_up) == (signal is receiver_given_up)
     assert len(heard) == (signal is receiver_given_up)
 
