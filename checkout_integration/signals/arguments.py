@@ -314,6 +314,8 @@ ValidationT = TypeVar("ValidationT", bound=ValidationReceiver)
 NotificationFailedT = TypeVar("NotificationFailedT", bound=NotificationFailedReceiver)
 ReceiverGivenUpT = TypeVar("ReceiverGivenUpT", bound=ReceiverGivenUpReceiver)
 SyncFailedT = TypeVar("SyncFailedT", bound=SyncFailedReceiver)
+AbandonedT = TypeVar("AbandonedT", bound=AbandonedReceiver)
+HealthChangedT = TypeVar("HealthChangedT", bound=HealthChangedReceiver)
 
 
 class Connection(Generic[R]):
@@ -349,6 +351,12 @@ class Connection(Generic[R]):
 
     @overload
     def __call__(self: Connection[SyncFailedReceiver], receiver: SyncFailedT, /) -> SyncFailedT: ...
+
+    @overload
+    def __call__(self: Connection[AbandonedReceiver], receiver: AbandonedT, /) -> AbandonedT: ...
+
+    @overload
+    def __call__(self: Connection[HealthChangedReceiver], receiver: HealthChangedT, /) -> HealthChangedT: ...
 
     def __call__(self, receiver: Any, /) -> Any:
         """Connect the receiver."""

@@ -237,9 +237,6 @@ def test_the_examples_of_the_page_work(
     names: dict[str, Any] = {"CHECKOUT_INTEGRATION": {}}
     exec(block("docs/health.md", "# settings.py, alerts"), names)
     assert names["CHECKOUT_INTEGRATION"] == {"ALERTS": "mail_admins"}
-    shop = ModuleType("shop")
-    shop.chat = SimpleNamespace(ADDRESS="https://chat.invalid/hook")  # type: ignore[attr-defined]
-    monkeypatch.setitem(__import__("sys").modules, "shop", shop)
     page = ModuleType("shop.alerts")
     exec(block("docs/health.md", "# shop/alerts.py"), vars(page))
     posted: list[Any] = []
