@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Max, QuerySet
+from django.db.models import Manager, Max, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -33,9 +33,12 @@ def fetching_findings(projects: Sequence[str], now: datetime) -> Iterator[Findin
     yield from (_fetched(each, now) for each in projects if app.is_fetched(app.project(each)))
 
 
-def unfetched(before: datetime) -> QuerySet[Grant]:
-    """Return the open grants that a game server should have fetched, and that were opened before this time."""
-    grants = Grant.primary.filter(pull=True, acknowledged_at=None, state=Grant.State.OPEN)
+def unfetched(before: datetime, rows: Manager[Grant] = Grant.primary) -> QuerySet[Grant]:
+    """Return the open grants that a game server should have fetched, and that were opened before this time.
+
+    ``rows``: where they are read; a part of another query has its database.
+    """
+    grants = rows.filter(pull=True, acknowledged_at=None, state=Grant.State.OPEN)
     return grants.filter(opened_at__lte=before)
 
 

@@ -30,7 +30,7 @@ from checkout_integration.flows.monitoring.receivers import (
     ungranted_orders,
 )
 from checkout_integration.flows.monitoring.webhook import known_by_list_alone
-from checkout_integration.models import Grant, Incident, Order, ReceiverRun, Refund
+from checkout_integration.models import Grant, Incident, Order, OutboxMessage, ReceiverRun, Refund
 from checkout_integration.models.order import IN_REVIEW
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import checkout_paid
@@ -90,12 +90,12 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
         ),
         "undelivered": (
             _("paid, and no game server has fetched it for more than a day"),
-            Q(pk__in=unfetched(now - DAY).values("order")),
+            Q(pk__in=unfetched(now - DAY, Grant.objects).values("order")),
         )
         if is_pulled()
         else (
             _("paid, and the shop has no code to deliver it"),
-            Q(pk__in=undelivered().values("grant__order")),
+            Q(pk__in=undelivered(OutboxMessage.objects).values("grant__order")),
         ),
         "review": (_("in review"), IN_REVIEW),
         "pending": (

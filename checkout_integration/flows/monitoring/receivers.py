@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Manager, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -399,9 +399,14 @@ def is_pulled() -> bool:
     return app_settings().goods == "pull" or by_success or payment_success.has_listeners(sender=Order)
 
 
-def undelivered() -> QuerySet[OutboxMessage]:
-    """Return the messages about open grants that reached no receiver, as none was connected."""
-    messages = OutboxMessage.primary.filter(signal=checkout_paid.name)
+def undelivered(
+    rows: Manager[OutboxMessage] | QuerySet[OutboxMessage] = OutboxMessage.primary,
+) -> QuerySet[OutboxMessage]:
+    """Return the messages about open grants that reached no receiver, as none was connected.
+
+    ``rows``: where they are read; a part of another query has its database.
+    """
+    messages = rows.filter(signal=checkout_paid.name)
     return messages.filter(state=OutboxMessage.State.NO_RECEIVERS, grant__state=Grant.State.OPEN)
 
 

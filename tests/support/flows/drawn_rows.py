@@ -12,7 +12,7 @@ from django.db import models
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from checkout_integration.models import Order, OutboxMessage, PersonalData, ReceiverRun, SyncRun
+from checkout_integration.models import Checkout, Order, OutboxMessage, PersonalData, ReceiverRun, SyncRun
 from checkout_integration.models.columns import DocumentField
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
@@ -75,10 +75,14 @@ def related_rows(count: int) -> dict[Model, list[Any]]:
 @st.composite
 def many_values(draw: DrawFn, model: Model, related: dict[Model, list[Any]], count: int) -> list[Values]:
     """Draw the values of so many rows, which no unique key has in common."""
-    return [
+    drawn = [
         {field.attname: draw(_value(field, related, number)) for field in columns(model)}
         for number in range(count)
     ]
+    for values in drawn:
+        if model is Checkout and values["recipient_id"] is not None:
+            values["gift"] = True  # a constraint
+    return drawn
 
 
 def _value(field: Field, related: dict[Model, list[Any]], number: int) -> SearchStrategy[Any]:
