@@ -86,6 +86,9 @@ WORKER: Final = (
         name="worker: after ledger row before commit", module=f"{_FLOWS}.outbox.running", function="_finish"
     ),
     CrashPoint(name="worker: after commit", module=f"{_FLOWS}.outbox.running", function="attempt"),
+)
+"""In whichever process runs receivers."""
+REMINDERS: Final = (
     CrashPoint(
         name="worker: before who left is written",
         module=f"{_FLOWS}.operations.abandoned",
@@ -96,7 +99,8 @@ WORKER: Final = (
         name="worker: after who left is written", module=f"{_FLOWS}.operations.abandoned", function="_send"
     ),
 )
-ALL: Final = (*WEB, *APPLY, *WORKER)
+"""In the worker that looks for checkouts that stay unpaid; no event of an order passes there."""
+ALL: Final = (*WEB, *APPLY, *WORKER, *REMINDERS)
 _SYNC: Final = f"{_FLOWS}.sync"
 SYNC: Final = (
     CrashPoint(name="sync: after lane taken", module=f"{_SYNC}.passes", function="Lease.take"),
