@@ -123,19 +123,10 @@ def rabbitmq_url() -> str:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Let pytest-playwright's `page` drive this machine's Chromium, silent but for loopback; for tests marked `browser`."""
-    quiet = [
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    # As root Chromium refuses its sandbox.
-    arguments = ["--disable-gpu", "--no-sandbox", *quiet]
     with pytest.MonkeyPatch.context() as patch:
         # Playwright keeps an event loop in the test's thread, where Django would refuse each query as unsafe.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        yield {**browser_type_launch_args, "executable_path": services.chromium(), "args": arguments}
+        yield {**browser_type_launch_args, "executable_path": services.chromium(), "args": browser.ARGUMENTS}
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,10 @@ def test_schedule_names_every_project(settings: Any) -> None:
 def test_the_entries_of_the_shop_stay(settings: Any) -> None:
     """With the lines of the page: what `CELERY_BEAT_SCHEDULE` or an earlier line says is not replaced."""
     settings.CELERY_BEAT_SCHEDULE = {"nightly-invoices": {"task": "shop.tasks.invoices", "schedule": 86400}}
-    blocks = block("README.md", "# mysite/celery.py"), block("docs/reference/commands.md", "# mysite/beat.py")
+    blocks = (
+        block("docs/receivers.md", "# mysite/celery.py"),
+        block("docs/reference/commands.md", "# mysite/beat.py"),
+    )
     for source in blocks:
         module: dict[str, Any] = {}
         exec(source, module)

@@ -12,7 +12,7 @@ from tests.support.documents import ROOT
 
 PACKAGE: Final = Path(checkout_integration.__file__).parent
 TESTS: Final = ROOT / "tests"
-PROGRAMS: Final = {"agreement", "languages", "reference", "specification", "stress", "support"}
+PROGRAMS: Final = {"agreement", "languages", "pictures", "reference", "specification", "stress", "support"}
 """Folders of `tests/` with more than tests: tables, generators, what breaks the product, and what tests share."""
 OF_THE_ROOT: Final = {"__main__.py", "settings.py", "typed_settings.py"}
 ELSEWHERE: Final = {

@@ -1,10 +1,13 @@
-"""The README in a blank project, with the built wheel: its steps, and each way of running receivers."""
+"""The quick start in a blank project, with the built wheel: its steps, the README's lines, each way of running receivers."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +26,7 @@ from checkout_integration.testing.payloads import (
     OrderDocumentFactory,
     UserDocumentFactory,
 )
+from example_project.environment import make
 from tests.support.documents import ROOT, block
 from tests.support.paths.blank_project import (
     PROJECT_ID,
@@ -108,7 +112,7 @@ class Merchant:
         return left if left == "0" else text
 
     def count_delivered(self) -> int:
-        """How many baskets the README's receivers have delivered."""
+        """How many baskets the receivers have delivered."""
         return int(self.project.manage("shell", "-c", DELIVERED).split()[-1])
 
 
@@ -121,11 +125,13 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def merchant_in(folder: Path, python: Path, *, uuids: bool) -> Iterator[Merchant]:
+def merchant_in(
+    folder: Path, python: Path, *, uuids: bool = False, readme: bool = False
+) -> Iterator[Merchant]:
     """Make a blank project, and run the sandbox beside it."""
     known = SandboxProject(project_id=PROJECT_ID, secret_key=SECRET)
     with Sandbox([known]) as sandbox, SandboxServer(sandbox) as server:
-        project = BlankProject.start(folder / "project", python, server.url, uuids=uuids)
+        project = BlankProject.start(folder / "project", python, server.url, uuids=uuids, readme=readme)
         project.take_notes()
         yield Merchant(project=project, sandbox=sandbox)
 
@@ -133,7 +139,7 @@ def merchant_in(folder: Path, python: Path, *, uuids: bool) -> Iterator[Merchant
 @pytest.fixture(scope="module")
 def merchant(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Merchant]:
     """A merchant whose accounts have numbers as keys, as Django makes them."""
-    with merchant_in(tmp_path_factory.mktemp("blank"), python, uuids=False) as merchant:
+    with merchant_in(tmp_path_factory.mktemp("blank"), python) as merchant:
         yield merchant
 
 
@@ -141,6 +147,13 @@ def merchant(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator
 def merchant_with_uuids(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Merchant]:
     """A merchant whose accounts have UUIDs as keys."""
     with merchant_in(tmp_path_factory.mktemp("uuids"), python, uuids=True) as merchant:
+        yield merchant
+
+
+@pytest.fixture(scope="module")
+def merchant_by_readme(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Merchant]:
+    """A merchant who sells and grants by the README's lines."""
+    with merchant_in(tmp_path_factory.mktemp("readme"), python, readme=True) as merchant:
         yield merchant
 
 
@@ -226,7 +239,7 @@ def test_an_unbound_order_grants_only_where_the_setting_says_so(merchant: Mercha
 
 
 def buying(shop: str, session: requests.Session) -> Callable[[], requests.Response]:
-    """Open the README's page, and return what pressing its button does."""
+    """Open the shop's page, and return what pressing its button does."""
     page = session.get(f"{shop}/", timeout=30)
     action, token = BUTTON.search(page.text).groups()  # type: ignore[union-attr]
     form = {"csrfmiddlewaretoken": token}
@@ -240,7 +253,7 @@ def buying(shop: str, session: requests.Session) -> Callable[[], requests.Respon
 
 @pytest.mark.parametrize(
     ("any_merchant", "settings"),
-    [("merchant", "atomic"), ("merchant_with_uuids", "")],
+    [("merchant", "atomic"), ("merchant_with_uuids", ""), ("merchant_by_readme", "")],
     indirect=["any_merchant"],
 )
 def test_the_button_sells_once_and_the_receivers_deliver_once(any_merchant: Merchant, settings: str) -> None:
@@ -275,6 +288,17 @@ def test_the_button_sells_once_and_the_receivers_deliver_once(any_merchant: Merc
             == 200
         )
         merchant.sandbox.payments.refund(order_id)
+        await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
+
+
+def test_the_third_terminal_gives_the_money_back(merchant: Merchant) -> None:
+    """The last command of the quick start takes the delivery back."""
+    command = block("docs/quickstart.md", "$ python manage.py checkout_sandbox do refund last")
+    before = merchant.count_delivered()
+    with merchant.served():
+        await_note(merchant.project, f"checkout_paid {merchant.sell_and_pay()}")
+        await_that(lambda: merchant.count_delivered() == before + 1, lambda: "nothing was delivered")
+        merchant.project.follow(command)
         await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
 
 
@@ -368,10 +392,10 @@ def test_the_shops_own_entries_of_beat_stay(merchant: Merchant) -> None:
 
 @pytest.mark.redis
 def test_celery_runs_the_receivers(merchant: Merchant, redis_url: str) -> None:
-    """The web process publishes, the README's worker runs due receivers; its beat starts with a schedule."""
+    """The web process publishes, the page's worker runs due receivers; its beat starts with a schedule."""
     variables = {"CELERY_BROKER_URL": f"{redis_url.rpartition('/')[0]}/11"}
-    worker = block("README.md", "$ celery --app mysite worker")
-    beat = block("README.md", "$ celery --app mysite beat")
+    worker = block("docs/receivers.md", "$ celery --app mysite worker")
+    beat = block("docs/receivers.md", "$ celery --app mysite beat")
     with (
         merchant.project.running(worker, "--pool", "solo", settings="celery", **variables),
         merchant.project.running(beat, "--schedule", "beat.db", settings="celery", **variables) as log,
@@ -385,17 +409,17 @@ def test_celery_runs_the_receivers(merchant: Merchant, redis_url: str) -> None:
 
 
 def test_the_worker_runs_the_receivers(merchant: Merchant) -> None:
-    """The README's way without Celery."""
-    worker = block("README.md", "$ python manage.py checkout_work")
+    """The way without Celery."""
+    worker = block("docs/receivers.md", "$ python manage.py checkout_work")
     with merchant.project.running(worker, settings="worker"), merchant.served("worker"):
         await_note(merchant.project, f"checkout_paid {merchant.sell_and_pay()}")
 
 
 def test_cron_makes_up_for_lost_notifications(merchant: Merchant) -> None:
-    """The lines of the README's crontab find a payment without a notification, and run its receivers."""
+    """The lines of the crontab find a payment without a notification, and run its receivers."""
     merchant.sandbox.projects.update(PROJECT_ID, webhook_url="")
     order_id = merchant.sell_and_pay()
-    for line in block("README.md", "# crontab").splitlines()[1:]:
+    for line in block("docs/receivers.md", "# crontab").splitlines()[1:]:
         _, _, command = line.partition("env/bin/")
         merchant.project.follow(command)
     known = merchant.project.manage("shell", "-c", KNOWN.format(order_id))
@@ -403,11 +427,34 @@ def test_cron_makes_up_for_lost_notifications(merchant: Merchant) -> None:
     await_note(merchant.project, f"checkout_paid {order_id}")
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [
+        block("README.md", '$ pip install "../checkout-integration[sandbox]"'),
+        block("README.md", "$ pip wheel --no-deps --wheel-dir wheels ../checkout-integration"),
+    ],
+    ids=["clone", "wheel"],
+)
+def test_it_installs_without_an_index_that_has_it(tmp_path: Path, commands: str) -> None:
+    """From a clone beside the project, and from a wheel, by the README's commands."""
+    if not (ROOT / "checkout_integration").exists():
+        pytest.skip("a copy of the tests has no product to build")
+    (tmp_path / "checkout-integration").symlink_to(ROOT)
+    project = tmp_path / "project"
+    project.mkdir()
+    *builds, last = [shlex.split(line.removeprefix("$ ")) for line in commands.splitlines()]
+    for words in builds:
+        subprocess.run([sys.executable, "-m", *words], cwd=project, check=True, capture_output=True)
+    python = make(tmp_path / "environment", [str(project / last[-1])])
+    code = "import checkout_integration.sandbox, jinja2, werkzeug"
+    subprocess.run([python, "-c", code], cwd=project, check=True)
+
+
 def test_the_sandbox_is_the_service_that_the_settings_name(merchant: Merchant) -> None:
-    """With the README's variables and command, a checkout is made and its form opens."""
+    """With the quick start's variables and command, a checkout is made and its form opens."""
     address = f"http://127.0.0.1:{free_port()}"
     project = BlankProject(folder=merchant.project.folder, python=merchant.project.python, service=address)
-    with project.running(block("README.md", "$ python manage.py checkout_sandbox")):
+    with project.running(block("docs/quickstart.md", "$ python manage.py checkout_sandbox")):
         await_answer(address)
         order_id = project.manage("shell", "-c", SELL).split()[-1]
         assert requests.get(f"{address}/form/?order_id={order_id}", timeout=30).status_code == 200
@@ -417,7 +464,9 @@ def test_the_sandbox_serves_each_project_of_the_settings(merchant: Merchant) -> 
     """With one command, at one address."""
     address, in_eu = f"http://127.0.0.1:{free_port()}", SELL.replace("amount=", 'project="eu", amount=')
     project = BlankProject(folder=merchant.project.folder, python=merchant.project.python, service=address)
-    with project.running(block("README.md", "$ python manage.py checkout_sandbox"), settings="two") as log:
+    with project.running(
+        block("docs/quickstart.md", "$ python manage.py checkout_sandbox"), settings="two"
+    ) as log:
         await_answer(address)
         for sell in (SELL, in_eu):
             assert project.manage("shell", "-c", sell, settings="two").split()[-1]

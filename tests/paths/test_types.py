@@ -1,4 +1,4 @@
-"""What the README and the reference show, under mypy --strict with django-stubs, and under pyright.
+"""What the quick start, the README and the reference show, under mypy --strict with django-stubs, and under pyright.
 
 Where the lint group is installed. What a shop looks at has a type; a receiver that its signal cannot call is refused.
 """
@@ -30,6 +30,8 @@ django_settings_module = mysite.settings
 follow_imports = silent
 """
 PAGES = {
+    "shop/readme_buying.py": block("README.md", "# shop/buying.py"),
+    "shop/readme_receivers.py": block("README.md", "# shop/receivers.py"),
     "shop/page_of_signals.py": block("docs/reference/signals.md", "# shop/signals.py"),
     "shop/page_of_alerts.py": block("docs/health.md", "# shop/alerts.py"),
     "shop/page_of_hooks.py": block("docs/reference/hooks.md", "# shop/hooks.py"),
@@ -58,7 +60,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> BlankProject:
-    """The README's files."""
+    """The files of the quick start, and what the other pages show."""
     folder = tmp_path_factory.mktemp("typed") / "project"
     written = BlankProject.write(folder, Path(sys.executable), "http://127.0.0.1:1")
     (folder / "mypy.ini").write_text(MYPY)

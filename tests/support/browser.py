@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 
 from tests.support import services
 
-__all__ = ["NO_CHROMIUM", "NO_PLAYWRIGHT", "PATIENCE", "expect", "missing"]
+__all__ = ["ARGUMENTS", "NO_CHROMIUM", "NO_PLAYWRIGHT", "PATIENCE", "expect", "missing"]
 
 PATIENCE = 20_000
 """Milliseconds that a page may take, on a machine that does other work too."""
+
+ARGUMENTS = [
+    "--disable-gpu",
+    "--no-sandbox",  # as root Chromium refuses its sandbox
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+"""Of Chromium: silent but for loopback."""
 
 NO_PLAYWRIGHT = "needs playwright, of the group browser"
 NO_CHROMIUM = "needs Chromium"

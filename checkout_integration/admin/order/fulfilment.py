@@ -153,7 +153,7 @@ def _line(run: ReceiverRun) -> Value:
 def _why_no_receiver(order: Order, messages: Sequence[OutboxMessage]) -> str:
     granting = [message for message in messages if message.signal == GRANT]
     if any(message.state == OutboxMessage.State.NO_RECEIVERS for message in granting):
-        return _("No code of the shop is connected to checkout_paid; see the README, step 5.")
+        return _("No code of the shop is connected to checkout_paid; see docs/quickstart.md, step 3.")
     if granting:
         return _("The shop's code for checkout_paid has not run yet.")
     if Verdict(VerdictStatus(order.verdict)).pays:

@@ -212,8 +212,8 @@ class NotificationAdmin(ButtonAdmin):
     buttons = (APPLY,)
     list_buttons = (APPLY_SELECTED,)
     when_empty = gettext_lazy(
-        "No notification yet. Start the sandbox with “python manage.py checkout_sandbox”, and pay for an order; the README "
-        "shows how."
+        "No notification yet. Start the sandbox with “python manage.py checkout_sandbox”, and pay for an order; "
+        "docs/quickstart.md shows how."
     )
 
     def attempt(self, row: Notification) -> str:

@@ -51,7 +51,7 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     """The plural of the rows below the list, where the model's own is the name of a page."""
     when_empty: Text = _(
         "Nothing here yet. To make the first order, start the sandbox with “python manage.py checkout_sandbox” and buy "
-        "something in your shop; the README shows how."
+        "something in your shop; docs/quickstart.md shows how."
     )
     """The text of an empty list."""
 

@@ -167,12 +167,12 @@ def test_the_page_names_every_verb() -> None:
     ] == []
 
 
-def test_the_first_settings_are_those_of_readme() -> None:
-    """What `init` prints has each line of the README's settings that concerns the app, and its exports."""
+def test_the_first_settings_are_those_of_the_quick_start() -> None:
+    """What `init` prints has each line of the quick start's settings that concerns the app, and its exports."""
     printed = FIRST_SETTINGS.splitlines()
-    of_app = block("README.md", "# mysite/settings.py").partition("CHECKOUT_INTEGRATION = ")[2]
+    of_app = block("docs/quickstart.md", "# mysite/settings.py").partition("CHECKOUT_INTEGRATION = ")[2]
     exports = block(
-        "README.md",
+        "docs/quickstart.md",
         "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop "
         "CHECKOUT_URL=http://127.0.0.1:8090",
     )

@@ -1,4 +1,7 @@
-"""A merchant's project, made as the README says: its blocks in its files, its commands in an environment of its own."""
+"""A merchant's project, made as docs/quickstart.md says: its blocks in its files, its commands in an environment of its own.
+
+With `readme`, the README's lines stand where it shows them.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,8 @@ def note_checkout(order, checkout, **kwargs):
 OTHER_SETTINGS = {
     "accepting": 'CHECKOUT_INTEGRATION["UNBOUND_ORDERS"] = "accept"\n',
     "atomic": 'DATABASES["default"]["ATOMIC_REQUESTS"] = True\n',
-    "hooked": block("README.md", "# mysite/settings.py, with hooks"),
-    "celery": block("README.md", "# mysite/settings.py, with Celery"),
+    "hooked": block("docs/validation.md", "# mysite/settings.py, with hooks"),
+    "celery": block("docs/receivers.md", "# mysite/settings.py, with Celery"),
     "worker": 'CHECKOUT_INTEGRATION["RUNNER"] = "worker"\n',
     "two": (
         'eu = {"PROJECT_ID": "my-shop-eu", "SECRET_KEY": "sandbox_secret_of_eu"}\n'
@@ -52,9 +55,9 @@ OTHER_SETTINGS = {
 
 
 def exported() -> dict[str, str]:
-    """Return the variables that the README sets for the sandbox."""
+    """Return the variables that the quick start sets for the sandbox."""
     text = block(
-        "README.md",
+        "docs/quickstart.md",
         "$ export CHECKOUT_PROJECT_ID=my-shop CHECKOUT_SECRET_KEY=sandbox_secret_of_my_shop "
         "CHECKOUT_URL=http://127.0.0.1:8090",
     )
@@ -100,24 +103,34 @@ AUTH_USER_MODEL = "players.Player"
 """
 
 
-def write_files(project: BlankProject, before: str = "") -> None:
-    """Write the README's blocks to the files that they name; Django's templates of an app are replaced.
+README_LINES = {
+    "shop/buying.py": block("README.md", "# shop/buying.py"),
+    "shop/receivers.py": block("README.md", "# shop/receivers.py"),
+}
 
-    ``before``: what the shop's settings have already.
+
+def write_files(project: BlankProject, before: str, lines: Mapping[str, str]) -> None:
+    """Write the quick start's blocks to the files that they name; Django's templates of an app are replaced.
+
+    ``before``: what the shop's settings have already. ``lines``: files that have other lines than there.
     """
     settings = project.folder / "mysite" / "settings.py"
-    settings.write_text(f"{settings.read_text()}\n{before}\n{block('README.md', '# mysite/settings.py')}")
+    settings.write_text(
+        f"{settings.read_text()}\n{before}\n{block('docs/quickstart.md', '# mysite/settings.py')}"
+    )
     (project.folder / "shop" / "templates").mkdir()
     for name, text in {
-        "mysite/__init__.py": block("README.md", "# mysite/__init__.py"),
-        "mysite/urls.py": block("README.md", "# mysite/urls.py"),
-        "mysite/celery.py": block("README.md", "# mysite/celery.py"),
-        "shop/models.py": block("README.md", "# shop/models.py"),
-        "shop/views.py": block("README.md", "# shop/views.py"),
-        "shop/receivers.py": block("README.md", "# shop/receivers.py"),
-        "shop/apps.py": block("README.md", "# shop/apps.py"),
-        "shop/hooks.py": block("README.md", "# shop/hooks.py"),
-        "shop/templates/shop.html": template("README.md", "shop/templates/shop.html"),
+        "mysite/__init__.py": block("docs/receivers.md", "# mysite/__init__.py"),
+        "mysite/urls.py": block("docs/quickstart.md", "# mysite/urls.py"),
+        "mysite/celery.py": block("docs/receivers.md", "# mysite/celery.py"),
+        "shop/models.py": block("docs/quickstart.md", "# shop/models.py"),
+        "shop/buying.py": block("docs/quickstart.md", "# shop/buying.py"),
+        "shop/views.py": block("docs/quickstart.md", "# shop/views.py"),
+        "shop/receivers.py": block("docs/quickstart.md", "# shop/receivers.py"),
+        "shop/apps.py": block("docs/quickstart.md", "# shop/apps.py"),
+        "shop/hooks.py": block("docs/validation.md", "# shop/hooks.py"),
+        "shop/templates/shop.html": template("docs/quickstart.md", "shop/templates/shop.html"),
+        **lines,
     }.items():
         (project.folder / name).write_text(text)
 
@@ -131,19 +144,26 @@ class BlankProject:
     service: str
 
     @classmethod
-    def start(cls, folder: Path, python: Path, service: str, *, uuids: bool = False) -> BlankProject:
-        """Make the project, and take the README's steps up to the tables. ``uuids``: accounts have UUIDs as keys."""
-        project = cls.write(folder, python, service, uuids=uuids)
+    def start(
+        cls, folder: Path, python: Path, service: str, *, uuids: bool = False, readme: bool = False
+    ) -> BlankProject:
+        """Make the project, and take its steps up to the tables.
+
+        ``uuids``: accounts have UUIDs as keys. ``readme``: it sells and grants by the README's lines.
+        """
+        project = cls.write(folder, python, service, uuids=uuids, readme=readme)
         if uuids:
             project.manage("makemigrations", "players")
         # Each says what is wrong, if anything is: `steps` has it.
         with (folder / "steps.log").open("w") as file:
-            for command in block("README.md", "$ python manage.py makemigrations shop").splitlines():
+            for command in block("docs/quickstart.md", "$ python manage.py makemigrations shop").splitlines():
                 file.write(project.follow(command))
         return project
 
     @classmethod
-    def write(cls, folder: Path, python: Path, service: str, *, uuids: bool = False) -> BlankProject:
+    def write(
+        cls, folder: Path, python: Path, service: str, *, uuids: bool = False, readme: bool = False
+    ) -> BlankProject:
         """Write the project's files, and run nothing of the product."""
         project = cls(folder=folder, python=python, service=service)
         folder.mkdir()
@@ -152,7 +172,7 @@ class BlankProject:
         if uuids:
             project.run("-m", "django", "startapp", "players")
             (folder / "players" / "models.py").write_text(PLAYERS)
-        write_files(project, OF_PLAYERS if uuids else "")
+        write_files(project, OF_PLAYERS if uuids else "", README_LINES if readme else {})
         for name, text in OTHER_SETTINGS.items():
             module = folder / "mysite" / f"with_{name}.py"
             module.write_text(f"from mysite.settings import *\n\n{text}")
@@ -165,11 +185,11 @@ class BlankProject:
 
     @property
     def steps(self) -> str:
-        """What the README's commands up to the tables printed."""
+        """What its commands up to the tables printed."""
         return (self.folder / "steps.log").read_text()
 
     def follow(self, command: str, *more: str, settings: str = "", **variables: str) -> str:
-        """Run a command of the README to its end; returns what it printed, complaints too."""
+        """Run a command of a page to its end; returns what it printed, complaints too."""
         words, environment = self._words(command, *more), self.environment(settings, variables)
         done = self._finish(words, environment)
         return done.stdout + done.stderr
@@ -189,7 +209,7 @@ class BlankProject:
 
     @contextmanager
     def running(self, command: str, *more: str, settings: str = "", **variables: str) -> Iterator[Path]:
-        """Keep a command of the README running; gives the file that it writes to."""
+        """Keep a command of a page running; gives the file that it writes to."""
         words = self._words(command, *more)
         environment = self.environment(settings, variables)
         log = self.folder / f"{words[-1].strip('-:.').replace('/', '-')}.log"
@@ -209,7 +229,7 @@ class BlankProject:
     def served(self, *, settings: str = "", **variables: str) -> Iterator[str]:
         """Serve the project; gives its address."""
         port = free_port()
-        command = block("README.md", "$ python manage.py runserver")
+        command = block("docs/quickstart.md", "$ python manage.py runserver")
         with self.running(command, "--noreload", f"127.0.0.1:{port}", settings=settings, **variables):
             await_answer(f"http://127.0.0.1:{port}/admin/login/")
             yield f"http://127.0.0.1:{port}"

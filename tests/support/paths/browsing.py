@@ -35,9 +35,9 @@ def log_in(page: Page, address: str, name: str, password: str) -> None:
     page.wait_for_url(lambda url: "login" not in url)
 
 
-def reload_until(page: Page, shows: Callable[[], bool]) -> None:
+def reload_until(page: Page, shows: Callable[[], bool], patience: int = PATIENCE) -> None:
     """Reload until the page shows it: a page without a script does not notice that a receiver has run."""
-    for _ in range(PATIENCE // 200):
+    for _ in range(patience // 200):
         if shows():
             return
         page.wait_for_timeout(200)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 START = """
 import sys, pathlib
 from example_project.demonstration import run
-sys.exit(run(pathlib.Path(sys.argv[1]), int(sys.argv[2]), earlier_sales=False))
+sys.exit(run(pathlib.Path(sys.argv[1]), int(sys.argv[2]), earlier_sales=sys.argv[3] == "True"))
 """
 
 
@@ -36,7 +36,7 @@ def environment(**more: str) -> Mapping[str, str]:
 
 
 @contextmanager
-def running_example() -> Iterator[Example]:
+def running_example(*, earlier_sales: bool = False) -> Iterator[Example]:
     """Start the example as its command does, in the environment at hand, and stop it as Ctrl-C does."""
     from example_project.ports import free_pair
 
@@ -44,7 +44,7 @@ def running_example() -> Iterator[Example]:
     with (
         tempfile.TemporaryDirectory(prefix="checkout-example-") as folder,
         subprocess.Popen(
-            [sys.executable, "-c", START, folder, str(port)],
+            [sys.executable, "-c", START, folder, str(port), str(earlier_sales)],
             cwd=ROOT,
             env=environment(),
             stdout=subprocess.PIPE,

@@ -1,0 +1,1 @@
+"""The pictures of docs/pictures: made from the example shop, and never compared."""
