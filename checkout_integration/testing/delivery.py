@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip as compression
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from django.http import HttpResponse
@@ -16,14 +17,24 @@ from checkout_integration.protocol.signature import Encoding, sign
 from checkout_integration.protocol.values import Secret
 from checkout_integration.protocol.vocabulary import SIGNATURE_SCHEME, Event
 from checkout_integration.testing.payloads import NotificationDocumentFactory
+from checkout_integration.testing.surroundings import following_host
 
 __all__ = [
     "Deliver",
 ]
 
 
+@contextmanager
+def delivering(settings: Any) -> Iterator[Deliver]:
+    """Let notifications be applied and receivers be run before a delivery returns, with any RUNNER."""
+    written = settings.CHECKOUT_INTEGRATION
+    settings.CHECKOUT_INTEGRATION = {**written, "RUNNER": "request", "REQUEST_BUDGET": 10}
+    with following_host():
+        yield Deliver()
+
+
 class Deliver:
-    """Posts notifications: the value of the fixture ``checkout_deliver``."""
+    """Posts notifications: the value of ``checkout_deliver``."""
 
     def __call__(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,8 @@ import factory
 from factory.django import DjangoModelFactory
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows import ledger
+from checkout_integration.flows import ledger, operations
+from checkout_integration.flows.database import installed_at
 from checkout_integration.flows.inbox import apply_orders_of
 from checkout_integration.flows.ledger import Cause, Step
 from checkout_integration.flows.webhook import WebhookRequest, receive
@@ -29,6 +30,7 @@ __all__ = [
     "NotificationFactory",
     "OrderFactory",
     "order_document_for",
+    "renewal_document_for",
 ]
 
 PAID_FIRST = {"status": OrderStatus.PROCESSED, "refunded": False, "refunded_at": "", "refund": None}
@@ -41,11 +43,16 @@ EVENTS: Mapping[str, tuple[Event, ...]] = {
     OrderStatus.CANCELED: (Event.PAYMENT_CANCEL,),
     OrderStatus.REJECTED: (Event.PAYMENT_CANCEL,),
 }
-"""The events that bring an order to a status."""
+"""The events that bring an order to a status; the list alone shows the one that is not here."""
+LONG_BEFORE = timedelta(days=400)
+"""How much older than the installation a historic payment is."""
 
 
 class CheckoutFactory(DjangoModelFactory[Checkout]):
-    """A checkout that is open: 9.99 USD, type simple. It takes test payments where the project does."""
+    """A checkout that is open: 9.99 USD, type simple. It takes test payments where the project does.
+
+    ``user`` is its account; with a ``recipient`` it is a gift.
+    """
 
     class Meta:
         model = Checkout
@@ -58,6 +65,9 @@ class CheckoutFactory(DjangoModelFactory[Checkout]):
     test = factory.LazyAttribute(
         lambda checkout: app_settings().project(checkout.project).accept_test_payments
     )
+    user: Any = None
+    recipient: Any = None
+    gift = factory.LazyAttribute(lambda checkout: checkout.recipient is not None)
     status = Checkout.Status.OPEN
     order_id = factory.LazyFunction(lambda: str(uuid.uuid4()))
     payment_form_url = factory.LazyAttribute(
@@ -89,17 +99,40 @@ def order_document_for(checkout: Checkout, **changes: Any) -> dict[str, Any]:
     return document
 
 
+def renewal_document_for(document: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return the Order document of the next payment of an agreement: another order with its own id, and all else alike.
+
+    Args:
+        document: a payment of the agreement: ``order_document_for(checkout, agreement=True)``, or ``order.document``.
+        changes: members that differ.
+
+    """
+    assert document["recurring_id"], "This payment began no agreement: make it with agreement=True."
+    fresh = OrderDocumentFactory()
+    return {**document, **{name: fresh[name] for name in ("id", "transaction", "created_at")}, **changes}
+
+
 class OrderFactory(DjangoModelFactory[Order]):
     """An order that came to its ``status`` (default: processed) through the ledger, notification by notification.
 
     ``checkout`` binds it; any other keyword changes its document: ``OrderFactory(amount=Decimal("5"))``. The signals that
     were sent wait for ``flows.run_due()``: no receiver has run.
+
+    ``accepted=True``, ``revoked=True`` and ``restored=True`` are
+    decisions of staff: an order without a checkout is accepted, a charged-back one is restored. ``historic=True`` is a
+    payment from long before the installation. ``renews=order`` is the next payment of the agreement of another order.
     """
 
     class Meta:
         model = Order
 
+    class Params:
+        accepted = factory.Trait(decision=operations.accept_payment)
+        revoked = factory.Trait(decision=operations.revoke_payment)
+        restored = factory.Trait(status=OrderStatus.CHARGEBACK, decision=operations.restore_payment)
+
     project = "default"
+    historic = False
 
     @classmethod
     def _create(
@@ -107,13 +140,26 @@ class OrderFactory(DjangoModelFactory[Order]):
         model_class: type[Order],
         *args: Any,
         project: str,
+        historic: bool,
         checkout: Checkout | None = None,
+        renews: Order | None = None,
+        decision: Callable[..., object] | None = None,
         **changes: Any,
     ) -> Order:
-        made = order_document_for(checkout, **changes) if checkout else OrderDocumentFactory(**changes)
-        for event in EVENTS[made["status"]] or (None,):
-            _record(app_settings().project(project), made, event)
-        return model_class.objects.get(project=project, order_id=made["id"])
+        configured = app_settings().project(project)
+        if historic:
+            changes["created_at"] = f"{installed_at(configured) - LONG_BEFORE:%Y-%m-%dT%H:%M:%SZ}"
+        if renews:
+            made = renewal_document_for({**renews.whole_document, **PAID_FIRST}, **changes)
+        else:
+            made = order_document_for(checkout, **changes) if checkout else OrderDocumentFactory(**changes)
+        for event in (None,) if historic else EVENTS.get(made["status"]) or (None,):
+            _record(configured, made, event)
+        order = model_class.objects.get(project=project, order_id=made["id"])
+        if decision is not None:
+            decision(order, staff=None, reason="in a test")
+            order.refresh_from_db()
+        return order
 
 
 class NotificationFactory(DjangoModelFactory[Notification]):
@@ -141,14 +187,15 @@ class NotificationFactory(DjangoModelFactory[Notification]):
 
 
 def _record(project: Project, document: Mapping[str, Any], event: Event | None) -> None:
-    """Let the ledger record what an event says of an order, or its creation."""
-    source = Source.NOTIFICATION if event else Source.CREATION
+    """Let the ledger record what an event says of an order, or its creation, or the list."""
+    unsigned = Source.CREATION if document["status"] == OrderStatus.CREATED else Source.LIST
+    source = Source.NOTIFICATION if event else unsigned
     sent = {**document, **PAID_FIRST} if event is Event.PAYMENT_SUCCESS else document
     observation = Observation(
         source=source,
         order=parse_order(sent),
         event=event or "",
-        observed_at=datetime.now(UTC) if event else None,
+        observed_at=None if source is Source.CREATION else datetime.now(UTC),
         live=sent["is_production"] if event else None,
     )
     step = Step(observation=observation, cause=Cause(source=source))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
 from itertools import islice, permutations
 from typing import Any, TypeVar
 
@@ -18,11 +20,12 @@ __all__ = [
 ]
 
 Outcome = TypeVar("Outcome")
+Amount = TypeVar("Amount", int, Decimal)
 Ordering = tuple[int, ...]
 
 
 class Orderings:
-    """The fixture ``checkout_orderings``: delivers notifications in every sequence. The test needs the database."""
+    """The value of ``checkout_orderings``: delivers notifications in every sequence. The test needs the database."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -52,11 +55,56 @@ class Orderings:
             for ordering in orderings_of(len(documents), limit=limit, seed=seed)
         }
 
-    def _end_of(self, documents: Sequence[Mapping[str, Any]], outcome: Callable[[], Outcome]) -> Outcome:
+    def assert_same(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        goods: Callable[[], Amount],
+        *,
+        at_most: Amount,
+        limit: int = 24,
+        seed: int = 0,
+    ) -> Amount:
+        """Assert that the goods at the end do not depend on the sequence, and are never more than they may be.
+
+        Each notification is delivered twice: after the last one, the whole sequence comes again.
+
+        Args:
+            documents: whole notifications.
+            goods: returns how much is granted, as your shop counts it.
+            at_most: the most that may be granted after any delivery, for instance what one payment grants.
+            limit: if there are more sequences than this, this many seeded shuffles are used instead.
+            seed: of the shuffles.
+
+        Returns:
+            The goods at the end.
+
+        """
+
+        def check(events: str) -> None:
+            granted = goods()
+            assert granted <= at_most, f"{granted} granted, which is more than {at_most}: {events}, or again."
+
+        ends: dict[Amount, str] = {}
+        for ordering in orderings_of(len(documents), limit=limit, seed=seed):
+            arrived: list[Mapping[str, Any]] = [documents[position] for position in ordering]
+            events = ", ".join(str(document["event"]) for document in arrived)
+            ends.setdefault(self._end_of([*arrived, *arrived], goods, partial(check, events)), events)
+        shown = "; ".join(f"{end} after {events}" for end, events in ends.items())
+        assert len(ends) == 1, f"The end depends on the order of arrival: {shown}."
+        (end,) = ends
+        return end
+
+    def _end_of(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        outcome: Callable[[], Outcome],
+        check: Callable[[], None] = lambda: None,
+    ) -> Outcome:
         with transaction.atomic(using=state_database()):
             for document in documents:
                 answer = self._deliver(document)
                 assert answer.status_code == 200, f"a notification was answered {answer.status_code}"
+                check()
             ended = outcome()
             # The next order begins where this one began.
             transaction.set_rollback(True, using=state_database())

@@ -160,10 +160,16 @@ class RefundDocumentFactory(factory.DictFactory):
 class OrderDocumentFactory(factory.DictFactory):
     """An Order whose parts agree with its ``status`` (default: processed).
 
-    ``products`` makes items of these ids; ``seen=True`` writes what is not there as null or the zero time.
+    ``products`` makes items of these ids; ``seen=True`` writes what is not there as null or the zero time; ``agreement=True``
+    begins an agreement, which `renewal_document_for` goes on with; ``partly_refunded=True`` pays back 1.00 of the charge.
     """
 
     class Params:
+        agreement = factory.Trait(recurring=True, recurring_id=factory.LazyFunction(lambda: uuid.uuid4().hex))
+        partly_refunded = False
+        paid_back = factory.LazyAttribute(
+            lambda order: Decimal(1) if order.partly_refunded else order.charge_amount
+        )
         seen = False
         products = ()
         gone = factory.LazyAttribute(lambda order: order.status in STOPPED)
@@ -174,7 +180,7 @@ class OrderDocumentFactory(factory.DictFactory):
     id = factory.LazyFunction(lambda: str(uuid.uuid4()))
     transaction = factory.LazyFunction(lambda: uuid.uuid4().hex)
     object = OBJECT_ORDER
-    status = OrderStatus.PROCESSED
+    status = factory.Maybe("partly_refunded", OrderStatus.REFUNDED, OrderStatus.PROCESSED)
     description = "500 gems"
     created_at = factory.LazyFunction(now_text)
     canceled = factory.LazyAttribute(lambda order: order.status == OrderStatus.CANCELED)
@@ -223,7 +229,7 @@ class OrderDocumentFactory(factory.DictFactory):
         "reversed",
         factory.SubFactory(
             RefundDocumentFactory,
-            amount=factory.SelfAttribute("..charge_amount"),
+            amount=factory.SelfAttribute("..paid_back"),
             currency=factory.SelfAttribute("..charge_currency"),
         ),
         None,

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def checkout_sandbox(
-    request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[CheckoutSandbox]:
+def checkout_sandbox(request: pytest.FixtureRequest, settings: Any) -> Iterator[CheckoutSandbox]:
     """Run a sandbox on a loopback socket, with ``CHECKOUT_INTEGRATION`` pointed at it.
 
     Notifications go to pytest-django's ``live_server`` where the test asks for that too, and nowhere otherwise; another
@@ -27,32 +25,24 @@ def checkout_sandbox(
     ``refund``, ``chargeback`` and ``renew`` return when the shop was notified and the notification is applied; receivers run
     when the test calls ``flows.run_due()``.
     """
-    from checkout_integration.flows.database import DatabaseClock
     from checkout_integration.testing.service import running_sandbox
 
-    monkeypatch.setattr(DatabaseClock, "follows_host", True)  # a test that travels in time moves all waits
     shop = request.getfixturevalue("live_server").url if "live_server" in request.fixturenames else ""
     with running_sandbox(settings, shop) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def checkout_deliver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Deliver:
+def checkout_deliver(settings: Any) -> Iterator[Deliver]:
     """Return a function that signs a notification like the service, and posts it to the project's webhook.
 
     Before the call returns, the notification is applied and receivers are run, with any RUNNER. A test may travel in time,
     for instance with time-machine, to the next attempt of a receiver.
     """
-    from checkout_integration.flows.database import DatabaseClock
-    from checkout_integration.testing.delivery import Deliver
+    from checkout_integration.testing.delivery import delivering
 
-    monkeypatch.setattr(DatabaseClock, "follows_host", True)  # a test that travels in time moves all waits
-    settings.CHECKOUT_INTEGRATION = {
-        **settings.CHECKOUT_INTEGRATION,
-        "RUNNER": "request",
-        "REQUEST_BUDGET": 10,
-    }
-    return Deliver()
+    with delivering(settings) as deliver:
+        yield deliver
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from checkout_integration.sandbox import (
     SandboxServer,
     VirtualClock,
 )
+from checkout_integration.testing.surroundings import following_host
 
 __all__ = [
     "CheckoutSandbox",
@@ -30,7 +31,7 @@ ADDRESSES = ("BASE_URL", "CHECKOUT_URL", "ORDER_FORM_URL", "LIST_URL", "CLIENT_S
 
 
 class CheckoutSandbox(Sandbox):
-    """The value of the fixture ``checkout_sandbox``: a sandbox with the acts of customers, banks and operators.
+    """The value of ``checkout_sandbox``: a sandbox with the acts of customers, banks and operators.
 
     Each act returns when its notification was delivered and applied, or was refused once: receivers run when the test calls
     ``flows.run_due()``. ``notifies``: whether notifications go to the shop of this test.
@@ -122,7 +123,11 @@ def running_sandbox(
     written: Mapping[str, Any] = settings.CHECKOUT_INTEGRATION
     projects = {alias: _with_sandbox_secret(alias, own) for alias, own in written["PROJECTS"].items()}
     known = [_known_to_the_service(alias, own, shop) for alias, own in projects.items()]
-    with CheckoutSandbox(known, profile=profile, clock=clock) as sandbox, SandboxServer(sandbox) as server:
+    with (
+        following_host(),
+        CheckoutSandbox(known, profile=profile, clock=clock) as sandbox,
+        SandboxServer(sandbox) as server,
+    ):
         sandbox.notifies = bool(shop)
         settings.CHECKOUT_INTEGRATION = {
             **written,

@@ -65,9 +65,12 @@ EVERYWHERE = (
 )
 
 
-def return_link(checkout: Checkout) -> str:
-    """Return the address of the app's page that shows how the checkout stands; it expires after a week."""
-    return reverse("checkout_integration:return", args=[signed_reference(checkout.reference)])
+def return_link(checkout: Checkout, view: str = "checkout_integration:return") -> str:
+    """Return the address of the page that shows how the checkout stands; it expires after a week.
+
+    ``view`` is the name of a page of the shop, a `ReturnPageMixin`; the app's own page when it is left out.
+    """
+    return reverse(view, args=[signed_reference(checkout.reference)])
 
 
 @method_decorator(EVERYWHERE, name="dispatch")

@@ -10,19 +10,17 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.generic import TemplateView
 
 from checkout_integration import flows
-from checkout_integration.flows.checkout import signed_reference
 from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout
 from checkout_integration.protocol.creation import Customer
 from checkout_integration.protocol.vocabulary import OrderType
-from checkout_integration.views.returning import ReturnPageMixin
+from checkout_integration.views.returning import ReturnPageMixin, return_link
 from checkout_integration.views.selling import SellMixin
 from example_project.shop.models import Product
 
@@ -141,4 +139,4 @@ class Purchase(ReturnPageMixin, TemplateView):
 
 
 def _purchase(checkout: Checkout) -> str:
-    return reverse("purchase", args=[signed_reference(checkout.reference)])
+    return return_link(checkout, "purchase")

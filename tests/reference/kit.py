@@ -6,7 +6,17 @@ import ast
 import inspect
 from typing import Any
 
-from checkout_integration.testing import assertions, delivery, factories, orderings, payloads, plugin, service
+from checkout_integration.testing import (
+    assertions,
+    cases,
+    delivery,
+    factories,
+    interruption,
+    orderings,
+    payloads,
+    plugin,
+    service,
+)
 from tests.reference.docstrings import parse, parsed
 from tests.reference.markdown import anything, function, joined, quoted, section
 
@@ -41,7 +51,21 @@ def fixture_values() -> str:
         function("checkout_deliver", delivery.Deliver.__call__),
         "## `checkout_orderings`: the call",
         function("checkout_orderings", orderings.Orderings.__call__),
+        function("checkout_orderings.assert_same", orderings.Orderings.assert_same),
     )
+
+
+@section
+def case_list() -> str:
+    """Return the mixins."""
+    kinds = (vars(cases)[name] for name in cases.__all__)
+    return joined(*(joined(f"### `{kind.__name__}`", parsed(kind).prose) for kind in kinds))
+
+
+@section
+def interruption_list() -> str:
+    """Return what interrupts receivers."""
+    return joined(*(function(name, vars(interruption)[name]) for name in interruption.__all__))
 
 
 @section

@@ -19,7 +19,16 @@ from checkout_integration.models import Checkout, Notification, OutboxMessage, R
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.signals import arguments
 from checkout_integration.templatetags.checkout import register
-from checkout_integration.testing import assertions, delivery, factories, orderings, payloads, service
+from checkout_integration.testing import (
+    assertions,
+    cases,
+    delivery,
+    factories,
+    interruption,
+    orderings,
+    payloads,
+    service,
+)
 from tests.reference.calls import STAFF, arguments_of
 from tests.reference.docstrings import attribute_texts
 from tests.reference.kit import fixtures
@@ -31,7 +40,7 @@ from tests.support.documents import PAGES, ROOT
 PACKAGE = Path(checkout_integration.__file__).parent
 ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 EXAMPLE = re.compile(r"```(?:python|console|html)\n(.*?)```", re.DOTALL)
-KIT = (factories, payloads, assertions, delivery, orderings, service)
+KIT = (factories, payloads, assertions, cases, delivery, interruption, orderings, service)
 LINK = re.compile(r"\]\(([^)#:]+?)(?:#[^)]*)?\)")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,8 @@ from django.contrib.auth.models import User
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, Notification
+from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import order_changed
 from checkout_integration.testing.assertions import assert_in_review
 from checkout_integration.testing.factories import (
@@ -16,10 +19,58 @@ from checkout_integration.testing.factories import (
     NotificationFactory,
     OrderFactory,
     order_document_for,
+    renewal_document_for,
 )
+from tests.support.documents import ROOT
 from tests.support.flows.shop import Listening
 
 pytestmark = pytest.mark.django_db
+STATES = re.findall(
+    r"^\| ([^|]+) \| `(OrderFactory[^|]+)` \| `(\w+)` \| `(\w+)` \|$",
+    (ROOT / "docs" / "reference" / "testing.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""The table of the page: what an order does, the call that makes it, its status, its verdict."""
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "verdict"), [row[1:] for row in STATES], ids=[row[0] for row in STATES]
+)
+def test_an_order_is_made_in_each_state_of_the_page(call: str, status: str, verdict: str) -> None:
+    """By the call that the page has."""
+    ada, bob = (User.objects.create_user(name) for name in ("ada", "bob"))
+    names = {"checkout": CheckoutFactory.create(), "ada": ada, "bob": bob}
+    order = eval(
+        call, {**names, **{each.__name__: each for each in (OrderFactory, CheckoutFactory, Decimal)}}
+    )
+    assert (order.status, order.verdict) == (status, verdict)
+
+
+def test_the_page_has_a_row_for_each_kind_of_order() -> None:
+    """Those that an order can come to: every status, every verdict, and what the states do not say."""
+    assert {row[2] for row in STATES} == {*OrderStatus}
+    assert {row[3] for row in STATES} == {*VerdictStatus}
+    calls = " ".join(row[1] for row in STATES)
+    for word in ("partly_refunded", "restored", "historic", "test=True", "recipient", "agreement", "renews"):
+        assert word in calls
+
+
+def test_a_gift_has_a_recipient_and_goods_that_are_theirs() -> None:
+    """A keyword is enough."""
+    ada, bob = (User.objects.create_user(name) for name in ("ada", "bob"))
+    gift, own = CheckoutFactory.create(user=ada, recipient=bob), CheckoutFactory.create(user=ada)
+    assert (gift.gift, gift.owner, own.gift, own.owner) == (True, bob, False, ada)
+
+
+def test_a_renewal_is_another_order_of_the_same_agreement() -> None:
+    """With a grant of its own; a payment that began no agreement has none."""
+    checkout = CheckoutFactory.create()
+    first = OrderFactory.create(checkout=checkout, agreement=True)
+    renewal = OrderFactory.create(renews=first)
+    assert renewal.order_id != first.order_id and renewal.recurring_id == first.recurring_id
+    assert sorted(checkout.grants.values_list("order", flat=True)) == [first.pk, renewal.pk]
+    with pytest.raises(AssertionError, match="agreement=True"):
+        renewal_document_for(order_document_for(checkout))
 
 
 @pytest.mark.spec("STA-01")

@@ -52,7 +52,7 @@ def accept_payment(order: Order, *, staff: Actor | None, reason: str) -> ChangeP
     return _decide(order, Transition.Act.ACCEPT, staff, reason)[0]
 
 
-def restore_payment(order: Order, *, staff: Actor, reason: str) -> ChangePreview:
+def restore_payment(order: Order, *, staff: Actor | None, reason: str) -> ChangePreview:
     """Restore a reversed payment, for example after a dispute was won, and return what changed: goods are granted again.
 
     The decision overrules all that is known now, accepts a payment that is in review or historic, and resolves the incident

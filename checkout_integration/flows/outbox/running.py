@@ -255,6 +255,10 @@ def _leave(run: ReceiverRun, ruling: Ruling) -> ReceiverRun.State:
     return State.FAILED
 
 
+AT_END: Final[list[Callable[[ReceiverRun], None]]] = []
+"""Called when a receiver has returned, in its transaction: empty, but for the test kit, which interrupts receivers there."""
+
+
 def _call(prepared: Prepared, receiver: Receiver) -> None:
     run = prepared.run
     signal = SIGNALS[run.message.signal]
@@ -262,6 +266,8 @@ def _call(prepared: Prepared, receiver: Receiver) -> None:
     with telemetry.timed(telemetry.RECEIVER, project=run.message.project, signal=signal.name):
         telemetry.describe(run.log_ids)
         call(sender=Order, signal=signal, **arguments_of(prepared))
+    for act in AT_END:
+        act(run)
 
 
 def arguments_of(prepared: Prepared) -> dict[str, Any]:
