@@ -30,7 +30,7 @@ SNIPPETS = {page for (page,) in calls_of("snippets")}
 def test_each_block_has_a_name_of_its_own(document: str) -> None:
     """A comment that says where the code goes, or a command: a reader needs it, and so do the tests."""
     names = [name_of(block) for block in blocks_of(document)]
-    assert [name for name in names if not name.startswith(("# ", "// ", "$ "))] == []
+    assert [name for name in names if not name.startswith(("# ", "// ", "-- ", "$ "))] == []
     assert len(set(names)) == len(names)
 
 

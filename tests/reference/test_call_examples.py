@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
@@ -55,19 +54,6 @@ def test_the_shop_of_the_page_sells_and_looks_again(checkout_sandbox: Any, live_
         assert checkout.payment_form_url
         checkout_sandbox.pay(checkout.order_id)
         assert shop.look_again(checkout) == "paid: 0 receivers ran, 0 failed"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_async_views_of_the_page_sell_and_look_again(
-    checkout_sandbox: Any, live_server: Any, rf: Any
-) -> None:
-    """Each call from a coroutine."""
-    shop = executed("async_flows", block("docs/reference/flows.md", "# shop/async_views.py"))
-    response = async_to_sync(shop.buy_hat)(rf.get("/"))
-    checkout = Checkout.objects.get()
-    assert response.url == checkout.payment_form_url
-    checkout_sandbox.pay(checkout.order_id)
-    assert async_to_sync(shop.refreshed)(checkout) == "paid"
 
 
 @pytest.mark.django_db

@@ -1,7 +1,6 @@
 """The code blocks of the pages that people read, as the tests execute them.
 
-A block is named by its first line: for Python and JavaScript a comment that says which file it goes into, for the shell its
-first command.
+A block is named by its first line: a comment that says which file it goes into, for the shell its first command.
 A page of short calls may say its imports once, and is executed as a whole.
 """
 
@@ -18,13 +17,16 @@ PAGES: Final = (
     "SECURITY.md",
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
 )
-_BLOCK: Final = re.compile(r"^( *)```(python|console|crontab|js)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(
+    r"^( *)```(python|console|crontab|js|dockerfile|ini|yaml(?=\n *# )|sql(?=\n *-- ))\n(.*?)^\1```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 _TEMPLATE: Final = re.compile(r"^( *)```html\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks_of(page: str) -> list[str]:
-    """Return the blocks of Python and of shell commands of a page, in order."""
+    """Return the blocks that a page's reader copies, in order: Python, shell commands, and files that are named."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [textwrap.dedent(body) for _, _, body in _BLOCK.findall(text)]
 
