@@ -39,7 +39,7 @@ llms_txt_summary = (
     "itself as an offline sandbox."
 )
 
-SECTION: Final = re.compile(r"^## (.+)$", re.MULTILINE)
+SECTION: Final = re.compile(r"^###? (.+)$", re.MULTILINE)
 LINK: Final = re.compile(r"^\| .*?$", re.MULTILINE)
 PAGE: Final = re.compile(r"\]\(([\w./-]+\.md)\)")
 
@@ -51,9 +51,10 @@ def add_toctrees(app: Any, docname: str, content: list[str]) -> None:
     _, *parts = SECTION.split(content[0])
     for heading, text in zip(parts[::2], parts[1::2], strict=True):
         pages = [page for row in LINK.findall(text) for page in PAGE.findall(row)]
-        content[0] += "\n".join(
-            ["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *pages, "```", ""]
-        )
+        if pages:
+            content[0] += "\n".join(
+                ["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *pages, "```", ""]
+            )
 
 
 def setup(app: Any) -> None:

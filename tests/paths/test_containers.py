@@ -22,9 +22,8 @@ from tests.support.documents import ROOT, block, name_of
 from tests.support.paths.blank_project import PROJECT_ID, SECRET, BlankProject, await_answer, free_port
 from tests.support.paths.new_database import new_database
 
-PAGE = "docs/containers.md"
-SETTINGS = block(PAGE, "# mysite/settings.py, in containers")
-VARIABLES = dict(line.split("=", 1) for line in block(PAGE, "# shop.env").splitlines()[1:])
+SETTINGS = block("docs/containers.md", "# mysite/settings.py, in containers")
+VARIABLES = dict(line.split("=", 1) for line in block("docs/containers.md", "# shop.env").splitlines()[1:])
 URLS = """
 from django.urls import include, path
 from mysite.urls import urlpatterns as own
@@ -44,14 +43,14 @@ class Container:
 def of_compose() -> dict[str, Container]:
     """Return the shop's containers of compose.yaml."""
     found = {}
-    for name, service in yaml.safe_load(block(PAGE, "# compose.yaml"))["services"].items():
+    for name, service in yaml.safe_load(block("docs/containers.md", "# compose.yaml"))["services"].items():
         if service.get("build") != ".":
             continue
         assert service["env_file"] == "shop.env"
         probe = " ".join(service.get("healthcheck", {"test": ()})["test"])
-        asked = dict(re.findall(r"127\.0\.0\.1:8000(/\w+/)', headers=\{'Host': '([\w.]+)'\}", probe))
+        hosts = dict(re.findall(r"127\.0\.0\.1:8000(/\w+/)', headers=\{'Host': '([\w.]+)'\}", probe))
         found[name] = Container(
-            command=service["command"], probes={path: {"Host": host} for path, host in asked.items()}
+            command=service["command"], probes={path: {"Host": host} for path, host in hosts.items()}
         )
     return found
 
@@ -60,8 +59,8 @@ def of_kubernetes() -> dict[str, Container]:
     """Return the containers of both files for Kubernetes."""
     found = {}
     for document in [
-        *yaml.safe_load_all(block(PAGE, "# migrate.yaml")),
-        *yaml.safe_load_all(block(PAGE, "# shop.yaml")),
+        *yaml.safe_load_all(block("docs/containers.md", "# migrate.yaml")),
+        *yaml.safe_load_all(block("docs/containers.md", "# shop.yaml")),
     ]:
         if document["kind"] == "Service":
             continue
@@ -95,13 +94,15 @@ def test_the_containers_are_the_processes_of_the_page(file: str) -> None:
 
 def test_the_variables_are_those_that_the_settings_read() -> None:
     """No more and no fewer, with those of the README's settings."""
-    read = set(re.findall(r'os\.environ\["(\w+)"\]', SETTINGS + block("README.md", "# mysite/settings.py")))
+    read = set(
+        re.findall(r'os\.environ\["(\w+)"\]', SETTINGS + block("docs/quickstart.md", "# mysite/settings.py"))
+    )
     assert set(VARIABLES) == read | {"DJANGO_SETTINGS_MODULE"}
 
 
 def test_what_compose_waits_for_is_there() -> None:
     """Each name is that of a service, each volume is declared, and the database is the one of the variables."""
-    document = yaml.safe_load(block(PAGE, "# compose.yaml"))
+    document = yaml.safe_load(block("docs/containers.md", "# compose.yaml"))
     services = document["services"]
     waited = {name for each in services.values() for name in each.get("depends_on", {})}
     assert waited == {"database", "migrate"} and waited <= set(services)
@@ -125,9 +126,9 @@ def database_of(settings: str) -> dict[str, Any]:
 
 def test_the_image_starts_what_the_commands_name() -> None:
     """The Dockerfile copies the project to where the commands find ``manage.py``, and runs as nobody special."""
-    lines = block(PAGE, "# Dockerfile").splitlines()[1:]
+    lines = block("docs/containers.md", "# Dockerfile").splitlines()[1:]
     assert [line.split()[0] for line in lines] == ["FROM", "WORKDIR", "COPY", "RUN", "COPY", "USER"]
-    assert name_of(block(PAGE, "# Dockerfile")) == "# Dockerfile"
+    assert name_of(block("docs/containers.md", "# Dockerfile")) == "# Dockerfile"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +172,7 @@ def host(request: pytest.FixtureRequest, sandbox: tuple[Sandbox, str], tmp_path:
     with new_database() as place:
         settings = SETTINGS.replace('"shop"', f'"{place["NAME"]}"', 1).replace('"shop"', f'"{place["USER"]}"')
         for name, text in {
-            "mysite/probes.py": block(PAGE, "# mysite/probes.py"),
+            "mysite/probes.py": block("docs/containers.md", "# mysite/probes.py"),
             "mysite/probed_urls.py": URLS,
             "mysite/with_containers.py": "from mysite.settings import *\n\n"
             f'{settings}\nROOT_URLCONF = "mysite.probed_urls"\n',

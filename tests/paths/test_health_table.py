@@ -1,4 +1,4 @@
-"""The table of docs/health.md: each fault, after how many seconds health shows it, how bad, with which alert and sentence.
+"""The table of docs/reference/health.md: each fault, after how many seconds it is shown, how bad, with which alert and text.
 
 Each fault happens in a shop where all is well; then time passes. The last test writes it with CHECKOUT_WRITE_TABLE=1.
 """
@@ -53,7 +53,7 @@ from tests.support.measured import Measured
 
 __all__ = ["_not_installed", "_nothing_refused", "database_away", "hooks", "listen"]
 pytestmark = pytest.mark.django_db
-PAGE: Final = ROOT / "docs" / "health.md"
+PAGE: Final = ROOT / "docs" / "reference" / "health.md"
 BEGIN, END = "<!-- faults -->\n", "<!-- end of the faults -->\n"
 DAY: Final = timedelta(days=1)
 LESS: Final = 20

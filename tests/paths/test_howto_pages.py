@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from celery import Celery
 from celery.bin.worker import worker
-from django.core.management import get_commands, load_command_class
+from django.core.management import call_command, get_commands, load_command_class
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
@@ -127,3 +128,11 @@ def test_a_form_comes_through_a_tunnel(settings: Any, monkeypatch: pytest.Monkey
         setattr(settings, name, page[name])
     assert pressed() == 200
     assert page["CHECKOUT_INTEGRATION"]["RETURN_URL"].endswith("/checkout/return/{reference}/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_upgrade_migrates_and_checks() -> None:
+    """docs/upgrading.md: both commands, in a shop that is up to date."""
+    for command in block("docs/upgrading.md", "$ python manage.py migrate").splitlines():
+        _, _, _, *words = shlex.split(command)
+        call_command(*words, stdout=io.StringIO(), stderr=io.StringIO())

@@ -16,15 +16,14 @@ from tests.support.documents import ROOT, block
 from tests.support.paths.blank_project import PROJECT_ID, SECRET, BlankProject
 from tests.support.paths.new_database import PASSWORD, new_database
 
-PAGE = "docs/move-database.md"
-TWO = block(PAGE, "# mysite/settings.py, both databases")
-MIGRATE = block(PAGE, "$ python manage.py migrate --database new")
+TWO = block("docs/move-database.md", "# mysite/settings.py, both databases")
+MIGRATE = block("docs/move-database.md", "$ python manage.py migrate --database new")
 COPY = block(
-    PAGE,
+    "docs/move-database.md",
     "$ python manage.py dumpdata --natural-foreign --exclude contenttypes "
     "--exclude auth.permission --output rows.json.gz",
 )
-COMPARE = block(PAGE, "$ python manage.py check --database default")
+COMPARE = block("docs/move-database.md", "$ python manage.py check --database default")
 SELL = """
 from decimal import Decimal
 from django.contrib.auth import get_user_model

@@ -19,10 +19,9 @@ from tests.support.documents import ROOT, block
 from tests.support.paths.blank_project import BlankProject
 from tests.support.paths.new_database import PASSWORD, new_database
 
-PAGE = "docs/postgresql.md"
 OF_THE_PAGE = {
-    "direct": block(PAGE, "# mysite/settings.py, PostgreSQL"),
-    "pooled": block(PAGE, "# mysite/settings.py, behind PgBouncer"),
+    "direct": block("docs/postgresql.md", "# mysite/settings.py, PostgreSQL"),
+    "pooled": block("docs/postgresql.md", "# mysite/settings.py, behind PgBouncer"),
 }
 SETTINGS = {"plain": "", "open": 'DATABASES["default"]["CONN_MAX_AGE"] = 600\n', **OF_THE_PAGE}
 SAID = {"W009", "W015", "I001"}
@@ -56,7 +55,7 @@ def test_the_check_says_what_the_page_says(tmp_path: Path) -> None:
     with shop(tmp_path) as (project, place):
         variables = {"PYTHONPATH": place["PYTHONPATH"]}
         project.run("manage.py", "migrate", settings="direct", **variables)
-        command = block(PAGE, "$ python manage.py check --deploy --database default")
+        command = block("docs/postgresql.md", "$ python manage.py check --deploy --database default")
 
         def said(settings: str) -> set[str]:
             printed = project.follow(command, "--fail-level", "CRITICAL", settings=settings, **variables)
@@ -104,7 +103,7 @@ def test_a_worker_has_the_connections_of_the_page(tmp_path: Path) -> None:
 def test_autovacuum_of_the_page() -> None:
     """Both tables have the setting afterwards."""
     with connection.cursor() as cursor:
-        cursor.execute(block(PAGE, "-- once, in psql or in a migration of your own"))
+        cursor.execute(block("docs/postgresql.md", "-- once, in psql or in a migration of your own"))
         cursor.execute(
             "SELECT relname FROM pg_class WHERE 'autovacuum_vacuum_scale_factor=0.02' = ANY(reloptions)"
         )

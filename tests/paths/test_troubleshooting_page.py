@@ -103,7 +103,7 @@ def symptom(seen: str) -> Callable[[Cause], Cause]:
 @symptom("KeyError: 'CHECKOUT_PROJECT_ID'")
 def _no_variables(shop: Shop) -> str:
     shop.patch.delenv("CHECKOUT_PROJECT_ID", raising=False)
-    setting = block("README.md", "# mysite/settings.py").partition("CHECKOUT_INTEGRATION = ")[2]
+    setting = block("docs/quickstart.md", "# mysite/settings.py").partition("CHECKOUT_INTEGRATION = ")[2]
     with pytest.raises(KeyError) as raised:
         exec(f"import os\nDEBUG = True\nCHECKOUT_INTEGRATION = {setting}", {})
     return f"{raised.type.__name__}: {raised.value}"

@@ -73,7 +73,7 @@ def test_the_fixture_of_the_kit_is_a_sandbox_of_the_other_profile(settings: Any)
 
 def test_the_rehearsal_of_the_page_pays_in_each_way() -> None:
     """By card, by wallet and in a crypto currency; what is refused says why."""
-    module = executed("rehearsal", block("docs/sandbox.md", "# shop/rehearsal.py"))
+    module = executed("rehearsal", block("docs/reference/sandbox.md", "# shop/rehearsal.py"))
     assert module.rehearse() == [
         "paid",
         "paid",

@@ -62,7 +62,7 @@ def public_names() -> Iterator[tuple[str, str]]:
     yield from ((name, "template-tags") for name in (*register.tags, *display.__all__))
     yield from ((name, "testing") for name in fixtures())
     yield from ((name, "testing") for module in KIT for name in module.__all__)
-    yield from ((name, "../sandbox") for name in sandbox.__all__)
+    yield from ((name, "sandbox") for name in sandbox.__all__)
     yield from ((f"checkout_{name}", "commands") for name in COMMANDS)
     yield from ((option, "commands") for name in COMMANDS for option in parser_of(f"checkout_{name}"))
     yield from ((name, _page_of_setting(name)) for name in APP_NAMES | PROJECT_NAMES)

@@ -264,9 +264,9 @@ def test_a_window_of_a_pass_that_has_ended_is_not_read(sold: int) -> None:
 
 
 def test_the_example_of_the_page_reads_all_windows(sold: int) -> None:
-    """docs/sync.md."""
+    """docs/reading-the-list.md."""
     page: dict[str, Any] = {}
-    exec(block("docs/sync.md", "# windows.py"), page)
+    exec(block("docs/reading-the-list.md", "# windows.py"), page)
     assert page["backfill"](timezone.now() - timedelta(days=30)) == "complete"
     assert Order.objects.count() == sold
 

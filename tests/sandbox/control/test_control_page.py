@@ -1,4 +1,4 @@
-"""docs/sandbox.md against the control API: every action is on the page, and every example works."""
+"""docs/reference/sandbox.md against the control API: every action is on the page, and every example works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checkout_integration.sandbox.control.control_views import ControlViews
 from checkout_integration.sandbox.server.app import ROUTES
 from tests.support.sandbox.service import PROJECT, Service
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sandbox.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "sandbox.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^(GET|POST|PUT|PATCH) (/_sandbox/\S*)(?: (\{.*\}))?$", PAGE, re.MULTILINE)
 
 

@@ -179,8 +179,8 @@ def test_each_operation_answers_what_it_documents(spec: Service) -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """docs/sandbox.md: the cases that deployed services are known to have, with both codes."""
-    page = (Path(__file__).resolve().parents[3] / "docs" / "sandbox.md").read_text("utf-8")
+    """docs/reference/sandbox.md: the cases that deployed services are known to have, with both codes."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "sandbox.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\w ]+) \| `(\w{8})` \| `(\w{8})` \|", page, re.MULTILINE)
     known = list(CODES.items())[: list(CODES).index(Case.ORDER_NOT_FOUND)]
     assert [(case, (first, second)) for case, first, second in rows] == [
