@@ -129,7 +129,8 @@ def copy(keys: Keys, numbers: range) -> None:
 
 
 def _insert(model: type[models.Model], keys: Collection[int], numbers: range, step: timedelta) -> str:
-    fields, table = model._meta.concrete_fields, _quoted(model._meta.db_table)
+    fields = [field for field in model._meta.concrete_fields if not field.generated]
+    table = _quoted(model._meta.db_table)
     columns = ", ".join(_quoted(field.column) for field in fields)
     age = f"({numbers.stop} - copy.number) / {numbers.step} * INTERVAL '{step.total_seconds()} seconds'"
     values = ", ".join(_copied(field, age) for field in fields)

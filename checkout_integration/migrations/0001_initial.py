@@ -4,6 +4,7 @@ import checkout_integration.models.checkout
 import checkout_integration.models.columns
 import checkout_integration.protocol.strict_json
 import django.db.models.deletion
+import django.db.models.functions.comparison
 from django.conf import settings
 from django.db import migrations, models
 
@@ -134,6 +135,7 @@ class Migration(migrations.Migration):
                 ('conflicts', models.JSONField(default=list, editable=False)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('changed_at', models.DateTimeField(auto_now=True)),
+                ('ordered_at', models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce('created_at', 'recorded_at'), help_text='When the customer ordered: as the service says, or until it says so, when the row was written.', output_field=models.DateTimeField())),
             ],
             options={
                 'verbose_name': 'order',
@@ -141,9 +143,9 @@ class Migration(migrations.Migration):
                 'permissions': [('view_personal_data', 'Can see personal data of customers'), ('check_order', 'Can check an order with the service'), ('accept_payment', 'Can accept a payment that is in review or historic'), ('bind_order', 'Can bind an order to a checkout'), ('download_evidence', 'Can download the evidence of an order')],
                 'indexes': [
                     models.Index(fields=['transaction'], name='ci_order_transaction', opclasses=['varchar_pattern_ops']),
-                    models.Index(fields=['status', 'id'], name='ci_order_status'),
-                    models.Index(fields=['verdict', 'id'], name='ci_order_verdict'),
-                    models.Index(fields=['-created_at'], name='ci_order_created'),
+                    models.Index(fields=['status', '-ordered_at', '-id'], name='ci_order_status'),
+                    models.Index(fields=['verdict', '-ordered_at', '-id'], name='ci_order_verdict'),
+                    models.Index(fields=['-ordered_at', '-id'], name='ci_order_time'),
                     models.Index(fields=['receipt_number'], name='ci_order_receipt', opclasses=['varchar_pattern_ops']),
                     models.Index(fields=['utm_source'], name='ci_order_source'),
                     models.Index(fields=['utm_campaign'], name='ci_order_campaign'),
@@ -153,11 +155,10 @@ class Migration(migrations.Migration):
                     models.Index(fields=['currency'], name='ci_order_currency'),
                     models.Index(fields=['country'], name='ci_order_country'),
                     models.Index(fields=['method_type'], name='ci_order_method'),
-                    models.Index(condition=models.Q(('status__in', ('created', 'pending'))), fields=['status', '-created_at'], name='ci_order_unpaid'),
                     models.Index(condition=models.Q(('verdict', 'review'), models.Q(models.Q(('status__in', ('refunded', 'chargeback')), _negated=True), ('partly_refunded', True), _connector='OR')), fields=['recorded_at'], name='ci_order_review'),
                     models.Index(condition=models.Q(('status', 'chargeback')), fields=['refunded_at'], name='ci_order_chargeback'),
                     models.Index(fields=['project', 'status', '-created_at'], name='ci_order_project'),
-                    models.Index(condition=models.Q(('is_production', False), ('live', False), _connector='OR'), fields=['id'], name='ci_order_test'),
+                    models.Index(condition=models.Q(('is_production', False), ('live', False), _connector='OR'), fields=['-ordered_at', '-id'], name='ci_order_test'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('order_id', 'project'), name='ci_order_identity', opclasses=['varchar_pattern_ops', 'varchar_ops']),
@@ -478,6 +479,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=['staff', '-recorded_at'], name='ci_staff_act_staff'),
                     models.Index(fields=['system_user', '-recorded_at'], name='ci_staff_act_system'),
                     models.Index(fields=['act', '-recorded_at'], name='ci_staff_act_act'),
+                    models.Index(fields=['origin', '-recorded_at'], name='ci_staff_act_origin'),
                 ],
             },
         ),
@@ -584,6 +586,7 @@ class Migration(migrations.Migration):
                 ('document', checkout_integration.models.columns.DocumentField(blank=True, decoder=checkout_integration.protocol.strict_json.DocumentDecoder, default=dict, encoder=checkout_integration.protocol.strict_json.DocumentEncoder)),
                 ('observed_at', models.DateTimeField(blank=True, null=True)),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
+                ('reversed_at', models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce('refunded_at', 'recorded_at'), help_text='When the money went back: as the service says, or until it says so, when the row was written.', output_field=models.DateTimeField())),
                 ('order', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='refunds', to='checkout_integration.order')),
             ],
             options={
@@ -592,8 +595,8 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['transaction'], name='ci_refund_transaction'),
                     models.Index(fields=['document_id'], name='ci_refund_document'),
-                    models.Index(fields=['refunded_at'], name='ci_refund_time'),
-                    models.Index(fields=['status'], name='ci_refund_status'),
+                    models.Index(fields=['-reversed_at', '-id'], name='ci_refund_time'),
+                    models.Index(fields=['status', '-reversed_at', '-id'], name='ci_refund_status'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('key',), name='ci_refund_key'),
@@ -743,6 +746,8 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['-decided_at'], name='ci_validation_decided'),
                     models.Index(fields=['late', '-decided_at'], name='ci_validation_late'),
+                    models.Index(fields=['approved', '-decided_at'], name='ci_validation_approved'),
+                    models.Index(fields=['decided_by', '-decided_at'], name='ci_validation_decider'),
                     models.Index(fields=['external_id'], name='ci_validation_external_id'),
                     models.Index(fields=['project', '-decided_at'], name='ci_validation_project'),
                 ],

@@ -178,6 +178,8 @@ class ValidationDecision(Row):
         indexes = [
             models.Index(fields=["-decided_at"], name="ci_validation_decided"),
             models.Index(fields=["late", "-decided_at"], name="ci_validation_late"),
+            models.Index(fields=["approved", "-decided_at"], name="ci_validation_approved"),
+            models.Index(fields=["decided_by", "-decided_at"], name="ci_validation_decider"),
             models.Index(fields=["external_id"], name="ci_validation_external_id"),
             # For the health of one project beside others.
             models.Index(fields=["project", "-decided_at"], name="ci_validation_project"),

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.columns import (
@@ -47,6 +48,12 @@ class Refund(Row):
     document: Column[dict[str, Any]] = DocumentField()
     observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
+    reversed_at: Column[datetime] = models.GeneratedField(
+        expression=Coalesce("refunded_at", "recorded_at"),
+        output_field=InstantField(),
+        db_persist=True,
+        help_text=_("When the money went back: as the service says, or until it says so, when the row was written."),
+    )
 
     class Meta:
         verbose_name = _("refund")
@@ -55,8 +62,8 @@ class Refund(Row):
         indexes = [
             models.Index(fields=["transaction"], name="ci_refund_transaction"),
             models.Index(fields=["document_id"], name="ci_refund_document"),
-            models.Index(fields=["refunded_at"], name="ci_refund_time"),
-            models.Index(fields=["status"], name="ci_refund_status"),
+            models.Index(fields=["-reversed_at", "-id"], name="ci_refund_time"),
+            models.Index(fields=["status", "-reversed_at", "-id"], name="ci_refund_status"),
         ]
 
     def __str__(self) -> str:

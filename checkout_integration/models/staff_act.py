@@ -92,12 +92,13 @@ class StaffAct(ActedBy):
         verbose_name = _("act of staff")
         verbose_name_plural = _("acts of staff")
         default_permissions = ("view",)
-        # The list is by time, and so are its filters by person and by act.
+        # The list is by time, and so are its filters.
         indexes = [
             models.Index(fields=["-recorded_at"], name="ci_staff_act_recorded"),
             models.Index(fields=["staff", "-recorded_at"], name="ci_staff_act_staff"),
             models.Index(fields=["system_user", "-recorded_at"], name="ci_staff_act_system"),
             models.Index(fields=["act", "-recorded_at"], name="ci_staff_act_act"),
+            models.Index(fields=["origin", "-recorded_at"], name="ci_staff_act_origin"),
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -421,6 +422,16 @@ def test_timeline_is_of_this_order_and_project_only(admin_client: Client) -> Non
 def test_empty_list_teaches_the_first_order(admin_client: Client) -> None:
     """An empty list says how to fill it."""
     assert "python manage.py checkout_sandbox" in html_of(admin_client, LIST)
+
+
+def test_list_is_by_the_time_of_the_customer_however_late_the_shop_learned_of_it(admin_client: Client) -> None:
+    """An order of this shop has no time of the service until a notification comes: then ours stands for it."""
+    now = datetime.now(UTC)
+    new = rows.make_order(created_at=None)
+    for age in (400, 2):
+        rows.make_order(order_id=f"{age} days old", created_at=now - timedelta(days=age))
+    shown = admin_client.get(LIST).context["cl"].result_list
+    assert [row.order_id for row in shown] == [new.order_id, "2 days old", "400 days old"]
 
 
 def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ OTHERWISE: Final = {
     "conflicts",
 }
 """Columns of their own tests below."""
-NOT_COMPUTED: Final = {"id", "project", "order_id", "recorded_at", "changed_at"}
+NOT_COMPUTED: Final = {"id", "project", "order_id", "recorded_at", "changed_at", "ordered_at"}
 
 
 def different() -> set[str]:

@@ -156,8 +156,8 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         choice_filter("receivers", _("code of the shop"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,
-        days_filter("created_at"),
-        ("created_at", DateFilter),
+        days_filter("ordered_at"),
+        ("ordered_at", DateFilter),
         choice_filter("paid", _("paid"), _paid),
         text_filter(
             _("amount"),
@@ -196,7 +196,8 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         *("checkout__metadata", "checkout__payment_form_url", "personal_data__document"),
     )
     personal_fields = ("email",)
-    sortable = {"created": "created_at"}
+    sortable = {"created": "ordered_at"}
+    ordering = ("-ordered_at", "-pk")
     search_fields = ("order_id",)
     search_help_text = _(
         "Id of an order or refund, transaction, receipt number, customer's id, e-mail, last four digits of the card, "
@@ -402,4 +403,4 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def created(self, row: Order) -> datetime:
         """Return when the service created it, or when it was first seen if the service sent no time."""
-        return row.created_at or row.recorded_at
+        return row.ordered_at

@@ -36,6 +36,8 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
         ProjectFilter,
         ("decided_at", DateFilter),
     )
+    ordering = ("-decided_at", "-pk")
+    sortable = {"decided_at": "decided_at"}
     search_fields = ("external_id",)
     search_help_text = _("The customer's id in this shop.")
     page_related = ("notification", "user")

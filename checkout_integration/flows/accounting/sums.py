@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, TruncMonth
+from django.db.models.functions import TruncMonth
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.accounting.period import Period
@@ -247,9 +247,8 @@ def money_rows(query: MoneyQuery) -> list[MoneyRow]:
 
 
 def _payments(query: MoneyQuery) -> QuerySet[Any, Any]:
-    within = _within(query.period, "created_at", "recorded_at")
-    orders = Order.objects.filter(_chosen(query), within, IS_PAYMENT)
-    groups = _grouped(orders, query, ("created_at", "recorded_at"), CURRENCIES)
+    orders = Order.objects.filter(_chosen(query), _within(query.period, "ordered_at"), IS_PAYMENT)
+    groups = _grouped(orders, query, "ordered_at", CURRENCIES)
     sums = {name: Sum(amount) for name, (amount, _currency) in PAID.items()}
     stated = {f"{name}_stated": Count(amount) for name, (amount, _currency) in PAID.items()}
     counts = {name: Count("pk", filter=condition) for name, condition in COUNTED.items()}
@@ -270,12 +269,11 @@ def _reversed_payments(query: MoneyQuery) -> QuerySet[Any, Any]:
 
 def _of_reversals(query: MoneyQuery, *others: str) -> QuerySet[Any, Any]:
     """Return groups of the refunds and chargebacks that stand: of a payment that staff have restored, none do."""
-    of_payment = (f"{OF_ORDER}created_at", f"{OF_ORDER}recorded_at")
-    times = of_payment if query.on_payment_day else ("refunded_at", "recorded_at")
+    time = f"{OF_ORDER}ordered_at" if query.on_payment_day else "reversed_at"
     refunds = Refund.objects.filter(
-        _chosen(query, OF_ORDER), _within(query.period, *times), order__status__in=REVERSALS
+        _chosen(query, OF_ORDER), _within(query.period, time), order__status__in=REVERSALS
     )
-    return _grouped(refunds, query, times, others, OF_ORDER)
+    return _grouped(refunds, query, time, others, OF_ORDER)
 
 
 def _chosen(query: MoneyQuery, prefix: str = "") -> Q:
@@ -284,18 +282,16 @@ def _chosen(query: MoneyQuery, prefix: str = "") -> Q:
     return query.mode.condition(prefix) & project
 
 
-def _within(period: Period, time: str, noticed: str) -> Q:
-    """Return the condition of a time in the period; a row without it has the time at which this app has noticed it."""
-    unknown = Q(**{f"{time}__isnull": True, f"{noticed}__gte": period.begin, f"{noticed}__lt": period.end})
-    return Q(**{f"{time}__gte": period.begin, f"{time}__lt": period.end}) | unknown
+def _within(period: Period, time: str) -> Q:
+    return Q(**{f"{time}__gte": period.begin, f"{time}__lt": period.end})
 
 
 def _grouped(
-    rows: QuerySet[Any], query: MoneyQuery, times: Sequence[str], others: Sequence[str], prefix: str = ""
+    rows: QuerySet[Any], query: MoneyQuery, time: str, others: Sequence[str], prefix: str = ""
 ) -> QuerySet[Any, Any]:
     """Return the rows grouped by the columns of the dimensions, and by other columns."""
     if Dimension.DAY in query.by or Dimension.MONTH in query.by:
-        rows = rows.annotate(moment=Coalesce(*times)).annotate(day=query.period.day_of("moment"))
+        rows = rows.annotate(day=query.period.day_of(time))
     if Dimension.MONTH in query.by:
         rows = rows.annotate(month=TruncMonth("day"))
     columns = [_name(column, prefix) for column in query.columns]

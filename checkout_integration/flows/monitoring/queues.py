@@ -42,7 +42,7 @@ DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 ABANDONED: Final = timedelta(days=30)
 """After so long an order that was not paid will not be: the sync does not look at it any more either."""
-SEQUENCES: Final = {"review": "recorded_at", "pending": "-created_at"}
+SEQUENCES: Final = {"review": "recorded_at", "pending": "-ordered_at"}
 """The sequence of the index by which the orders of a queue are counted."""
 
 
@@ -100,14 +100,14 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
         "review": (_("in review"), IN_REVIEW),
         "pending": (
             _("pending for more than a day"),
-            Q(status=OrderStatus.PENDING, created_at__lte=now - DAY),
+            Q(status=OrderStatus.PENDING, ordered_at__lte=now - DAY),
         ),
         "created": (
             _("not paid for more than a day, created in the last 30 days"),
             Q(
                 status=OrderStatus.CREATED,
-                created_at__lte=now - DAY,
-                created_at__gt=now - ABANDONED,
+                ordered_at__lte=now - DAY,
+                ordered_at__gt=now - ABANDONED,
             ),
         ),
         "chargebacks": (
@@ -206,8 +206,8 @@ def _of_notifications() -> list[StaffQueue]:
 
 SINCE: Final = {
     "review": lambda order: order["recorded_at"],
-    "undelivered": lambda order: order["created_at"] or order["recorded_at"],
-    "pending": lambda order: order["created_at"],
+    "undelivered": lambda order: order["ordered_at"],
+    "pending": lambda order: order["ordered_at"],
     "chargebacks": lambda order: order["refunded_at"] or order["changed_at"],
 }
 """Since when an order waits in a queue, where the rows of the queue are the orders themselves."""
@@ -216,7 +216,7 @@ SINCE: Final = {
 def _with_orders(queues: list[StaffQueue], orders: Mapping[str, Collection[int]]) -> list[StaffQueue]:
     """Return the queues with money and customers of their orders, which are read at once."""
     keys = {key for some in orders.values() for key in some}
-    columns = ("amount", "currency", "user", "recorded_at", "created_at", "refunded_at", "changed_at")
+    columns = ("amount", "currency", "user", "recorded_at", "ordered_at", "refunded_at", "changed_at")
     read = Order.objects.filter(pk__in=keys).values("pk", *columns) if keys else ()
     rows = {row["pk"]: row for row in read}
     return [

@@ -85,8 +85,8 @@ def known_by_list_alone(now: datetime) -> Q:
     notified = [slot_key(status, Source.NOTIFICATION) for status in OrderStatus]
     return Q(
         status__in=PAID,
-        created_at__gt=now - WEEK,
-        created_at__lte=now - SETTLED,
+        ordered_at__gt=now - WEEK,
+        ordered_at__lte=now - SETTLED,
         changed_at__lte=now - SETTLED,
         facts__slots__has_key=slot_key(OrderStatus.PROCESSED, Source.LIST),
     ) & ~(Q(facts__slots__has_any_keys=notified) | _imported(OuterRef("project")))
