@@ -179,7 +179,9 @@ class Order(Attributed):
         expression=Coalesce("created_at", "recorded_at"),
         output_field=InstantField(),
         db_persist=True,
-        help_text=_("When the customer ordered: as the service says, or until it says so, when the row was written."),
+        help_text=_(
+            "When the customer ordered: as the service says, or until it says so, when the row was written."
+        ),
     )
 
     objects: ClassVar[OrderQuerySet] = OrderQuerySet.as_manager()  # type: ignore[assignment]  # the plug-in gives Row a plain one

@@ -52,7 +52,9 @@ class Refund(Row):
         expression=Coalesce("refunded_at", "recorded_at"),
         output_field=InstantField(),
         db_persist=True,
-        help_text=_("When the money went back: as the service says, or until it says so, when the row was written."),
+        help_text=_(
+            "When the money went back: as the service says, or until it says so, when the row was written."
+        ),
     )
 
     class Meta:

@@ -424,7 +424,9 @@ def test_empty_list_teaches_the_first_order(admin_client: Client) -> None:
     assert "python manage.py checkout_sandbox" in html_of(admin_client, LIST)
 
 
-def test_list_is_by_the_time_of_the_customer_however_late_the_shop_learned_of_it(admin_client: Client) -> None:
+def test_list_is_by_the_time_of_the_customer_however_late_the_shop_learned_of_it(
+    admin_client: Client,
+) -> None:
     """An order of this shop has no time of the service until a notification comes: then ours stands for it."""
     now = datetime.now(UTC)
     new = rows.make_order(created_at=None)

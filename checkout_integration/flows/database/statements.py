@@ -493,7 +493,11 @@ def _insert_statement(
     keys = _named(model, key)
     task = Insert(
         model=model,
-        fields=[field for field in model._meta.concrete_fields if not (field.generated or (automatic and field is primary))],
+        fields=[
+            field
+            for field in model._meta.concrete_fields
+            if not (field.generated or (automatic and field is primary))
+        ],
         key=keys,
         update=_named(model, update),
         add=_named(model, add),
