@@ -89,24 +89,31 @@ class Panel:
 
     @property
     def headline(self) -> str:
-        """The whole in one sentence, with the names of what is worst."""
-        names = [str(each.title) for each in self.findings if each.severity == self.severity]
+        """The whole in a sentence or two, with the names of what fails and of what somebody should look at."""
+        return " ".join(filter(None, map(self._named, (Severity.FAILING, Severity.WARNING)))) or (
+            gettext("Nothing is wrong so far, but not everything was seen to work yet.")
+            if self.severity == Severity.UNKNOWN
+            else gettext("All is well.")
+        )
+
+    def _named(self, severity: Severity) -> str:
+        names = [str(each.title) for each in self.findings if each.severity == severity]
         values = {"n": len(names), "names": ", ".join(dict.fromkeys(names))}
-        if self.severity == Severity.FAILING:
-            text = ngettext(
-                "%(n)s thing is failing: %(names)s.", "%(n)s things are failing: %(names)s.", len(names)
+        if not names:
+            return ""
+        if severity == Severity.FAILING:
+            return (
+                ngettext(
+                    "%(n)s thing is failing: %(names)s.", "%(n)s things are failing: %(names)s.", len(names)
+                )
+                % values
             )
-            return text % values
-        if self.severity == Severity.WARNING:
-            text = ngettext(
-                "Somebody should look at %(n)s thing: %(names)s.",
-                "Somebody should look at %(n)s things: %(names)s.",
-                len(names),
-            )
-            return text % values
-        if self.severity == Severity.UNKNOWN:
-            return gettext("Nothing is wrong so far, but not everything was seen to work yet.")
-        return gettext("All is well.")
+        text = ngettext(
+            "Somebody should look at %(n)s thing: %(names)s.",
+            "Somebody should look at %(n)s things: %(names)s.",
+            len(names),
+        )
+        return text % values
 
 
 @register.simple_tag(takes_context=True)

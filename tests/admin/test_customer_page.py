@@ -19,6 +19,7 @@ from tests.support.admin.screens import page_address
 
 pytestmark = pytest.mark.django_db
 SPACE = "\N{NO-BREAK SPACE}"
+CUSTOMERS = "/admin/checkout_integration/checkoutuser/"
 
 
 def page_of(client: Client, customer: CheckoutUser) -> str:
@@ -55,6 +56,32 @@ def test_the_title_is_who_it_is(client: Client) -> None:
         and "ada@buyers" not in html
         and "player-1" in html.partition("</title>")[0]
     )
+
+
+@pytest.mark.spec("ORD-22", "ORD-23", "USR-04")
+def test_the_list_says_who_they_are_and_what_they_paid(client: Client) -> None:
+    """Each currency by itself, unknown is no zero; the address for those who may see it, money for those who see orders."""
+    customer, stranger = rows.make_customer(), rows.make_customer("player-2")
+    rows.make_order(user=customer, amount=Decimal("9.99"))
+    rows.make_order(user=customer, amount=Decimal("5.01"), status="refunded")
+    rows.make_order(user=customer, amount=None)
+    rows.make_order(user=customer, amount=Decimal(7), currency="EUR")
+    rows.make_order(user=customer, amount=Decimal(100), status="rejected")
+    client.force_login(rows.make_staff("view_checkoutuser", "view_order", "view_personal_data"))
+    listed = client.get(CUSTOMERS).content.decode()
+    assert f"7.00{SPACE}EUR (1), 15.00{SPACE}USD (2), 1 without an amount" in listed
+    assert "ada@buyers.example" in listed and str(stranger) in listed
+    client.force_login(rows.make_staff("view_checkoutuser", name="looks"))
+    listed = client.get(CUSTOMERS).content.decode()
+    assert "15.00" not in listed and "ada@buyers" not in listed
+
+
+def test_a_restored_payment_is_not_charged_back(client: Client) -> None:
+    """The sums of a customer are by the rule of the page about money: the dispute was won."""
+    customer = rows.make_customer()
+    rows.make_refund(rows.make_order(user=customer), status="chargeback", amount=Decimal("9.99"))
+    client.force_login(rows.make_staff("view_checkoutuser", "view_order"))
+    assert cells(page_of(client, customer), "What they paid") == [["USD", f"9.99{SPACE}USD (1)", "–", "–"]]
 
 
 def test_without_an_email_the_title_is_the_newest_address_of_a_receipt(client: Client) -> None:

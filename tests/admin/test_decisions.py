@@ -214,6 +214,15 @@ def test_erasing_warns_of_a_dispute(
     html = text(admin_client, ready(checkout_deliver, listen, "restore"), "erase")
     assert "1 order is charged back: what could be shown to the bank about it is erased too." in html
     assert "Banks take disputes for about 120 days." in html
+    assert "for a decision" not in html
+
+
+def test_erasing_warns_of_a_payment_that_waits(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Whoever decides afterwards cannot see whose money it is."""
+    html = text(admin_client, ready(checkout_deliver, listen, "accept"), "erase")
+    assert "1 payment waits for a decision: afterwards nobody can see whose it is." in html
 
 
 # Link to a checkout: by a click.

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from checkout_integration.flows import operations
-from checkout_integration.models import Order
+from checkout_integration.models import Incident, Order, OutboxMessage
 from tests.support.admin import rows
 from tests.support.admin.visits import APP, screens
 
@@ -65,7 +65,8 @@ def test_the_oldest_comes_first_with_money_and_customers(admin_client: Client) -
     rows.make_order(verdict="review", amount=None, currency="", user=None)
     Order.objects.update(recorded_at=now - timedelta(hours=5))
     rows.make_order(status="pending", created_at=now - timedelta(days=3))
-    rows.make_incident(None)
+    incident = rows.make_incident(None)
+    Incident.objects.filter(pk=incident.pk).update(recorded_at=now - timedelta(minutes=70))
     assert waiting(html_of(admin_client)) == [
         ["1 pending for more than a day", "3 days", "9.99\N{NO-BREAK SPACE}USD", "1"],
         [
@@ -74,7 +75,7 @@ def test_the_oldest_comes_first_with_money_and_customers(admin_client: Client) -
             "1,500\N{NO-BREAK SPACE}JPY, 10.99\N{NO-BREAK SPACE}USD, 1 without an amount",
             "3",
         ],
-        ["1 open incidents", "0 s", "–", "–"],
+        ["1 open incidents; a payment to decide about has one, too", "70 min", "–", "–"],
     ]
 
 
@@ -98,3 +99,7 @@ def test_health_is_one_sentence(client: Client) -> None:
     (sentence,) = re.findall(r'<p class="ci-headline">(.*?)</p>', html_of(client), re.DOTALL)
     text = re.sub(r"<[^>]+>", "", sentence)
     assert text.endswith("Somebody should look at 1 thing: Incidents.")
+    run = rows.make_granting_run(rows.make_order(checkout=rows.make_checkout()), state="due")
+    OutboxMessage.objects.filter(pk=run.message_id).update(recorded_at=datetime.now(UTC) - timedelta(days=1))
+    (sentence,) = re.findall(r'<p class="ci-headline">(.*?)</p>', html_of(client), re.DOTALL)
+    assert re.search(r"2 things are failing: .*\. Somebody should look at 3 things: Incidents, ", sentence)

@@ -84,6 +84,24 @@ def test_they_find_what_staff_know(
 
 
 @pytest.mark.usefixtures("sales")
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("amount", "nine", "“nine” is no amount: write 9.99 or 9,99."),
+        ("amount", "-1", "“-1” is no amount"),
+        ("currency", "9.99", "“9.99” is no currency: write a code such as EUR."),
+    ],
+)
+@pytest.mark.spec("ORD-22", "ORD-23")
+def test_what_cannot_be_one_is_said(admin_client: Client, name: str, text: str, words: str) -> None:
+    """An empty list alone would read as if there were no such payment."""
+    page = admin_client.get(LIST, {name: text}).content.decode()
+    assert words in page and f'value="{text}"' in page
+    assert (
+        words not in admin_client.get(LIST, {name: "USD" if name == "currency" else "9.98"}).content.decode()
+    )
+
+
 def test_what_was_chosen_stays_in_sight(admin_client: Client) -> None:
     """In its field, and in words above the list."""
     page = admin_client.get(LIST, {"amount": "9.99", "currency": "USD"}).content.decode()

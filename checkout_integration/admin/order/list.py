@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -12,7 +11,7 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -55,6 +54,7 @@ from checkout_integration.admin.site.filters import (
     choice_filter,
     days_filter,
     label_filter,
+    of_currency,
     text_filter,
 )
 from checkout_integration.admin.site.labels import (
@@ -71,7 +71,7 @@ from checkout_integration.admin.site.labels import (
 )
 from checkout_integration.admin.site.products import PRODUCT, product_name, shown_product, with_products
 from checkout_integration.admin.site.reasons import reason_label
-from checkout_integration.admin.site.values import Value, badge, in_list, money, short
+from checkout_integration.admin.site.values import Value, badge, in_list, moment, money, short
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
@@ -83,6 +83,7 @@ from checkout_integration.policy.amounts import fits_column
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.transactions import outside_transactions
 
+AMOUNT_AS_WRITTEN: Final = re.compile(r"[0-9][0-9.,]*", re.ASCII)
 AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
 
 
@@ -115,6 +116,8 @@ def _paid() -> Choices:
 
 def _of_amount(text: str) -> Q:
     """Return the condition of an amount as people write it: 9.99, 9,99, 1,500 and 1.500,00; what may be two, is both."""
+    if not AMOUNT_AS_WRITTEN.fullmatch(text):
+        raise ValidationError(_("“%(text)s” is no amount: write 9.99 or 9,99.") % {"text": short(text)})
     written = {text.replace(",", ""), text.replace(".", "" if "," in text else ".").replace(",", ".")}
     amounts = [Decimal(each) for each in written if AMOUNT.fullmatch(each)]
     return Q(amount__in=[each for each in amounts if fits_column(each)])
@@ -162,7 +165,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         text_filter(
             _("amount"),
             ("amount", _("amount"), "search", _of_amount),
-            ("currency", _("currency"), "search", lambda text: Q(currency=text.upper())),
+            ("currency", _("currency"), "search", of_currency("currency")),
         ),
         text_filter(
             _("product"),
@@ -401,6 +404,6 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             return customer
         return format_html('{} <span class="ci-reason">{}</span>', customer, in_list(row.origin))
 
-    def created(self, row: Order) -> datetime:
-        """Return when the service created it, or when it was first seen if the service sent no time."""
-        return row.ordered_at
+    def created(self, row: Order) -> Value:
+        """Return when the service created it, or when it was first seen if the service sent no time; to the minute."""
+        return moment(row.ordered_at, "H:i")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
@@ -27,9 +28,11 @@ from checkout_integration.admin.site.values import (
 )
 from checkout_integration.display import shown_number
 from checkout_integration.models import Checkout, CheckoutUser, Grant, Order, OrderItem, Refund, Transition
+from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.state import SETTLED_KINDS
 from checkout_integration.protocol.vocabulary import OrderStatus
 
+Amounts: TypeAlias = "list[Decimal | None]"
 NEWEST: Final = 20
 """Rows of each table."""
 
@@ -47,15 +50,16 @@ def tables_of(customer: CheckoutUser, viewer: Viewer) -> list[Table]:
 def _sums(customer: CheckoutUser) -> Table:
     """Return what was paid, refunded and charged back, each currency by itself; of the newest orders, to a limit."""
     paid = Order.objects.filter(user=customer, status__in=SETTLED_KINDS).order_by("-pk")
-    lost = Refund.objects.filter(order__user=customer).order_by("-pk")
-    found: dict[str, dict[str, list[Decimal | None]]] = {}
+    # Of a payment that staff have restored, no reversal stands: the page about money counts none of it either.
+    lost = Refund.objects.filter(order__user=customer, order__status__in=REVERSALS).order_by("-pk")
+    found: dict[str, dict[str, Amounts]] = {}
     for currency, amount in paid.values_list("currency", "amount")[:COUNTED]:
         found.setdefault(currency, {}).setdefault("paid", []).append(amount)
     for status, currency, amount in lost.values_list("status", "currency", "amount")[:COUNTED]:
         found.setdefault(currency, {}).setdefault(status, []).append(amount)
     kinds = ("paid", OrderStatus.REFUNDED.value, OrderStatus.CHARGEBACK.value)
     rows = [
-        [visible(currency) or NOTHING, *(_sum(of.get(kind, []), currency) for kind in kinds)]
+        [visible(currency) or NOTHING, *(_sum(of.get(kind, []), currency) or NOTHING for kind in kinds)]
         for currency, of in sorted(found.items())
     ]
     return Table(
@@ -66,7 +70,23 @@ def _sums(customer: CheckoutUser) -> Table:
     )
 
 
-def _sum(amounts: list[Decimal | None], currency: str) -> str:
+def paid_and_receipts(customers: Sequence[CheckoutUser]) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Return what each of these customers paid, each currency by itself, and the newest address of a receipt of theirs."""
+    orders = Order.objects.filter(user__in=customers).order_by("-pk")
+    paid = orders.filter(status__in=SETTLED_KINDS).values_list("user", "currency", "amount")
+    found: dict[Any, dict[str, Amounts]] = {}
+    for customer, currency, amount in paid[:COUNTED]:
+        found.setdefault(customer, {}).setdefault(currency, []).append(amount)
+    sums = {
+        customer: ", ".join(_sum(amounts, currency) for currency, amounts in sorted(of.items()))
+        for customer, of in found.items()
+    }
+    receipts = orders.exclude(personal_data__email="").exclude(personal_data=None)
+    newest_first = list(receipts.values_list("user", "personal_data__email")[:COUNTED])
+    return sums, dict(reversed(newest_first))
+
+
+def _sum(amounts: Amounts, currency: str) -> str:
     """Return a sum and of how many it is; what is unknown is counted, and never zero."""
     known = [amount for amount in amounts if amount is not None]
     unknown = len(amounts) - len(known)
@@ -76,7 +96,7 @@ def _sum(amounts: list[Decimal | None], currency: str) -> str:
     if unknown:
         text = ngettext("%(n)s without an amount", "%(n)s without an amount", unknown)
         parts.append(text % {"n": shown_number(unknown)})
-    return ", ".join(parts) or NOTHING
+    return ", ".join(parts)
 
 
 def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
@@ -19,7 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import flows
 from checkout_integration.admin.screens.checkouts import OrdersInline
-from checkout_integration.admin.screens.customer_tables import tables_of
+from checkout_integration.admin.screens.customer_tables import paid_and_receipts, tables_of
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
@@ -40,6 +41,7 @@ from checkout_integration.admin.site.values import (
 )
 from checkout_integration.flows.privacy import Person, PrivacyRequest
 from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, StaffAct
+from checkout_integration.models.order import IN_REVIEW
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 DISPUTED_WITHIN: Final = timedelta(days=120)
@@ -328,6 +330,14 @@ def _against_erasing(row: Order | CheckoutUser) -> list[Text]:
             disputed,
         )
         found.append(text % {"n": disputed})
+    waiting = orders.filter(IN_REVIEW).count()
+    if waiting:
+        text = ngettext(
+            "%(n)d payment waits for a decision: afterwards nobody can see whose it is.",
+            "%(n)d payments wait for a decision: afterwards nobody can see whose they are.",
+            waiting,
+        )
+        found.append(text % {"n": waiting})
     newest = (
         orders.exclude(created_at=None).order_by("-created_at").values_list("created_at", flat=True).first()
     )
@@ -380,7 +390,7 @@ PERSONAL: Final = (
 class CustomerAdmin(ButtonAdmin):
     """The customer's ids, the linked account, and their orders."""
 
-    list_display = ("customer", "user_id", "account", "recorded_at")
+    list_display = ("customer", "email", "account", "paid", "recorded_at")
     list_filter = (
         ProjectFilter,
         empty_filter(
@@ -424,6 +434,7 @@ class CustomerAdmin(ButtonAdmin):
         "external_id": gettext_lazy("id in this shop"),
         "user_id": gettext_lazy("id at the service"),
         "recorded_at": gettext_lazy("first seen"),
+        "paid": gettext_lazy("what they paid"),
         "blocked": gettext_lazy("blocked"),
     }
     personal_fields = PERSONAL
@@ -444,9 +455,29 @@ class CustomerAdmin(ButtonAdmin):
         badges = [badge(BLOCKED)] if row.blocked_at else []
         return {**context, **named, "tables": tables_of(row, viewer), "badges": badges}
 
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list; what its rows paid, and where their receipts went, is read at once."""
+        changelist = super().get_changelist_instance(request)
+        shown = list(changelist.result_list)
+        paid, receipts = paid_and_receipts(shown) if self.viewer(request).may("view_order") else ({}, {})
+        for row in shown:
+            row.paid, row.receipt_email = paid.get(row.pk, NOTHING), receipts.get(row.pk, "")
+        changelist.result_list = shown
+        return changelist
+
     def customer(self, row: CheckoutUser) -> str:
         """Return the customer's id in this shop, or else at the service."""
         return str(row)
+
+    def email(self, row: Any) -> str:
+        """Return the customer's e-mail address; in a list, the newest one to which a receipt went."""
+        email: str = row.receipt_email if hasattr(row, "receipt_email") else row.email
+        return email
+
+    def paid(self, row: Any) -> str:
+        """Return what the customer paid, each currency by itself."""
+        paid: str = row.paid
+        return paid
 
     def address(self, row: CheckoutUser) -> str:
         """Return the address in one line, in the specification's sequence: PostgreSQL sorts the keys of a document."""

@@ -15,6 +15,7 @@ from checkout_integration.admin.site.filters import (
     days_filter,
     empty_filter,
     label_filter,
+    of_currency,
     text_filter,
 )
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
@@ -46,7 +47,7 @@ class RefundAdmin(CsvAdmin):
         choice_filter("mode", _("mode"), _modes),
         text_filter(
             _("currency of the payment"),
-            ("currency", _("currency"), "search", lambda text: Q(order__currency=text.upper())),
+            ("currency", _("currency"), "search", of_currency("order__currency")),
         ),
         ProjectFilter,
         days_filter("reversed_at"),

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.timezone import make_aware
@@ -18,6 +19,7 @@ from django.utils.translation import pgettext_lazy
 
 from checkout_integration.admin.site.fields import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel, Text
+from checkout_integration.admin.site.values import short
 from checkout_integration.conf import app_settings
 
 Choices: TypeAlias = "Mapping[str, tuple[Text, Q]]"
@@ -65,6 +67,8 @@ class FormFilter(admin.SimpleListFilter):
     template = "admin/checkout_integration/form_filter.html"
     inputs: Sequence[tuple[str, Text, str]]
     """The parameter, the label and the kind of each input; the first one has the filter's own parameter."""
+    problem: Text = ""
+    """What is wrong with what was typed."""
 
     def __init__(
         self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any
@@ -113,10 +117,14 @@ class TextFilter(FormFilter):
     conditions: Mapping[str, Callable[[str], Q]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with the texts. Raises ``IncorrectLookupParameters`` for what no row can have."""
-        for name, condition in self.conditions.items():
-            if text := self.text_of(name):
-                queryset = queryset.filter(condition(text))
+        """Return the rows with the texts; none where a text cannot be one of this kind, which the page says."""
+        try:
+            for name, condition in self.conditions.items():
+                if text := self.text_of(name):
+                    queryset = queryset.filter(condition(text))
+        except ValidationError as wrong:
+            self.problem = wrong.message
+            return queryset.none()
         return queryset
 
 
@@ -129,6 +137,19 @@ def text_filter(heading: Text, *inputs: tuple[str, Text, str, Callable[[str], Q]
         "conditions": {each[0]: each[3] for each in inputs},
     }
     return type("TextFilter", (TextFilter,), attributes)
+
+
+def of_currency(column: str) -> Callable[[str], Q]:
+    """Return the condition of a currency as people write its code; it raises ``ValidationError`` for what is none."""
+
+    def condition(text: str) -> Q:
+        if not text.isalpha():
+            raise ValidationError(
+                _("“%(text)s” is no currency: write a code such as EUR.") % {"text": short(text)}
+            )
+        return Q((column, text.upper()))
+
+    return condition
 
 
 class DaysFilter(FormFilter):

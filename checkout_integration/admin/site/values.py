@@ -53,8 +53,8 @@ def money(amount: Decimal | None, currency: str | None) -> str:
     return f"{digits}\N{NO-BREAK SPACE}{visible(currency)}" if currency else digits
 
 
-def moment(at: datetime | None) -> str | SafeString:
-    """Return a time in the zone of the page, to the second."""
+def moment(at: datetime | None, clock: str = "H:i:s") -> str | SafeString:
+    """Return a time in the zone of the page, to the second, or as the format of its clock says."""
     if at is None:
         return NOTHING
     local = localtime(at) if is_aware(at) else at
@@ -62,7 +62,7 @@ def moment(at: datetime | None) -> str | SafeString:
         '<time datetime="{}"><span>{}</span> <span>{}</span></time>',
         local.isoformat(timespec="seconds"),
         shown_day(local),
-        date_format(local, "H:i:s"),
+        date_format(local, clock),
     )
 
 

@@ -170,7 +170,15 @@ def staff_queues() -> list[StaffQueue]:
     seen = list(Incident.primary.filter(pk__in=open_ones).values_list("order", "recorded_at"))
     orders[INCIDENTS.name] = [order for order, _at in seen if order]
     since = min((at for _order, at in seen), default=None)
-    queues.append(_queue(INCIDENTS.name, _("open incidents"), len(open_ones), INCIDENTS.rows, since))
+    queues.append(
+        _queue(
+            INCIDENTS.name,
+            _("open incidents; a payment to decide about has one, too"),
+            len(open_ones),
+            INCIDENTS.rows,
+            since,
+        )
+    )
     return _with_orders(queues, orders)
 
 
