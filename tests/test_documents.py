@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,17 @@ def calls_of(function: str) -> Iterator[list[str]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
                 assert all(isinstance(argument, ast.Constant) for argument in node.args), file
                 yield [ast.literal_eval(argument) for argument in node.args]
+
+
+HOUSE = ("First steps", "How to", "For staff")
+"""Sections of docs/README.md whose pages are read from the top; those of `docs/reference` are for looking things up."""
+
+
+def pages_of(section: str) -> list[str]:
+    """The pages in docs that a section of docs/README.md lists."""
+    text = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    rows = text.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(r"\]\(([\w-]+\.md)\)", rows)
 
 
 SNIPPETS = {page for (page,) in calls_of("snippets")}
@@ -48,3 +60,11 @@ def test_the_gate_runs_the_commands_that_no_test_can(document: str, command: str
         pytest.skip("a copy of the tests has no gate")
     assert command in [name_of(block) for block in blocks_of(document)]
     assert f"{command.removeprefix('$ ')}" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [page for section in HOUSE for page in pages_of(section)])
+def test_a_page_begins_with_what_its_reader_has_at_its_end(page: str) -> None:
+    """In one sentence: so nobody reads a page that does not serve them."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    first = re.sub(r"\A# .+\n\n(<!--.+\n\n)?", "", text)
+    assert first.startswith("At the end of this page"), first.partition("\n\n")[0]

@@ -1,13 +1,16 @@
-"""The example shop, running once for all journeys in a browser."""
+"""What is made once for all paths: the example shop for journeys in a browser, and an environment with the built wheel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.browser import PATIENCE
+from tests.support.documents import ROOT
+from tests.support.paths.blank_project import install
 from tests.support.paths.browsing import log_in
 from tests.support.paths.example import Example, running_example
 
@@ -20,6 +23,14 @@ def example() -> Iterator[Example]:
     """Run the example shop once for all journeys."""
     with running_example() as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the built wheel once; gives the Python that has it."""
+    if not (ROOT / "checkout_integration").exists():
+        pytest.skip("a copy of the tests has no product to build")
+    return install(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="package")

@@ -8,11 +8,9 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,34 +32,15 @@ from tests.support.paths.blank_project import (
     BlankProject,
     await_answer,
     free_port,
-    install,
 )
+from tests.support.paths.merchant import SELL, Merchant, await_note, await_that, log_in
 
 pytestmark = pytest.mark.slow
 
-SELL = """
-from decimal import Decimal
-from django.contrib.auth import get_user_model
-from checkout_integration import flows
-from shop.models import Basket
-robin, _ = get_user_model().objects.get_or_create(username="robin-sells")
-basket = Basket.objects.create(buyer=robin)
-print(flows.create_checkout(amount=Decimal("9.99"), currency="USD", subject=basket).order_id)
-"""
 BUTTON = re.compile(r'action="(/buy/\d+/)".*?name="csrfmiddlewaretoken" value="(\w+)"', re.DOTALL)
 REVIEWED = """
 from checkout_integration.models import OutboxMessage
 print(OutboxMessage.objects.filter(signal="payment_review", order__order_id="{}").count())
-"""
-UNDONE = """
-import time
-from checkout_integration.models import ReceiverRun, FailedAttempt
-orders = {}
-deadline = time.monotonic() + 20
-runs = ReceiverRun.objects.filter(message__order__order_id__in=orders)
-while (left := runs.exclude(state="done").count()) and time.monotonic() < deadline:
-    time.sleep(0.1)
-print(*FailedAttempt.objects.filter(run__in=runs).values_list("traceback", flat=True), left, sep="\\n")
 """
 CALLS = """
 from decimal import Decimal
@@ -77,51 +56,7 @@ def test_a_test_that_forgot_the_sandbox(no_calls):
         flows.create_checkout(amount=Decimal(1), currency="USD")
     assert len(no_calls.calls) == 1
 """
-DELIVERED = "from shop.models import Delivery; print(Delivery.objects.count())"
 KNOWN = "from checkout_integration.models import Order; print(Order.objects.get(order_id='{}').status)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merchant:
-    """The blank project beside the service that it uses."""
-
-    project: BlankProject
-    sandbox: Sandbox
-
-    @contextmanager
-    def served(self, settings: str = "", **variables: str) -> Iterator[str]:
-        """Serve the project, and let the service notify it."""
-        with self.project.served(settings=settings, **variables) as shop:
-            self.sandbox.projects.update(PROJECT_ID, webhook_url=f"{shop}/checkout/webhook/")
-            yield shop
-
-    def sell(self) -> str:
-        """Sell something; gives the order's id."""
-        return self.project.manage("shell", "-c", SELL).split()[-1]
-
-    def sell_and_pay(self) -> str:
-        """Sell something that the customer pays for at once."""
-        order_id = self.sell()
-        self.sandbox.payments.pay(order_id)
-        return order_id
-
-    def runs_left(self, orders: Sequence[str]) -> str:
-        """Wait for the receivers of these orders; gives how many are not done, after what made them fail."""
-        text = self.project.manage("shell", "-c", UNDONE.format(list(orders))).strip()
-        left = text.rpartition("\n")[2]
-        return left if left == "0" else text
-
-    def count_delivered(self) -> int:
-        """How many baskets the receivers have delivered."""
-        return int(self.project.manage("shell", "-c", DELIVERED).split()[-1])
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the built wheel once; gives the Python that has it."""
-    if not (ROOT / "checkout_integration").exists():
-        pytest.skip("a copy of the tests has no product to build")
-    return install(tmp_path_factory.mktemp("installed"))
 
 
 @contextmanager
@@ -170,28 +105,6 @@ def post_signed(shop: str, document: Mapping[str, Any]) -> requests.Response:
     signature = hashlib.sha256(body + SECRET.encode()).hexdigest()
     headers = {"Authorization": f"Signature {signature}", "Content-Type": "application/json"}
     return requests.post(f"{shop}/checkout/webhook/", body, headers=headers, timeout=30)
-
-
-def await_note(project: BlankProject, note: str) -> None:
-    """Wait until a receiver has noted this: receivers run after the response."""
-    await_that(lambda: note in project.notes(), lambda: f"{note!r} is not among {project.notes()}")
-
-
-def await_that(is_so: Callable[[], bool], otherwise: Callable[[], str]) -> None:
-    """Wait for what another process does."""
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline, otherwise()
-        time.sleep(0.1)
-
-
-def log_in(project: BlankProject, shop: str, session: requests.Session, name: str) -> None:
-    """Make a superuser and log in at the admin."""
-    account = {"DJANGO_SUPERUSER_PASSWORD": "sam-helps", "DJANGO_SUPERUSER_USERNAME": name}
-    project.manage("createsuperuser", "--noinput", "--email", "sam@example.com", **account)
-    session.get(f"{shop}/admin/login/", timeout=30)
-    form = {"username": name, "password": "sam-helps", "csrfmiddlewaretoken": session.cookies["csrftoken"]}
-    session.post(f"{shop}/admin/login/", form, timeout=30)
 
 
 def text_of_orders(project: BlankProject, shop: str) -> str:

@@ -78,9 +78,9 @@ def build_wheel(folder: Path) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Install the wheel as the README says, with Celery and the test kit, in an environment of its own: its Python."""
+    """Install the wheel as the README says, with what the pages need beside, in an environment of its own: its Python."""
     (requirement,) = shlex.split(block("README.md", '$ pip install "checkout-integration[sandbox]"'))[3:]
-    with_more = requirement.replace("]", ",celery,testing]")
+    with_more = requirement.replace("]", ",celery,postgres,testing]")
     return make(
         folder / "environment",
         [f"{with_more} @ {build_wheel(folder).as_uri()}", "responses", "requests-mock"],
@@ -109,17 +109,9 @@ README_LINES = {
 }
 
 
-def write_files(project: BlankProject, before: str, lines: Mapping[str, str]) -> None:
-    """Write the quick start's blocks to the files that they name; Django's templates of an app are replaced.
-
-    ``before``: what the shop's settings have already. ``lines``: files that have other lines than there.
-    """
-    settings = project.folder / "mysite" / "settings.py"
-    settings.write_text(
-        f"{settings.read_text()}\n{before}\n{block('docs/quickstart.md', '# mysite/settings.py')}"
-    )
-    (project.folder / "shop" / "templates").mkdir()
-    for name, text in {
+def files_of_the_shop() -> dict[str, str]:
+    """Return the quick start's blocks by the files that they name, and those of other pages that its tests need."""
+    return {
         "mysite/__init__.py": block("docs/receivers.md", "# mysite/__init__.py"),
         "mysite/urls.py": block("docs/quickstart.md", "# mysite/urls.py"),
         "mysite/celery.py": block("docs/receivers.md", "# mysite/celery.py"),
@@ -130,9 +122,7 @@ def write_files(project: BlankProject, before: str, lines: Mapping[str, str]) ->
         "shop/apps.py": block("docs/quickstart.md", "# shop/apps.py"),
         "shop/hooks.py": block("docs/validation.md", "# shop/hooks.py"),
         "shop/templates/shop.html": template("docs/quickstart.md", "shop/templates/shop.html"),
-        **lines,
-    }.items():
-        (project.folder / name).write_text(text)
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,18 +155,34 @@ class BlankProject:
         cls, folder: Path, python: Path, service: str, *, uuids: bool = False, readme: bool = False
     ) -> BlankProject:
         """Write the project's files, and run nothing of the product."""
+        project = cls.begin(folder, python, service, OF_PLAYERS if uuids else "")
+        if uuids:
+            project.run("-m", "django", "startapp", "players")
+            (folder / "players" / "models.py").write_text(PLAYERS)
+        others = {
+            f"mysite/with_{name}.py": f"from mysite.settings import *\n\n{text}"
+            for name, text in OTHER_SETTINGS.items()
+        }
+        project.write_texts(files_of_the_shop() | others | (README_LINES if readme else {}))
+        return project
+
+    @classmethod
+    def begin(cls, folder: Path, python: Path, service: str, before: str = "") -> BlankProject:
+        """Make a project with an app and the quick start's settings. ``before``: what they have already."""
         project = cls(folder=folder, python=python, service=service)
         folder.mkdir()
         project.run("-m", "django", "startproject", "mysite", ".")
         project.run("-m", "django", "startapp", "shop")
-        if uuids:
-            project.run("-m", "django", "startapp", "players")
-            (folder / "players" / "models.py").write_text(PLAYERS)
-        write_files(project, OF_PLAYERS if uuids else "", README_LINES if readme else {})
-        for name, text in OTHER_SETTINGS.items():
-            module = folder / "mysite" / f"with_{name}.py"
-            module.write_text(f"from mysite.settings import *\n\n{text}")
+        settings = folder / "mysite" / "settings.py"
+        own = block("docs/quickstart.md", "# mysite/settings.py")
+        settings.write_text(f"{settings.read_text()}\n{before}\n{own}")
         return project
+
+    def write_texts(self, texts: Mapping[str, str]) -> None:
+        """Write files by their names; Django's templates of an app are replaced."""
+        for name, text in texts.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
 
     def take_notes(self) -> None:
         """Let receivers write down what they are called for."""
@@ -192,6 +198,11 @@ class BlankProject:
         """Run a command of a page to its end; returns what it printed, complaints too."""
         words, environment = self._words(command, *more), self.environment(settings, variables)
         done = self._finish(words, environment)
+        return done.stdout + done.stderr
+
+    def refuse(self, command: str, **variables: str) -> str:
+        """Run a command of a page that must fail; returns what it printed."""
+        done = self._finish(self._words(command), self.environment("", variables), fails=True)
         return done.stdout + done.stderr
 
     def run(self, *arguments: str, settings: str = "", **variables: str) -> str:
@@ -254,11 +265,13 @@ class BlankProject:
         unbuffered = {"PYTHONUNBUFFERED": "1"}
         return {**given, **readme, **unbuffered, "CELERY_BROKER_URL": "memory://", **variables}
 
-    def _finish(self, words: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def _finish(
+        self, words: list[str], environment: dict[str, str], *, fails: bool = False
+    ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert bool(done.returncode) is fails, done.stdout + done.stderr
         return done
 
 

@@ -22,6 +22,8 @@ def _head() -> list[str]:
         "",
         "<!-- Written by `python3 -m tests.support.paths.fault_page`; a test compares it with the tests' table. -->",
         "",
+        "At the end of this page you know what becomes of a payment in each fault of the service and of the network.",
+        "",
         "The sandbox breaks on demand (operator page, `PUT /_sandbox/faults`, `sandbox.faults`, or `fault` in a scenario).",
         "Each line is a test over real sockets: `tests/paths/test_faults_api.py`, `test_faults_notifications.py`,",
         "`test_faults_validation.py`.",
