@@ -347,6 +347,11 @@ MISTAKES: Final = [
         "currency",
         "Give amount and currency, or neither.",
     ),
+    (
+        {"type": "simple", "amount": "1999", "currency": "USD", "description": "gems"},
+        "other_price",
+        "The customer paid 19.99 USD, and you wrote 1,999.00 USD.",
+    ),
 ]
 
 
@@ -363,6 +368,14 @@ def test_a_mistake_in_linking_keeps_all_fields(
     control = html[: html.index("autofocus")].rpartition("<input")[2]
     assert f'name="{field}"' in control
     assert not Checkout.objects.exists()
+
+
+def test_another_price_is_meant_if_staff_say_so(admin_client: Client, checkout_deliver: Deliver) -> None:
+    """It is what was agreed; the payment then waits for somebody who accepts less."""
+    described = {"type": "simple", "amount": "29.99", "currency": "USD", "reason": "the season pass"}
+    html = text(admin_client, unbound(checkout_deliver), "bind", **described, other_price="on")
+    assert "in review" in html
+    assert Checkout.objects.get().expected_amount == Decimal("29.99")
 
 
 def test_a_new_checkout_has_what_the_receiver_needs(admin_client: Client, checkout_deliver: Deliver) -> None:

@@ -14,7 +14,7 @@ from django.test import Client
 
 from checkout_integration.admin.site import large_tables
 from checkout_integration.admin.site.labels import mode_label
-from checkout_integration.models import Order, OutboxMessage
+from checkout_integration.models import Order, OutboxMessage, PersonalData
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.support.admin import rows
@@ -154,6 +154,35 @@ def test_the_sentence_says_what_to_do(admin_client: Client, make: Callable[[], O
     """For each state that needs somebody."""
     top = page_of(admin_client, make()).partition("ci-headline")[2].partition("ci-badges")[0]
     assert words in top
+
+
+@pytest.mark.parametrize(
+    ("columns", "button"),
+    [
+        ({"verdict": "review", "verdict_reason": "unbound"}, "Link to a checkout"),
+        ({"status": "chargeback"}, "Download the evidence (ZIP)"),
+    ],
+)
+def test_who_may_not_do_what_the_page_asks_for_is_led_to_a_colleague(
+    client: Client, columns: dict[str, Any], button: str
+) -> None:
+    """The sentence names what is to be done, and first-level support has no button for it."""
+    order, words = rows.make_order(**columns), f"Ask a colleague who may: “{button}”."
+    client.force_login(rows.make_staff("view_order"))
+    assert words in page_of(client, order)
+    client.force_login(
+        rows.make_staff("view_order", "bind_order", "download_evidence", "view_personal_data", name="boss")
+    )
+    assert "Ask a colleague" not in page_of(client, order)
+
+
+def test_a_payment_of_nothing_known_has_no_number_for_a_name(admin_client: Client) -> None:
+    """The place of an item in the order is no product."""
+    order = rows.make_order(product="", user=None)
+    order.items.create(position=1)
+    PersonalData.objects.filter(order=order).delete()
+    html = page_of(admin_client, order)
+    assert "unknown product · 9.99" in html and "· unknown customer ·" in html
 
 
 def test_page_says_why_a_payment_is_in_review(admin_client: Client) -> None:

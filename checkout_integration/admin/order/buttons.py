@@ -290,6 +290,9 @@ class BindForm(ReasonForm):
     subject_id = forms.CharField(
         label=gettext_lazy("New checkout: its id in the shop"), max_length=64, required=False
     )
+    other_price = forms.BooleanField(
+        label=gettext_lazy("New checkout: the agreed price is not what was paid"), required=False
+    )
     for_another = forms.BooleanField(
         label=gettext_lazy("The goods go to somebody else than the customer who paid"), required=False
     )
@@ -334,7 +337,7 @@ class BindForm(ReasonForm):
             amount = amount and Decimal(amount_text(amount, currency))
             self.initial.update(type=self.row.type, amount=amount, currency=currency)
             self.initial.update(description=self.row.product)
-        del fields["reason"], fields["for_another"]
+        del fields["reason"], fields["for_another"], fields["other_price"]
         self.order_fields(
             [
                 "checkout",
@@ -342,6 +345,7 @@ class BindForm(ReasonForm):
                 *(each for each in fields if each != "subject_id"),
                 "subject_type",
                 "subject_id",
+                "other_price",
                 "for_another",
                 "reason",
             ]
@@ -371,6 +375,8 @@ class BindForm(ReasonForm):
             self.add_error("amount", _("Say which amount was to be paid."))
         elif amount is not None and not currency:
             self.add_error("currency", _("Give amount and currency, or neither."))
+        elif amount is not None and not values.get("other_price"):
+            self._check_price(amount, str(currency))
         target = _checkout_of(self.row, **_named(values))
         if target and flows.operations.goes_to_another(self.row, target) and not values.get("for_another"):
             whose = {"whose": short(target.user or target.reference)}
@@ -386,6 +392,16 @@ class BindForm(ReasonForm):
             text = _("Say to which thing of the shop the new checkout belongs, or that it belongs to none.")
             self.add_error("subject_type", text)
         return values
+
+    def _check_price(self, amount: Decimal, currency: str) -> None:
+        """Refuse a price that the customer has not paid, until somebody says that it is meant: a link cannot be undone."""
+        prices = {self.row.amount, self.row.original_amount} - {None}
+        if prices and (amount not in prices or currency != self.row.currency):
+            values = {"paid": money(self.row.amount, self.row.currency), "price": money(amount, currency)}
+            text = _(
+                "The customer paid %(paid)s, and you wrote %(price)s. With another price the payment waits in review."
+            )
+            self.add_error("other_price", text % values)
 
     def _subject(self, values: Mapping[str, Any]) -> Model | None:
         kind = ContentType.objects.get_for_id(int(values["subject_type"])).model_class()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -41,6 +42,7 @@ from checkout_integration.admin.order.buttons import (
     failure_in_words,
 )
 from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
+from checkout_integration.admin.order.layout import Page
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.search import find_orders
 from checkout_integration.admin.order.sold import paid_at
@@ -251,8 +253,21 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page.suggested)
         disputed = evidence if row.status == OrderStatus.CHARGEBACK else ""
         first = 0 if disputed else 1
+        page = replace(page, notes=[*page.notes, *self._for_others(request, row, page, bool(evidence))])
         context |= {"evidence": evidence, "disputed": disputed, "page": page}
         return {**context, "buttons": buttons[:first], "more": buttons[first:]}
+
+    def _for_others(
+        self, request: HttpRequest, row: Order, page: Page, may_download: bool
+    ) -> Iterator[Value]:
+        """Yield what the page asks for and the viewer may not do: a colleague may."""
+        viewer = self.viewer(request)
+        needed = [each for each in self.buttons if each.name in page.suggested and each.offered(row)]
+        acts = [each.label for each in needed if each is not CHECK and not viewer.may(each.permission)]
+        if row.status == OrderStatus.CHARGEBACK and not may_download:
+            acts.append(_("Download the evidence (ZIP)"))
+        for act in acts:
+            yield format_html(str(_("You may not do this yourself. Ask a colleague who may: “{}”.")), act)
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, of an order's evidence, and of the search box on the app's page."""

@@ -221,7 +221,9 @@ def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> 
     at, status = None if state.fully_reversed else paid_at(order.facts), order_label(state).text
     ordered = format_html(_("{}, ordered {}"), status, moment(order.created_at or order.recorded_at))
     paid = format_html(_("paid {}"), moment(at)) if at else ordered
-    return format_html("{} · {} · {} · {}", short(product), price, buyer_summary(order, viewer).value, paid)
+    buyer = buyer_summary(order, viewer).value
+    who = _("unknown customer") if buyer == NOTHING else buyer
+    return format_html("{} · {} · {} · {}", short(product), price, who, paid)
 
 
 def _what_to_do(

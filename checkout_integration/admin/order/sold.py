@@ -44,7 +44,7 @@ def product_title(order: Order, items: Sequence[OrderItem]) -> str:
     product = product_name(
         ", ".join(names[:MOST_NAMED]) or order.product, len(names) > MOST_NAMED, order.virtual_currency_amount
     )
-    return product or ", ".join(map(str, items[:MOST_NAMED]))
+    return product or ", ".join(filter(None, (each.sku or each.item_id for each in items[:MOST_NAMED])))
 
 
 def product_summary(order: Order, items: Sequence[OrderItem]) -> SummaryBox:
