@@ -36,7 +36,7 @@ DAYS: Final = 30
 LONGEST: Final = timedelta(days=DAYS + 7)
 """What is pruned once a week after 30 days is never older."""
 MOST_BYTES: Final = 8_000
-"""So many bytes of a sale stay for good, without indexes (docs/retention.md)."""
+"""So many bytes of a sale stay for good, without indexes (docs/records.md)."""
 
 
 def payment_of(number: int) -> list[dict[str, Any]]:

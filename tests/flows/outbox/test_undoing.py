@@ -20,7 +20,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from tests.support.flows.shop import Failing, Listening, make_due, notification
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "fulfilment.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "running-receivers.md"
 HEAD = (
     "the receiver that grants",
     "the refund comes",
@@ -294,5 +294,5 @@ def table() -> str:
 
 
 def test_the_page_shows_every_cell() -> None:
-    """docs/fulfilment.md has this table."""
+    """docs/running-receivers.md has this table."""
     assert table() in PAGE.read_text(encoding="utf-8")

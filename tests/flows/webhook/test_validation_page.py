@@ -13,7 +13,8 @@ from checkout_integration.models import ValidationDecision
 from checkout_integration.protocol.user import parse_user
 from tests.support.documents import block
 
-PAGE = (Path(__file__).parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("validation.md", "records.md"))
 
 
 @pytest.mark.parametrize(
