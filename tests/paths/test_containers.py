@@ -17,9 +17,9 @@ import requests
 import yaml
 
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
-from tests.paths.test_blank_project import Merchant, await_note
 from tests.support.documents import ROOT, block, name_of
 from tests.support.paths.blank_project import PROJECT_ID, SECRET, BlankProject, await_answer, free_port
+from tests.support.paths.merchant import Merchant, await_note
 from tests.support.paths.new_database import new_database
 
 SETTINGS = block("docs/containers.md", "# mysite/settings.py, in containers")

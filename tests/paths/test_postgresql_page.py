@@ -13,10 +13,10 @@ import pytest
 from django.db import connection
 
 from checkout_integration.management.commands.checkout_work import SLOTS
-from tests.paths.test_blank_project import await_that
 from tests.support.databases import databases_for
 from tests.support.documents import ROOT, block
 from tests.support.paths.blank_project import BlankProject
+from tests.support.paths.merchant import await_that
 from tests.support.paths.new_database import PASSWORD, new_database
 
 OF_THE_PAGE = {
