@@ -33,9 +33,11 @@ html_static_path = ["static"]
 html_js_files = ["accessible.js"]
 html_copy_source = True  # of which llms.txt and llms-full.txt are made
 html_show_sourcelink = False
+html_sourcelink_suffix = ""
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 llms_txt_title = project
+llms_txt_uri_template = "_sources/{docname}{suffix}"  # beside llms.txt, at whatever address the site is
 llms_txt_summary = (
     "A pluggable Django app for a hosted checkout service: verified payments, durable signals, sync, admin, and the service "
     "itself as an offline sandbox."

@@ -41,7 +41,7 @@ export CHECKOUT_BASE_URL=http://127.0.0.1:8090 CHECKOUT_FORM_URL=http://127.0.0.
 # urls.py
 path("checkout/", include("checkout_integration.urls")),
 """
-"""What ``init`` prints: the settings of README, for a project that has none yet."""
+"""What ``init`` prints: the settings of docs/quickstart.md, for a project that has none yet."""
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
