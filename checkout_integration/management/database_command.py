@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
@@ -20,6 +21,7 @@ from checkout_integration.flows.database import (
 )
 from checkout_integration.flows.monitoring import Finding
 from checkout_integration.management.options import filled, system_user
+from checkout_integration.management.progress import ProgressLine
 from checkout_integration.models import StaffAct
 from checkout_integration.models.actor import Actor, SystemUser
 from checkout_integration.policy.severity import Severity
@@ -29,9 +31,18 @@ DATABASE_AWAY: Final = 4
 
 
 Step: TypeAlias = dict[str, Any]
+Counted = TypeVar("Counted")
 
 
-class DatabaseCommand(BaseCommand):
+class PlainCommand(BaseCommand):
+    """A command whose output has no colours where the variable NO_COLOR is set, as with Django's ``--no-color``."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        no_color = not options.get("force_color") and bool(os.environ.get("NO_COLOR"))
+        super().__init__(*args, **{**options, "no_color": options.get("no_color") or no_color})
+
+
+class DatabaseCommand(PlainCommand):
     """A command without a traceback where the database does not respond: cron would mail the texts of its exceptions."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
@@ -55,6 +66,14 @@ class DatabaseCommand(BaseCommand):
             for step in steps:
                 self.stdout.write(f"{step['name']}: {step['detail']}")
         return ok
+
+    def counted(self, rows: Sequence[Counted], unit: str) -> Iterator[Counted]:
+        """Yield the rows one by one; on a terminal, a line on stderr shows how many are done."""
+        line = ProgressLine(self.stderr, unit)
+        for done, row in enumerate(rows):
+            line.show(unit, done, len(rows))
+            yield row
+        line.end()
 
     def print_findings(
         self, findings: Sequence[Finding], fail_on: Severity, began: float | None = None

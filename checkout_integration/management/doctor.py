@@ -84,16 +84,16 @@ def _said_by_checks(*, deploy: bool) -> list[CheckMessage]:
 def _checked(messages: Iterable[CheckMessage], *, deploy: bool) -> Iterator[Finding]:
     """Yield what the system checks say; health says some of it with more words."""
     said = [each for each in messages if each.level >= WARNING and not each.is_silenced()]
-    for message in said:
-        code = str(message.id).rpartition(".")[2]
-        if code not in SAID_BY_HEALTH:
-            yield Finding(
-                name=f"check {code}",
-                severity=Severity.FAILING if message.level >= ERROR else Severity.WARNING,
-                text=str(message.msg),
-                action=str(message.hint or ""),
-            )
-    if not said:
+    by_code = [(str(each.id).rpartition(".")[2], each) for each in said]
+    shown = [(code, message) for code, message in by_code if code not in SAID_BY_HEALTH]
+    for code, message in shown:
+        yield Finding(
+            name=f"check {code}",
+            severity=Severity.FAILING if message.level >= ERROR else Severity.WARNING,
+            text=str(message.msg),
+            action=str(message.hint or ""),
+        )
+    if not shown:
         kind = "those of production too" if deploy else "without those of production (--deploy)"
         yield Finding(name="settings", text=f"The system checks of the app find nothing, {kind}.")
 
@@ -363,12 +363,15 @@ def _runner() -> Iterator[Finding]:
 def _receivers() -> Iterator[Finding]:
     """Yield the receivers of this code that no process which runs receivers has had for five minutes."""
     own, rows, now = connected_here(), read_receivers().rows, database_now()
-    known = {each.name: rows_of(rows, each.signal, each.names) for each in own}
     if not any(row.last_ready for row in rows):
         text = f"Receivers connected here: {len(own)}. No process has run any yet."
         yield Finding(name="receivers", severity=Severity.UNKNOWN, text=text)
         return
-    missing = sorted(name for name, found in known.items() if all(is_absent(row, now) for row in found))
+    missing = sorted(
+        f"{each.name} ({each.signal})"
+        for each in own
+        if all(is_absent(row, now) for row in rows_of(rows, each.signal, each.names))
+    )
     if missing:
         text = f"No process that runs receivers has had this for five minutes: {', '.join(missing)}."
         action = "Restart the processes that run receivers: they have an older release, or lack the app."

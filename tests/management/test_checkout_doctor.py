@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,12 +16,14 @@ import jsonschema_rs
 import pytest
 import requests
 from celery import Celery
+from django.core.checks import WARNING, CheckMessage
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from checkout_integration.models import Notification
-from checkout_integration.signals import checkout_paid
+from checkout_integration.management import doctor
+from checkout_integration.models import Notification, Receiver
+from checkout_integration.signals import checkout_paid, payment_refund
 from checkout_integration.testing.service import CheckoutSandbox
 from tests.support.documents import ROOT
 from tests.support.flows.shop import Listening
@@ -142,6 +145,30 @@ def test_settings_of_development_in_production(shop: str, settings: Any) -> None
     assert code == 1
     assert "Set ACCEPT_TEST_PAYMENTS to False" in line_of(printed, "warning: check W003: ")
     assert "the project's own Secret key" in line_of(printed, "failing: check E010: ")
+
+
+def test_what_health_says_too_is_said_once(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding of such a check is not shown, and then the settings are well."""
+    message = CheckMessage(WARNING, "canary", id="checkout_integration.W010")
+    monkeypatch.setattr(doctor, "_said_by_checks", lambda *, deploy: [message])
+    _code, printed = run("--no-deploy")
+    assert "canary" not in printed and line_of(printed, "ok: settings: ")
+
+
+def test_a_receiver_of_two_signals_is_two(shop: str, listen: Listening) -> None:
+    """No process has had the one of the first signal lately, and that is the one that is named."""
+    listen(payment_refund, name="shop.receivers.grant")
+    now = datetime.now(UTC)
+    for signal in (checkout_paid, payment_refund):
+        seen = {"first_seen": now, "last_seen": now, "last_ready": now}
+        Receiver.objects.update_or_create(name="shop.receivers.grant", signal=signal.name, defaults=seen)
+    _code, printed = run("--no-deploy")
+    assert line_of(printed, "ok: receivers: "), printed
+    long_ago = now - timedelta(hours=1)
+    Receiver.objects.filter(signal=checkout_paid.name).update(last_ready=long_ago, first_seen=long_ago)
+    _code, printed = run("--no-deploy")
+    line = line_of(printed, "warning: receivers: ")
+    assert "shop.receivers.grant (checkout_paid)" in line and "payment_refund" not in line
 
 
 def test_no_receiver(shop: str) -> None:

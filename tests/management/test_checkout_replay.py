@@ -104,12 +104,28 @@ def test_parked_deliveries_are_run_again(listen: Listening) -> None:
         make_due()
         flows.run_due()
     assert states("mended") == ["failed"]
-    expected = (0, "1 failed runs would be given to mended\n")
+    expected = (0, "1 failed or waiting runs would be given to mended\n")
     assert run("checkout_replay", "--receiver", "mended", "--failed", "--dry-run") == expected
     assert run("checkout_replay", "--receiver", "mended")[1] == "0 past events given to mended\n"
     assert run("checkout_replay", "--receiver", "mended", "--failed")[0] == 0
     flows.run_due()
     assert (states("mended"), len(heard)) == (["done"], 1)
+
+
+def test_runs_that_wait_for_their_next_attempt_are_run_at_once(listen: Listening) -> None:
+    """Their attempts stay counted; what is done, and what another receiver waits for, is left alone."""
+    failing = Failing(times=2)
+    heard = listen(checkout_paid, failing, name="mended")
+    listen(checkout_paid, Failing(), name="broken")
+    sold(2)
+    assert (states("mended"), failing.tries) == (["due", "due"], 2)
+    words = ("checkout_replay", "--receiver", "mended", "--failed")
+    assert run(*words, "--dry-run") == (0, "2 failed or waiting runs would be given to mended\n")
+    assert run(*words) == (0, "2 failed or waiting runs given to mended\n")
+    flows.run_due()
+    assert (states("mended"), len(heard), failing.tries) == (["done", "done"], 2, 4)
+    assert set(ReceiverRun.objects.values_list("receiver", "attempts")) == {("mended", 2), ("broken", 1)}
+    assert run(*words) == (0, "0 failed or waiting runs given to mended\n")
 
 
 @pytest.mark.parametrize("kind", [(), ("--failed",), ("--dry-run",), ("--signal", "payment_refund")])

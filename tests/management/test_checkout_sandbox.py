@@ -8,10 +8,12 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import ManagementUtility, call_command
 
 from checkout_integration import flows
+from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox import SandboxProject
+from checkout_integration.sandbox.scenarios import command, verbs
 from checkout_integration.sandbox.server import command_line
 
 KEY = "sandbox_secret_of_"
@@ -78,6 +80,28 @@ def test_one_act_at_the_sandbox_of_the_settings(
     checkout = flows.create_checkout(amount=Decimal("9.99"), currency="USD")
     run("do", "pay", "last")
     assert capsys.readouterr().out.startswith(f"paid: {checkout.order_id} processed 9.99 USD")
+
+
+def test_its_help_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every verb, every case, and every option that may come after ``--``, in one text."""
+    with pytest.raises(SystemExit):
+        ManagementUtility(["manage.py", "checkout_sandbox", "--help"]).execute()
+    printed = capsys.readouterr().out
+    words = {
+        *verbs.ACTS,
+        *verbs.WITHOUT_ORDER,
+        *TestingCase,
+        "init",
+        "play",
+        "--list",
+        "--json",
+        "--status-url",
+        "--quiet",
+    }
+    for parser in (verbs.parser_for({}), command.parser_for({}), command_line.parser_for({})):
+        words |= {name for action in parser._actions for name in action.option_strings}
+    assert sorted(word for word in words if word not in printed) == []
+    assert "-- --help" not in printed
 
 
 def test_a_project_without_settings_gets_some_to_paste(settings: Any) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from checkout_integration.models import ReceiverRun
+from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from tests.support.flows.shop import Failing, Listening
@@ -83,3 +88,57 @@ def test_worker_outlives_its_database(database_away: None) -> None:
     assert "OperationalError" in complaints.getvalue() or "Unavailable" in complaints.getvalue()
     with pytest.raises(CommandError):
         run("checkout_work", "--once")
+
+
+class Terminal(StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "unit"), [(("checkout_accept", "--kind", "before_installation"), "orders")]
+)
+def test_progress_is_on_stderr(words: tuple[str, ...], unit: str) -> None:
+    """What a program reads is on stdout, also where people see how many are done."""
+    for _ in range(2):
+        OrderFactory.create(created_at="2020-01-01T00:00:00Z")
+    Order.objects.update(verdict_reason="before_installation")
+    printed, shown = StringIO(), Terminal()
+    call_command(*words, "--reason", "known", "--json", stdout=printed, stderr=shown)
+    assert len(json.loads(printed.getvalue())["steps"]) == 2
+    assert f"{unit}: 1 {unit}" in shown.getvalue() and shown.getvalue().endswith("\r")
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)]
+)
+@pytest.mark.parametrize("command", ["checkout_accept", "checkout_sandbox"])
+def test_no_colour_where_the_variable_says_so(
+    command: str, variables: dict[str, str], is_coloured: bool
+) -> None:
+    """On a terminal; https://no-color.org: the variable counts if it is not empty."""
+    ours, theirs = pty.openpty()
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    words = [
+        sys.executable,
+        "-m",
+        "django",
+        command,
+        *(["--kind", "historic", "--reason", "r"] if command == "checkout_accept" else []),
+        "--project",
+        "nobody",
+    ]
+    environment = {**inherited, "TERM": "xterm", **variables}
+    with subprocess.Popen(words, env=environment, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        printed = b""
+        with suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                printed += part
+    os.close(ours)
+    assert process.returncode == 2
+    assert b"nobody" in printed
+    assert (b"\x1b[" in printed) == is_coloured, printed

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.flows.database import (
     database_now,
@@ -129,21 +129,24 @@ def _give(keys: Sequence[int], chosen: ReplaySelection) -> int:
 
 
 def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
-    """Return the receiver's runs that were given up. Raises `UnknownReceiver`."""
+    """Return the receiver's runs that were given up, or wait for their next attempt. Raises `UnknownReceiver`."""
     bounds = {f"message__{name}": value for name, value in _bounds(chosen).items()}
-    runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
+    waits = Q(state=ReceiverRun.State.DUE, due_at__gt=database_now())
+    runs = ReceiverRun.primary.filter(Q(state=ReceiverRun.State.FAILED) | waits)
     signals = chosen.signals()
     return runs.filter(receiver__in=chosen.names(), message__signal__in=signals, **bounds)
 
 
 def retry_failed_runs(chosen: ReplaySelection, *, staff: Actor | None = None) -> int:
-    """Make the receiver's failed runs due again, with ten new attempts; return how many. Raises `UnknownReceiver`."""
+    """Make the receiver's `failed_runs` due now; return how many. Raises `UnknownReceiver`.
+
+    Those that were given up have ten new attempts; those that wait for their next attempt have as many left as before.
+    """
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
     _record(StaffAct.Act.RETRY, chosen, staff, len(keys))
-    runs = ReceiverRun.primary.filter(state=ReceiverRun.State.FAILED)
+    parts = [ReceiverRun.primary.filter(pk__in=keys[at : at + BATCH]) for at in range(0, len(keys), BATCH)]
     return sum(
-        make_due_again(runs.filter(pk__in=keys[start : start + BATCH]))
-        for start in range(0, len(keys), BATCH)
+        make_due_again(part.filter(state=ReceiverRun.State.FAILED)) + make_due_now(part) for part in parts
     )
 
 

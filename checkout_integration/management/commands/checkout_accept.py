@@ -54,7 +54,7 @@ class Command(StaffCommand):
         orders, staff = list(_selected(options)), self.acting(options)
         if options["checkout"]:
             _bind(orders, staff, options)
-        steps = [_step(order, staff, options) for order in orders]
+        steps = [_step(order, staff, options) for order in self.counted(orders, "orders")]
         if not options["dry_run"]:
             dispatch.dispatch_due()
         ok = self.print_steps(steps, as_json=options["json"])

@@ -48,7 +48,8 @@ class Command(StaffCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Apply the notifications one by one, oldest first, each in a transaction of its own."""
         staff = None if options["dry_run"] else self.acting(options)
-        steps = [_step(row, staff) for row in _selected(options).defer("body")]
+        rows = list(_selected(options).defer("body"))
+        steps = [_step(row, staff) for row in self.counted(rows, "notifications")]
         if not options["dry_run"]:
             dispatch.dispatch_due()
         ok = self.print_steps(steps, as_json=options["json"])

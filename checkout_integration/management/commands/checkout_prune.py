@@ -31,7 +31,8 @@ class Command(StaffCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune kind by kind, and print how many rows of each."""
         staff = None if options["dry_run"] else self.acting(options)
-        steps = [_step(kind, days, staff) for kind, days in app_settings().retention.items()]
+        kinds = list(app_settings().retention.items())
+        steps = [_step(kind, days, staff) for kind, days in self.counted(kinds, "kinds of rows")]
         if not (steps or options["json"]):
             self.stdout.write("RETENTION is not set, so nothing is removed.")
         self.print_steps(steps, as_json=options["json"])

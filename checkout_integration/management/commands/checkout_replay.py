@@ -22,7 +22,8 @@ class Command(StaffCommand):
 
     help = (
         "Replays past events to a receiver that was connected later. Events that it has already received are never repeated, "
-        "and a payment that has been reversed since is not replayed. With --failed: retries the runs that failed ten times. "
+        "and a payment that has been reversed since is not replayed. With --failed: retries "
+        "the runs that were given up, and at once those that wait for their next attempt. "
         "With --retire: says that a receiver was removed, and ends its runs. With --pause: lets its runs wait."
     )
 
@@ -37,7 +38,9 @@ class Command(StaffCommand):
         parser.add_argument("--since", help="events recorded since this date or moment (ISO 8601)")
         parser.add_argument("--project", help="alias of a project; all projects when not given")
         parser.add_argument(
-            "--failed", action="store_true", help="retry its failed runs, instead of replaying past events"
+            "--failed",
+            action="store_true",
+            help="retry its runs that were given up or wait for their next attempt, instead of replaying",
         )
         parser.add_argument(
             "--retire",
@@ -69,7 +72,7 @@ class Command(StaffCommand):
         except UnknownReceiver as error:
             raise CommandError(str(error), returncode=2) from error
         would = "would be " if options["dry_run"] else ""
-        kind = "failed runs" if options["failed"] else "past events"
+        kind = "failed or waiting runs" if options["failed"] else "past events"
         detail = f"{count} {kind} {would}given to {chosen.receiver}"
         self._print("replay", detail, count, started, as_json=options["json"])
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import sys
+import textwrap
+from argparse import RawDescriptionHelpFormatter
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser, DjangoHelpFormatter
 from django.urls import reverse
 
 from checkout_integration.conf import Project, UnknownAlias, app_settings
+from checkout_integration.management.database_command import PlainCommand
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 
 
-class Command(BaseCommand):
-    """Exit codes: those of the sandbox's own command, 2 for wrong options; see ``play -- --help`` and ``do -- --help``."""
+class AsWritten(DjangoHelpFormatter, RawDescriptionHelpFormatter):
+    """Help whose last part stays as it is written."""
+
+
+class Command(PlainCommand):
+    """Exit codes: 0 done, 1 refused, or a story was not as expected, 2 usage, 3 no sandbox, or no shop, responds."""
 
     help = (
         "Runs the sandbox with the projects and the addresses of the settings, and prints a line for each exchange. While it "
-        "runs, in a second terminal: do pay ORDER, do refund ORDER, do chargeback ORDER, do orders, and more (do -- --help); "
-        "play STORY plays a story to this site (play -- --list shows them). init prints settings and exports to paste. "
-        "Options after -- are the sandbox's own."
+        "runs, in a second terminal: do pay ORDER, do refund ORDER, do chargeback ORDER, do orders, and more; play STORY "
+        "plays a story to this site (play -- --list shows them). init prints settings and exports to paste. "
+        "Options after -- are the sandbox's own; --help has them all."
     )
 
     requires_system_checks: Any = []  # ``init`` is for a project that has no settings yet
@@ -36,8 +43,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "options",
             nargs="*",
-            help="do VERB ORDER, play STORY …, or init; options of the sandbox after --, see -- --help",
+            help="do VERB ORDER, play STORY …, or init; options of the sandbox after --",
         )
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        """Add what ``do``, ``play`` and the sandbox itself take to the help of the command."""
+        given = {"formatter_class": AsWritten, **options}
+        parser = super().create_parser(prog_name, subcommand, **given)
+        parser.description = textwrap.fill(str(parser.description), 100)
+        parser.epilog = _whole_help()
+        return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until interrupted, or play scenarios."""
@@ -77,6 +92,24 @@ class Command(BaseCommand):
             for each in others
         ]
         sys.exit(main([*given, *arguments], served))
+
+
+def _whole_help() -> str:
+    """Return the verbs and all options that the words of the command take; "" where the sandbox is not installed."""
+    try:
+        from checkout_integration.sandbox.scenarios.command import parser_for as of_stories
+        from checkout_integration.sandbox.scenarios.verbs import parser_for as of_acts
+        from checkout_integration.sandbox.server.command_line import parser_for as of_itself
+    except ModuleNotFoundError:
+        return ""
+    texts = []
+    for word, parser in (("do", of_acts({})), ("play", of_stories({})), ("", of_itself({}))):
+        parser.prog = f"checkout_sandbox {word}".strip()
+        parser.usage, parser.epilog = f"{parser.prog} [words] [-- options]", parser.epilog if word else None
+        texts.append(parser.format_help().removeprefix("usage: "))
+    return "\n".join(
+        [*texts, "Host, port, identifiers, keys and the webhook's address are those of the settings."]
+    )
 
 
 def _address(project: Project) -> list[str]:

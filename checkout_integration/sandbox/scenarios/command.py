@@ -36,7 +36,8 @@ UNREACHABLE: Final = 3
 INTERRUPTED: Final = 130
 
 
-def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of stories."""
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox run",
         description="Play scenarios to a shop's receiver. Exit code: 0 all went as expected, 1 not, 2 wrong usage,"
@@ -69,7 +70,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the named scenarios, and return the exit code."""
-    parser = _parser(os.environ)
+    parser = parser_for(os.environ)
     chosen = parser.parse_args(arguments)
     try:
         if chosen.list:
@@ -119,7 +120,8 @@ def _play(chosen: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
 def _in_words(played: Sequence[ScenarioResult], left_out: int, missing: Sequence[str]) -> str:
     counts = f"{len(played)} played" + (f", {left_out} left out" if left_out else "")
     if not played:
-        return f"{counts}: give {', '.join(missing)}."
+        needs = f"give {', '.join(missing)}" if missing else "the lines above say what is missing"
+        return f"{counts}: {needs}."
     failed = [result.name for result in played if not result.ok]
     return f"{counts}, {'NOT AS EXPECTED: ' + ', '.join(failed) if failed else 'all as expected'}."
 

@@ -51,6 +51,8 @@ def run_scenario(
     """
     write(f"{scenario.name}: {scenario.title}")
     missing = missing_options(scenario, options)
+    if scenario.profile and scenario.profile != service.control("GET", "projects")["profile"]:
+        missing.append(f"a sandbox of the profile {scenario.profile}")
     if missing:
         left_out = "needs " + ", ".join(missing)
         write(f"  left out: {left_out}\n")

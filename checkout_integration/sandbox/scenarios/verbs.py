@@ -30,6 +30,7 @@ ACTS: Final = {
 WITHOUT_ORDER: Final = {
     "orders": "show the newest orders, with what can be done with each",
     "test": f"send a testing case: {', '.join(TestingCase)}; external_id=…",
+    "set": "change a setting of the project: mode=pre_approval, mode=default, vat_payer=buyer, …",
     "wait": "let so many seconds pass: delivery attempts that are due are sent",
 }
 LAST: Final = "last"
@@ -37,7 +38,8 @@ SHOWN: Final = 10
 WORDS: Final = {"true": True, "false": False}
 
 
-def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of one act."""
     verbs = "\n".join(f"  {name:12}{text}" for name, text in (ACTS | WITHOUT_ORDER).items())
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox do",
@@ -57,7 +59,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the words say, print it, and return the exit code."""
-    parser = _parser(os.environ)
+    parser = parser_for(os.environ)
     chosen = parser.parse_args(arguments)
     try:
         given, subject = _values(chosen.words)
@@ -101,6 +103,11 @@ def _done(
         project = {"project_id": project_id} if project_id else {}
         trial = service.control("POST", f"testing/{subject}", {**project, **given})
         return [", ".join(f"{name}: {value}" for name, value in trial.items() if value not in (None, ""))]
+    if verb == "set":
+        identifier = project_id or service.control("GET", "project")["project_id"]
+        settings = {name: int(value) if str(value).isdecimal() else value for name, value in given.items()}
+        changed = service.control("PATCH", f"project/{identifier}", settings)
+        return [", ".join(f"{name}: {changed[name]}" for name in settings)]
     if verb == "wait":
         if not subject.isdecimal():
             raise ValueError("say how many seconds pass, such as: wait 600")

@@ -44,7 +44,8 @@ path("checkout/", include("checkout_integration.urls")),
 """What ``init`` prints: the settings of docs/quickstart.md, for a project that has none yet."""
 
 
-def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of the sandbox as a process."""
     parser = argparse.ArgumentParser(
         prog="python -m checkout_integration.sandbox",
         description="Run a stand-in for the hosted checkout service. Every option can be given as SANDBOX_<OPTION>.",
@@ -87,7 +88,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None, others: Sequence[SandboxProject] = ()) -> int:
     """Serve until interrupted; returns the exit code. ``others`` are served beside the project of the options."""
-    parser = _parser(os.environ)
+    parser = parser_for(os.environ)
     chosen = parser.parse_args(arguments)
     try:
         _serve(chosen, others)

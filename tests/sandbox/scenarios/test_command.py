@@ -244,6 +244,20 @@ def test_nothing_played_is_not_as_expected(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_story_of_another_profile_is_left_out(
+    checkout_sandbox: Sandbox, live_server: Any, quiet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sandbox that runs behaves otherwise: nothing else about the shop is wrong."""
+    if checkout_sandbox.profile.name == "spec":
+        pytest.skip("every shipped story of one profile is of this one")
+    assert play(checkout_sandbox, live_server.url, "refusal_cancels", quiet) == AS_EXPECTED
+    printed = capsys.readouterr().out
+    assert "left out: needs a sandbox of the profile spec" in printed
+    assert "1 played, 1 left out, all as expected.\n" in printed
+    assert play(checkout_sandbox, live_server.url, "refusal_cancels") == WRONG_USAGE
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ["cancel_after_success", "unknown_user_is_refused"])
 def test_a_story_has_a_mode_of_its_own(
     name: str, checkout_sandbox: Sandbox, live_server: Any, capsys: pytest.CaptureFixture[str]

@@ -76,6 +76,18 @@ def test_the_shop_decides_about_the_customer(service: Service) -> None:
     assert events(service)[0] == Event.USER_VALIDATE
 
 
+def test_a_setting_of_the_project_is_changed(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds from then on, for payments and for testing cases."""
+    assert do(service, "set", "mode=pre_approval", "retry_interval=60") == DONE
+    assert capsys.readouterr().out == "mode: pre_approval, retry_interval: 60\n"
+    service.order_id()
+    assert do(service, "pay", "last") == DONE
+    assert do(service, "test", "existing_user", "external_id=ada") == DONE
+    assert events(service) == [Event.USER_VALIDATE, Event.PAYMENT_SUCCESS, Event.USER_VALIDATE]
+    assert do(service, "set", "mode=default") == DONE
+    assert do(service, "set", "colour=red") == NOT_DONE
+
+
 def test_a_renewal_is_the_newest_order_then(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     """It is paid at once; an item that a refund has in the list is no order of its own."""
     service.order_id()
