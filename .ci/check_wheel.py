@@ -1,11 +1,12 @@
-"""Check a built wheel: what it holds, and that it works where neither Celery nor Redis is installed.
+"""Check what was built: what wheel and sdist hold, and that the wheel works where neither Celery nor Redis is installed.
 
-Usage: python .ci/check_wheel.py dist/checkout_integration-*.whl
+Usage: python .ci/check_wheel.py dist
 """
 
 from __future__ import annotations
 
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -31,6 +32,16 @@ NEEDED = {
     "sandbox/pages/templates/layout.html",
     "sandbox/scenarios/known_user.yaml",
 }
+IN_SDIST = {
+    "tests/settings.py",
+    "docs/README.md",
+    "example_project/__main__.py",
+    "tox.ini",
+    "CHANGELOG.md",
+    "LICENSE",
+}
+IN_SDIST |= {"checkout_integration/locale/de/LC_MESSAGES/django.po"}
+"""What distributors and translators find in the source distribution."""
 SMOKE = """
 import importlib.util, sys
 import django
@@ -50,17 +61,32 @@ print("imports and migrates without Celery and Redis on Django", django.__versio
 
 
 def main() -> None:
-    """Judge the wheel that the command line names."""
-    wheel = Path(sys.argv[1]).resolve()
+    """Judge the wheel in the folder that the command line names, and the sdist if there is one."""
+    folder = Path(sys.argv[1])
+    (wheel,) = folder.resolve().glob("*.whl")
+    for sdist in folder.glob("*.tar.gz"):
+        _judge_sdist(sdist)
     names = zipfile.ZipFile(wheel).namelist()
     strangers = [name for name in names if not _belongs(name)]
     missing = [name for name in NEEDED if PACKAGE + name not in names]
     if strangers or missing:
         sys.exit(f"wheel: does not belong: {strangers}; missing: {missing}")
     print(f"{wheel.name}: {len(names)} files, each of them belongs")
-    with tempfile.TemporaryDirectory(prefix="checkout-wheel-") as folder:
-        python = make(Path(folder) / "environment", [str(wheel)])
-        sys.exit(call([str(python), "-c", SMOKE], cwd=folder))
+    with tempfile.TemporaryDirectory(prefix="checkout-wheel-") as place:
+        python = make(Path(place) / "environment", [str(wheel)])
+        sys.exit(call([str(python), "-c", SMOKE], cwd=place))
+
+
+def _judge_sdist(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    if missing := sorted(IN_SDIST - names):
+        sys.exit(f"sdist: missing: {missing}")
+    if strangers := sorted(
+        name for name in names if "__pycache__" in name or name.endswith((".pyc", ".sqlite3"))
+    ):
+        sys.exit(f"sdist: does not belong: {strangers}")
+    print(f"{sdist.name}: {len(names)} files, with tests, pages and sources of translations")
 
 
 def _belongs(name: str) -> bool:

@@ -5,4 +5,4 @@ What is public, and what may change: docs/public.md.
 
 __all__ = ["__version__"]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
