@@ -21,8 +21,8 @@ from checkout_integration import telemetry
 from checkout_integration.client.config import ClientConfig
 from checkout_integration.client.errors import ResponseUnreadable, TooManyRequests
 from checkout_integration.client.headers import request_with_headers
+from checkout_integration.client.pace import Pace
 from checkout_integration.client.paging import PAGE_SIZE_MIN, chained_pages
-from checkout_integration.client.retry import Pace
 from checkout_integration.client.rotation import Keys, refuses_key
 from checkout_integration.client.statuses import error_of, is_success
 from checkout_integration.client.transport import RawResponse, Transport
@@ -77,7 +77,7 @@ class Client:
     Args:
         config: the project and its service.
         session: a session whose proxies, certificates, headers and mounted adapters are used (`transport.Transport`).
-        pace: decides when a call may be sent, and is informed of each 429 (`retry.Pace`).
+        pace: decides when a call may be sent, and is informed of each 429 (`pace.Pace`).
 
     """
 

@@ -6,31 +6,20 @@ import random
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import InvalidHeader, MaxRetryError, ResponseError
 
 from checkout_integration.client.deadline import Deadline
+from checkout_integration.client.pace import LONGEST_SHARED_PAUSE
 
 ATTEMPTS_AFTER_THE_FIRST: Final = 4
 FIRST_PAUSE_SECONDS: Final = 0.25
 LONGEST_PAUSE_SECONDS: Final = 10
-LONGEST_SHARED_PAUSE: Final = 60
-"""Of a Retry-After, for those who share a pace: they have more time than one call."""
 TOO_MANY_REQUESTS: Final = 429
 REPEATED_STATUSES: Final = frozenset({TOO_MANY_REQUESTS, 500, 502, 503, 504})
-
-
-class Pace(Protocol):
-    """How fast requests may follow each other, where several processes share a limit of the service."""
-
-    def wait(self) -> None:
-        """Return when the next request may be sent."""
-
-    def slow_down(self, seconds: float) -> None:
-        """Let nobody send a request for so long: the service has responded with 429."""
 
 
 class JitteredRetry(Retry):

@@ -57,7 +57,7 @@ def examine(shop: str, *, deploy: bool) -> Iterator[Finding]:
 
     """
     unusable = checks.check_settings(None)
-    yield from _checked(unusable or _said_by_checks(deploy=deploy), deploy=deploy)
+    yield from _checked(unusable or said_by_checks(deploy=deploy), deploy=deploy)
     if unusable:
         return
     database = list(_database())
@@ -72,7 +72,8 @@ def examine(shop: str, *, deploy: bool) -> Iterator[Finding]:
         yield from flows.operations.health().findings
 
 
-def _said_by_checks(*, deploy: bool) -> list[CheckMessage]:
+def said_by_checks(*, deploy: bool) -> list[CheckMessage]:
+    """Return what the system checks of the app say."""
     return [
         message
         for check in registry.get_checks(deploy)

@@ -150,7 +150,7 @@ def test_settings_of_development_in_production(shop: str, settings: Any) -> None
 def test_what_health_says_too_is_said_once(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A finding of such a check is not shown, and then the settings are well."""
     message = CheckMessage(WARNING, "canary", id="checkout_integration.W010")
-    monkeypatch.setattr(doctor, "_said_by_checks", lambda *, deploy: [message])
+    monkeypatch.setattr(doctor, "said_by_checks", lambda *, deploy: [message])
     _code, printed = run("--no-deploy")
     assert "canary" not in printed and line_of(printed, "ok: settings: ")
 

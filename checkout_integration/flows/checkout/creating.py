@@ -11,12 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from django.db import Error as DatabaseError
 from django.db import connections, transaction
 
-from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
@@ -42,6 +41,9 @@ from checkout_integration.protocol.creation import (
     build_token_document,
 )
 from checkout_integration.protocol.order import parse_order
+
+if TYPE_CHECKING:
+    from checkout_integration.client import Client
 
 Result = TypeVar("Result")
 UNOPENED: Final = (Checkout.Status.NEW, Checkout.Status.UNKNOWN, Checkout.Status.FAILED)

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from django.db.models import Q, QuerySet
 
-from checkout_integration.client import Client
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.models import Checkout, Installation, Order, SyncCursor, SyncRun
 from checkout_integration.policy.drift import UNPAID
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
 from checkout_integration.protocol.vocabulary import OrderStatus
+
+if TYPE_CHECKING:
+    from checkout_integration.client import Client
 
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from django.db import Error
 from django.db.models import Exists, F, OuterRef
 
 from checkout_integration import telemetry
-from checkout_integration.client import Client
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
@@ -43,6 +42,9 @@ from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.totals import ListedWindow, together
 from checkout_integration.protocol.listing import TransactionFilter, TransactionPage
+
+if TYPE_CHECKING:
+    from checkout_integration.client import Client
 
 logger = logging.getLogger("checkout_integration.sync")
 

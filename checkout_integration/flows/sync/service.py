@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max, Q, QuerySet
 from django.utils.module_loading import import_string
 
-from checkout_integration.client import Client, ClientConfig
+from checkout_integration.client import ClientConfig
 from checkout_integration.client.config import can_travel
-from checkout_integration.client.retry import LONGEST_SHARED_PAUSE, Pace
+from checkout_integration.client.pace import LONGEST_SHARED_PAUSE, Pace
 from checkout_integration.conf import SETTING, Project, app_settings
 from checkout_integration.models import SyncCursor
 from checkout_integration.protocol.listing import ArrayStyle
+
+if TYPE_CHECKING:
+    from checkout_integration.client import Client
 
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = float(LONGEST_SHARED_PAUSE)
@@ -37,6 +40,8 @@ def client_for(project: Project, *, pace: Pace | None = None) -> Client:
 
     Raises ``ImproperlyConfigured`` where a callable returns a secret that no header can carry; `check` sees all others.
     """
+    from checkout_integration.client import Client
+
     secret_key, *other_keys = project.secrets
     if not can_travel(secret_key):
         raise ImproperlyConfigured(
