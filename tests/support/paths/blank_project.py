@@ -289,7 +289,7 @@ def await_answer(address: str) -> None:
     while True:
         try:
             requests.get(address, timeout=10)
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             assert time.monotonic() < deadline, f"{address} does not answer"
             time.sleep(0.1)
         else:
