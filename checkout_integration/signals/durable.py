@@ -30,7 +30,12 @@ class RetryLater(Exception):
     """Raise it in a receiver that cannot do its work yet: it is called again after so many ``seconds``.
 
     It is no failure: nothing is counted, logged as an error or reported, and what the receiver has written in the database is
-    rolled back. Staff see ``cause`` on the pages of the run and of the order, so it has no personal data and no secret.
+    rolled back.
+
+    Args:
+        seconds: how long to wait at least.
+        cause: what staff read on the pages of the run and of the order: no personal data, no secret. The first 255 characters
+            are stored.
 
     Raises:
         ValueError: ``seconds`` is not positive, or ``cause`` is empty.
@@ -49,8 +54,10 @@ class RetryLater(Exception):
 class RetryPlan:
     """When a receiver that failed is called again, and for how long `RetryLater` is no failure.
 
-    ``waits`` has one wait after each failed attempt but the last, after which the run is given up. ``patience`` begins when
-    the receiver first raises `RetryLater`; from then on it is a failure like any other.
+    Attributes:
+        waits: the wait after each failed attempt but the last, after which the run is given up. By default 1, 5 and 15
+            minutes, 1, 3, 6 and 12 hours, a day, and a day.
+        patience: how long `RetryLater` is no failure, from when it was first raised. By default a week.
     """
 
     waits: Sequence[timedelta] = tuple(

@@ -15,6 +15,7 @@ from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox import SandboxProject
 from checkout_integration.sandbox.scenarios import command, verbs
 from checkout_integration.sandbox.server import command_line
+from tests.support.documents import ROOT
 
 KEY = "sandbox_secret_of_"
 
@@ -110,3 +111,18 @@ def test_a_project_without_settings_gets_some_to_paste(settings: Any) -> None:
     printed = StringIO()
     call_command("checkout_sandbox", "init", stdout=printed)
     assert "CHECKOUT_INTEGRATION = {" in printed.getvalue()
+
+
+def test_the_usage_names_what_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not the module's own command."""
+    with pytest.raises(SystemExit):
+        call_command("checkout_sandbox", "do", "sing", "last")
+    assert capsys.readouterr().err.startswith("usage: manage.py checkout_sandbox do ")
+
+
+def test_orders_may_be_stored(served: dict[str, list[Any]]) -> None:
+    """As docs/sandbox.md says."""
+    words = "-- --state sandbox.sqlite3"
+    assert f"manage.py checkout_sandbox {words}" in (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    run(*words.split())
+    assert served["arguments"][-2:] == ["--state", "sandbox.sqlite3"]

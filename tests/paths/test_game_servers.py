@@ -47,8 +47,9 @@ def test_a_game_server_delivers_what_was_paid(
     checkout = flows.create_checkout(type="product", products=["sword"], user=ada)
     delivered: list[tuple[str, list[str]]] = []
 
-    def give(key: str, sold: Any) -> None:
-        delivered.append((key, sold["products"]))
+    def give(grant: Any) -> None:
+        assert (grant["renewal"], grant["number"]) == (False, 1)
+        delivered.append((grant["key"], grant["checkout"]["products"]))
 
     shop.deliver(str(ada.pk), give)
     assert (shop.owns(str(ada.pk), "sword"), delivered) == (False, [])

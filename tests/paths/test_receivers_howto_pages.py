@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from importlib.metadata import distribution
 from types import ModuleType
 from typing import Any
 
@@ -173,6 +174,17 @@ def test_a_pass_is_renewed_and_ends(shown: Page, checkout_sandbox: CheckoutSandb
     assert (shop["may_play"](ada), Grant.objects.filter(closed_at=None).count()) == (True, 1)
     with time_machine.travel(datetime.now(UTC) + timedelta(days=34)):
         assert (shop["may_play"](ada), about(checkout)) == (False, "Your pass has ended.")
+    User.objects.all().delete()
+    passes = Noted()
+    vars(passes).update(shop)
+    page = shown(block("docs/renewals.md", "# shop/test_passes.py"), passes=passes)
+    page["test_a_pass_ends"](checkout_sandbox, live_server, User)
+
+
+def test_what_a_test_travels_with_is_installed() -> None:
+    """docs/renewals.md: by the name that the package has."""
+    words = shlex.split(block("docs/renewals.md", "$ python -m pip install time-machine"))
+    assert distribution(words[-1]).metadata["Name"] == "time-machine"
 
 
 @pytest.mark.django_db(transaction=True)

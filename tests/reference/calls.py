@@ -46,6 +46,15 @@ def signal_list() -> str:
     )
 
 
+@section
+def signal_waits() -> str:
+    """Return what a receiver raises that cannot do its work yet, and what says how long it waits."""
+    return joined(
+        function("RetryLater", signals.RetryLater),
+        value_class("RetryPlan", signals.RetryPlan),
+    )
+
+
 def arguments_of(signal: signals.DurableSignal[Any]) -> str:
     """Return the name of the class that describes a signal's arguments."""
     (receiver,) = vars(signal)["__orig_class__"].__args__

@@ -104,7 +104,7 @@ def _type(annotation: object) -> str:
 def _value(value: object) -> str:
     if callable(value):
         return "…"
-    return repr(str(value)) if isinstance(value, str) else repr(value)
+    return repr(str(value)) if isinstance(value, str) else repr(value).replace("datetime.", "")
 
 
 def value_class(name: str, kind: type[Any], level: int = 3) -> str:

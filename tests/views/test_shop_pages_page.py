@@ -10,17 +10,19 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.test import Client, RequestFactory, override_settings
-from django.urls import reverse
+from django.urls import path, reverse
 
 from checkout_integration.flows.checkout import signed_reference
 from checkout_integration.models import Checkout
-from checkout_integration.sandbox import Sandbox
+from checkout_integration.sandbox import Fault, FaultKind, FaultPoint, Sandbox
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from checkout_integration.views.returning import return_link
 from checkout_integration.views.selling import SellMixin
-from tests.support.documents import ROOT, block
+from tests.support.documents import ROOT, block, template
 from tests.urls import urlpatterns as others
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +46,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
         "shop.urls": block("docs/shop-pages.md", "# shop/urls.py"),
         "shop.owning": block("docs/shop-pages.md", "# shop/owning.py"),
         "shop.claiming": block("docs/shop-pages.md", "# shop/claiming.py"),
+        "shop.guests": block("docs/shop-pages.md", "# shop/guests.py"),
         "shop.purchases": block("docs/shop-pages.md", "# shop/purchases.py"),
         "shop.mine": block("docs/shop-pages.md", "# shop/mine.py"),
     }.items():
@@ -51,9 +54,27 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
         monkeypatch.setitem(sys.modules, name, made[name])
         exec(compile(text, name, "exec"), vars(made[name]))
     addresses = ModuleType("addresses")
-    purchases = vars(made["shop.purchases"])["urlpatterns"]
-    vars(addresses)["urlpatterns"] = [*vars(made["shop.urls"])["urlpatterns"], *purchases, *others]
-    with override_settings(ROOT_URLCONF=addresses):
+    pages = [
+        each
+        for name in ("shop.urls", "shop.claiming", "shop.purchases")
+        for each in vars(made[name])["urlpatterns"]
+    ]
+    vars(addresses)["urlpatterns"] = [
+        *pages,
+        path("hat/", vars(made["shop.guests"])["buy_hat"]),
+        path("inventory/", lambda request: HttpResponse(), name="inventory"),
+        *others,
+    ]
+    templates = {
+        name: template("docs/shop-pages.md", name) for name in ("shop/thanks.html", "shop/claim.html")
+    }
+    locmem = ("django.template.loaders.locmem.Loader", templates)
+    app_directories = "django.template.loaders.app_directories.Loader"
+    (engine,) = settings.TEMPLATES
+    options = {**engine["OPTIONS"], "loaders": [locmem, app_directories]}
+    with override_settings(
+        ROOT_URLCONF=addresses, TEMPLATES=[{**engine, "APP_DIRS": False, "OPTIONS": options}]
+    ):
         yield made
 
 
@@ -76,20 +97,29 @@ def test_the_view_sells(
     assert checkout.expected_amount == TOTAL
 
 
-def test_a_page_of_the_shop_adds_a_purchase_to_an_account(
-    ada: User, rf: RequestFactory, shop: dict[str, ModuleType]
-) -> None:
-    """By POST, once."""
-    checkout = CheckoutFactory()
+def test_a_guest_buys(client: Client, checkout_sandbox: Sandbox, shop: dict[str, ModuleType]) -> None:
+    """By POST, without a session; where the service is away, a page says so."""
+    response = client.post("/hat/")
+    checkout = Checkout.objects.get()
+    assert (response["Location"], checkout.user) == (checkout.payment_form_url, None)
+    checkout_sandbox.faults.add(Fault(point=FaultPoint.API, kind=FaultKind.SERVER_ERROR))
+    assert client.post("/hat/").status_code == 503
+
+
+def test_a_guest_adds_a_purchase_to_an_account(client: Client, shop: dict[str, ModuleType]) -> None:
+    """From the return page by its link, over the login, by POST, once."""
+    checkout = CheckoutFactory(description="A hat")
     OrderFactory(checkout=checkout)
-    request = rf.post("/")
-    request.user = ada
-    add, signed = vars(shop["shop.claiming"])["add_to_account"], signed_reference(checkout.reference)
-    vars(shop["shop.claiming"])["redirect"] = HttpResponse
-    assert add(request, signed).status_code == 200
+    thanks = client.get(return_link(checkout, "thanks")).content.decode()
+    (address,) = re.findall(r'href="(/add/[^"]+)"', thanks)
+    assert client.get(address).status_code == 302
+    ada = User.objects.create_user("ada")
+    client.force_login(ada)
+    assert "A hat" in client.get(address).content.decode()
+    assert client.post(address)["Location"] == "/inventory/"
     assert list(Checkout.objects.owned_by(ada)) == [checkout]
-    with pytest.raises(Http404):
-        add(request, signed)
+    assert client.post(address).status_code == 404
+    assert "/add/" not in client.get(return_link(checkout, "thanks")).content.decode()
 
 
 def test_the_page_of_purchases(

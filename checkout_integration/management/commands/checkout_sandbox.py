@@ -79,7 +79,8 @@ class Command(PlainCommand):
             raise CommandError(str(error), returncode=2) from error
         given, arguments = _from_settings(project, shop), options["options"]
         if first == "do":
-            sys.exit(act([*_address(project), "--project-id", project.project_id, *words]))
+            known_here = [*_address(project), "--project-id", project.project_id]
+            sys.exit(act([*known_here, *words], "manage.py checkout_sandbox do"))
         if first in {"run", "play"}:
             sys.exit(play([*given, *_previous_secret(project), *words]))
         others = [] if options["project"] else [each for each in known.values() if _is_beside(each, project)]

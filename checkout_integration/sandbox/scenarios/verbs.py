@@ -35,14 +35,15 @@ WITHOUT_ORDER: Final = {
 }
 LAST: Final = "last"
 SHOWN: Final = 10
+COMMAND: Final = "python -m checkout_integration.sandbox do"
 WORDS: Final = {"true": True, "false": False}
 
 
-def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
-    """Return the parser of one act."""
+def parser_for(environment: Mapping[str, str], command: str = COMMAND) -> argparse.ArgumentParser:
+    """Return the parser of one act; ``command`` is what was typed before it."""
     verbs = "\n".join(f"  {name:12}{text}" for name, text in (ACTS | WITHOUT_ORDER).items())
     parser = argparse.ArgumentParser(
-        prog="python -m checkout_integration.sandbox do",
+        prog=command,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Do one thing at a sandbox that runs, and print what came of it. Exit code: 0 done, 1 refused, 2 wrong"
         f" usage, 3 no sandbox responds.\n\nverbs:\n{verbs}",
@@ -57,9 +58,9 @@ def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], command: str = COMMAND) -> int:
     """Do what the words say, print it, and return the exit code."""
-    parser = parser_for(os.environ)
+    parser = parser_for(os.environ, command)
     chosen = parser.parse_args(arguments)
     try:
         given, subject = _values(chosen.words)
@@ -94,9 +95,11 @@ def _done(
     service: ScenarioService, verb: str, subject: str, given: dict[str, Any], project_id: str
 ) -> list[str]:
     if verb == "orders":
-        return [_line(order) for order in service.control("GET", "orders")["orders"][:SHOWN]] or [
-            "no order yet"
-        ]
+        several = len(service.control("GET", "projects")["projects"]) > 1
+        return [
+            (f"{order['project_id']} " if several else "") + _line(order)
+            for order in service.control("GET", "orders")["orders"][:SHOWN]
+        ] or ["no order yet"]
     if verb == "test":
         if subject not in set(TestingCase):
             raise ValueError(f"name a testing case: {', '.join(TestingCase)}")

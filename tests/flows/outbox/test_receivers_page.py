@@ -127,6 +127,32 @@ def test_a_receiver_waits_for_stock(checkout_deliver: Deliver, monkeypatch: pyte
         checkout_paid.disconnect(page.send_key)
 
 
+def test_goods_of_a_guest_wait_for_the_claim(
+    checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
+) -> None:
+    """docs/fulfilment.md: nothing is delivered before it, nor by it; the next attempt delivers to the account."""
+    added: list[Any] = []
+    package, page = ModuleType("shop"), ModuleType("shop.unclaimed")
+    package.inbox = SimpleNamespace(add=lambda account, products: added.append(account))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shop", package)
+    exec(block("docs/fulfilment.md", "# shop/unclaimed.py"), vars(page))
+    try:
+        checkout = CheckoutFactory.create(user=None)
+        checkout_deliver(order=order_document_for(checkout))
+        run = ReceiverRun.objects.get()
+        assert (run.postponed_for, run.attempts, added) == ("not claimed yet", 0, [])
+        checkout.refresh_from_db()
+        ada = django_user_model.objects.create_user("ada")
+        assert flows.claim(checkout, ada)
+        flows.run_due()
+        assert added == []
+        ReceiverRun.objects.update(due_at=datetime.now(UTC) - timedelta(minutes=5))
+        flows.run_due()
+        assert (ReceiverRun.objects.get().state, added) == ("done", [ada])
+    finally:
+        checkout_paid.disconnect(page.give_or_wait)
+
+
 def test_a_wallet_that_was_spent_before_the_refund(
     checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from checkout_integration.protocol.vocabulary import Event, TestingCase
+from checkout_integration.sandbox import SandboxProject
 from checkout_integration.sandbox.scenarios.verbs import (
     ACTS,
     DONE,
@@ -111,6 +112,14 @@ def test_orders_are_shown(service: Service, capsys: pytest.CaptureFixture[str]) 
         [second, "created"],
         [first, "processed"],
     ]
+
+
+def test_orders_of_several_projects_name_theirs(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is one project, its name is not repeated."""
+    order_id = service.order_id()
+    service.sandbox.projects.add(SandboxProject(project_id="project-2", secret_key="sandbox_2"))
+    assert do(service, "orders") == DONE
+    assert capsys.readouterr().out.startswith(f"project-1 {order_id} created")
 
 
 @pytest.mark.parametrize("case", TestingCase)
