@@ -70,7 +70,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     }
     locmem = ("django.template.loaders.locmem.Loader", templates)
     app_directories = "django.template.loaders.app_directories.Loader"
-    (engine,) = settings.TEMPLATES
+    engine: Any = settings.TEMPLATES[0]
     options = {**engine["OPTIONS"], "loaders": [locmem, app_directories]}
     with override_settings(
         ROOT_URLCONF=addresses, TEMPLATES=[{**engine, "APP_DIRS": False, "OPTIONS": options}]
