@@ -68,6 +68,14 @@ class FormAddressField(NullableTextField):
         return display.form_link(instance) or None
 
 
+class OwnCodeField(NullableTextField):
+    """The code of a game key that the account owns; null where there is none."""
+
+    def get_attribute(self, instance: OrderItem) -> str | None:
+        """Return the code, or None."""
+        return instance.code or None
+
+
 class ActivationCodeField(NullableTextField):
     """The code of a game key; null unless its order has a payment that is neither in review nor reversed, and for a gift.
 

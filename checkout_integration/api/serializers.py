@@ -16,6 +16,8 @@ from checkout_integration.api.fields import (
     AddressField,
     AmountField,
     FormAddressField,
+    NullableTextField,
+    OwnCodeField,
 )
 from checkout_integration.models import Checkout, Grant, Order, OrderItem
 
@@ -65,7 +67,7 @@ class ItemSerializer(serializers.ModelSerializer[OrderItem]):
 
     description = serializers.CharField(read_only=True, allow_null=True)
     images = AddressesField()
-    code = ActivationCodeField()
+    code: NullableTextField = ActivationCodeField()
 
     class Meta:
         model = OrderItem
@@ -160,6 +162,22 @@ class OwnedSerializer(serializers.ModelSerializer[Checkout]):
         """Return the shop's own object, such as "shop.basket 12"; "" if there is none."""
         kind = row.subject_type
         return f"{kind.app_label}.{kind.model} {row.subject_id}" if kind else ""
+
+
+class OwnItemSerializer(ItemSerializer):
+    """An item that the account owns, with its activation code; null where it has none."""
+
+    code = OwnCodeField()
+
+
+class OwnSerializer(OwnedSerializer):
+    """Something that the account owns, bought or given to it. Of who gave it there is nothing."""
+
+    items = OwnItemSerializer(source="paid_order.items", many=True, read_only=True, default=[])
+
+    class Meta(OwnedSerializer.Meta):
+        fields = [*OwnedSerializer.Meta.fields, "description", "items"]
+        read_only_fields = fields
 
 
 class GrantSerializer(serializers.ModelSerializer[Grant]):

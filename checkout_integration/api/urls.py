@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.apps import apps
 from django.urls import path
 
-from checkout_integration.api.views import CheckoutDetail, CheckoutList, OrderDetail, OrderList
+from checkout_integration.api.views import CheckoutDetail, CheckoutList, OrderDetail, OrderList, OwnedList
 
 if apps.is_installed("drf_spectacular"):
     from checkout_integration.api import description  # noqa: F401  # drf-spectacular knows it from then on
@@ -20,4 +20,5 @@ urlpatterns = [
     path("checkouts/<str:reference>/", CheckoutDetail.as_view(), name="checkout-detail"),
     path("orders/", OrderList.as_view(), name="order-list"),
     path("orders/<str:order_id>/", OrderDetail.as_view(), name="order-detail"),
+    path("owned/", OwnedList.as_view(), name="owned-list"),
 ]

@@ -21,7 +21,7 @@ from checkout_integration.api.errors import error_response
 from checkout_integration.api.filtering import StatusFilter
 from checkout_integration.api.pagination import ListEnvelope, find_row
 from checkout_integration.api.parsing import StrictJSONParser, idempotency_key
-from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer
+from checkout_integration.api.serializers import CheckoutSerializer, OrderSerializer, OwnSerializer
 from checkout_integration.api.throttling import READ, SELL, CheckoutRateThrottle
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.checkout import brought_up_to_date
@@ -171,6 +171,24 @@ class OrderList(OrderView, generics.ListAPIView[Order]):
 
 class OrderDetail(OrderView, generics.RetrieveAPIView[Order]):
     """GET: one of the customer's orders, by the service's id."""
+
+
+@method_decorator((never_cache, outside_transactions), name="dispatch")
+class OwnedList(AccountView[Checkout], generics.ListAPIView[Checkout]):
+    """GET: what the customer owns now, gifts that others gave to them too, with activation codes."""
+
+    queryset = Checkout.objects.all()
+    serializer_class = OwnSerializer
+    lookup_field = "reference"
+    filter_backends = []
+
+    def get_queryset(self) -> QuerySet[Checkout]:
+        """Return what the account owns, with all that is shown."""
+        owned = Checkout.objects.owned_by(self.request.user).defer("metadata")
+        shown = owned.select_related("subject_type", "paid_order").defer(
+            "paid_order__facts", "paid_order__stamps"
+        )
+        return shown.prefetch_related("paid_order__items")
 
 
 class Created(DispatchingResponse, Response):

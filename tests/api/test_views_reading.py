@@ -472,3 +472,31 @@ def test_an_order_that_only_a_stored_notification_tells_of(
     (order,) = answer.get("data", [answer])
     assert (order["order_id"], order["paid"]) == (documents[0]["id"], True)
     assert Notification.objects.get(state="stored").object_id == documents[1]["id"]
+
+
+@pytest.mark.spec("ITM-05")
+def test_what_an_account_owns_has_its_codes_and_nothing_of_the_giver(
+    api: APIClient, buyer: User, stranger: User, checkout_deliver: Deliver
+) -> None:
+    """What it bought, and what another gave to it: not what it gave away, nor what is unpaid or went back."""
+    item = OrderItemDocumentFactory(code="KEY-1")
+    for whose in (
+        {"user": buyer},
+        {"user": stranger, "gift": True, "recipient": buyer, "description": "a gift"},
+    ):
+        checkout = CheckoutFactory(**whose)
+        checkout_deliver(order=order_document_for(checkout, items=[item]))
+    CheckoutFactory(user=buyer)
+    checkout_deliver(order=order_document_for(CheckoutFactory(user=buyer, gift=True, recipient=stranger)))
+    refunded = CheckoutFactory(user=buyer)
+    checkout_deliver(order=order_document_for(refunded, status="refunded"))
+    with CaptureQueriesContext(connection) as captured:
+        body = api.get("/api/owned/").json()
+    assert len(captured.captured_queries) <= 6
+    given, bought = body["data"]
+    assert (given["gift"], given["description"], bought["gift"]) == (True, "a gift", False)
+    assert [each["items"][0]["code"] for each in (given, bought)] == ["KEY-1", "KEY-1"]
+    assert stranger.username not in json.dumps(body) and "@" not in json.dumps(body)
+    assert body["total_count"] == 2
+    api.force_authenticate(stranger)
+    assert [each["gift"] for each in api.get("/api/owned/").json()["data"]] == [True]

@@ -29,7 +29,7 @@ from tests.support.admin.screens import SCREENS, make_row
 OURS: Final = "checkout_integration_"
 FORM: Final = "application/x-www-form-urlencoded"
 FORM_TOKEN: Final = "token-of-a-form"
-REST: Final = ("checkout-list", "checkout-detail", "order-list", "order-detail")
+REST: Final = ("checkout-list", "checkout-detail", "order-list", "order-detail", "owned-list")
 
 
 class Shop(Hooks):
