@@ -519,7 +519,7 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('fence', models.CharField(blank=True, default='', editable=False, max_length=32)),
                 ('due_at', models.DateTimeField(help_text='When it may run; while it is running, when that began.')),
-                ('error', models.CharField(blank=True, default='', help_text='Class of the last exception.', max_length=255)),
+                ('error', models.CharField(blank=True, default='', help_text='Class of the last exception; after RetryLater, its cause too.', max_length=255)),
                 ('postponed_since', models.DateTimeField(blank=True, help_text="When the shop's code first asked to be called later.", null=True)),
                 ('postponed_for', models.CharField(blank=True, default='', help_text="What the shop's code waits for, in its own words.", max_length=255)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),

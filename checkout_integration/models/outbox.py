@@ -166,7 +166,10 @@ class ReceiverRun(Row):
         help_text=_("When it may run; while it is running, when that began.")
     )
     error: Column[str] = models.CharField(
-        max_length=255, blank=True, default="", help_text=_("Class of the last exception.")
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=_("Class of the last exception; after RetryLater, its cause too."),
     )
     postponed_since: Column[datetime | None] = InstantField(
         null=True, blank=True, help_text=_("When the shop's code first asked to be called later.")

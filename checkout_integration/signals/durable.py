@@ -24,10 +24,11 @@ _Undone: TypeAlias = tuple[str, Callable[[], Receiver | None] | None]
 LONGEST_NAME: Final = 255
 """The longest name of a receiver that the column of its runs can store."""
 LONGEST_CAUSE: Final = 255
+LONGEST_WAIT: Final = timedelta(days=366)
 
 
 class RetryLater(Exception):
-    """Raise it in a receiver that cannot do its work yet: it is called again after so many ``seconds``.
+    """Raise it in a receiver that cannot do its work yet: it is called again after so many ``seconds``, or a timedelta.
 
     It is no failure: nothing is counted, logged as an error or reported, and what the receiver has written in the database is
     rolled back.
@@ -38,15 +39,24 @@ class RetryLater(Exception):
             are stored.
 
     Raises:
+        TypeError: ``seconds`` is no number and no timedelta.
         ValueError: ``seconds`` is not positive, or ``cause`` is empty.
 
     """
 
-    def __init__(self, seconds: float, cause: str) -> None:
+    # For an exception of the shop's own that is derived from this one, and does not call its constructor.
+    wait: timedelta = timedelta(minutes=1)
+    cause: str = "RetryLater"
+
+    def __init__(self, seconds: float | timedelta, cause: str) -> None:
+        if isinstance(seconds, timedelta):
+            seconds = seconds.total_seconds()
+        if not isinstance(seconds, (int, float)):
+            raise TypeError("RetryLater takes seconds as a number or a timedelta, and a cause in words.")
         if not seconds > 0 or not cause:
             raise ValueError("RetryLater needs positive seconds and a cause.")
         super().__init__(cause)
-        self.wait = timedelta(seconds=seconds)
+        self.wait = timedelta(seconds=min(seconds, LONGEST_WAIT.total_seconds()))
         self.cause = cause[:LONGEST_CAUSE]
 
 
@@ -58,12 +68,29 @@ class RetryPlan:
         waits: the wait after each failed attempt but the last, after which the run is given up. By default 1, 5 and 15
             minutes, 1, 3, 6 and 12 hours, a day, and a day.
         patience: how long `RetryLater` is no failure, from when it was first raised. By default a week.
+
+    Raises:
+        TypeError: a wait, or ``patience``, is no timedelta.
+        ValueError: it is negative, or longer than a year.
+
     """
 
     waits: Sequence[timedelta] = tuple(
         timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 1440)
     )
     patience: timedelta = timedelta(days=7)
+
+    def __post_init__(self) -> None:
+        """Refuse what a worker could not add to a time: it would find out only when the receiver has failed."""
+        for each in (*self.waits, self.patience):
+            if not isinstance(each, timedelta):
+                raise TypeError(
+                    f"A wait of a RetryPlan is a timedelta, such as timedelta(seconds=30), not {each!r}."
+                )
+            if not timedelta(0) <= each <= LONGEST_WAIT:
+                raise ValueError(
+                    f"A wait of a RetryPlan is between zero and {LONGEST_WAIT.days} days, not {each}."
+                )
 
     @property
     def most_attempts(self) -> int:

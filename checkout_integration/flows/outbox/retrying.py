@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import F, QuerySet
 
@@ -72,6 +72,7 @@ def report_failure(run: ReceiverRun, error: BaseException, *, given_up: bool) ->
         logger.error("The hook receiver_failed failed: %s", error_location(failed), extra=run.log_ids)
 
 
+LONGEST_ERROR: Final = 255
 BACK_OFF = USUAL.waits
 """Waiting times after the first, second, … failed attempt; the first ones are those of a notification too."""
 
@@ -101,6 +102,12 @@ def take_back_attempt(run: ReceiverRun) -> None:
     _ours(run).update(attempts=F("attempts") - 1)
 
 
+def name_of(error: BaseException) -> str:
+    """Return what staff read of a failure: its class, and of `RetryLater` its cause, which has no personal data."""
+    name = type(error).__name__
+    return f"{name}: {error.cause}"[:LONGEST_ERROR] if isinstance(error, RetryLater) else name
+
+
 def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     """Plan the next attempt of this receiver alone, or give it up; log, store and report the failure.
 
@@ -116,7 +123,7 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     def end() -> bool:
         with write_transaction():
             # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-            ended = bool(locked(_ours(run))) and _end(run, type(error).__name__, None if given_up else plan)
+            ended = bool(locked(_ours(run))) and _end(run, name_of(error), None if given_up else plan)
             if ended:
                 store_failure(run, error)
         return ended

@@ -153,8 +153,45 @@ class ProcessEnded(Exception):
     """The receiver ended its process at each attempt, so no failure could be stored: it was killed, or out of memory."""
 
 
-def attempt(prepared: Prepared) -> bool | None:
-    """Run a claimed run; return False when it failed, None when its receiver was not called.
+@dataclass(frozen=True, kw_only=True)
+class DueSummary:
+    """What was done of what was due: applied, run, or both.
+
+    Attributes:
+        applied: notifications that were applied.
+        waiting: notifications that failed or are quarantined.
+        run: receivers that were run.
+        failed: how many of these receivers failed.
+        postponed: receivers that were run as well, and asked to be called later.
+        ended_early: whether it ended before all was done.
+
+    """
+
+    applied: int = 0
+    waiting: int = 0
+    run: int = 0
+    failed: int = 0
+    postponed: int = 0
+    ended_early: bool = False
+
+    @property
+    def did_anything(self) -> bool:
+        """Whether there was anything due."""
+        return bool(self.applied or self.waiting or self.run or self.postponed)
+
+    def __add__(self, other: DueSummary) -> DueSummary:
+        return DueSummary(
+            applied=self.applied + other.applied,
+            waiting=self.waiting + other.waiting,
+            run=self.run + other.run,
+            failed=self.failed + other.failed,
+            postponed=self.postponed + other.postponed,
+            ended_early=other.ended_early,
+        )
+
+
+def attempt(prepared: Prepared) -> DueSummary:
+    """Run a claimed run; return what was done: nothing, when its receiver was not called.
 
     A deadlock is no failure of the receiver: it is run again at once, and no attempt is counted. Nor is a database that is
     busy or lost before the receiver is called: the run is due again. SQLite is busy while any other process writes.
@@ -168,21 +205,21 @@ def attempt(prepared: Prepared) -> bool | None:
         except _TakenOver:
             text = "ReceiverRun %s was taken over by another process; its effects here are undone."
             logger.warning(text, run.pk, extra=run.log_ids)
-            return None
+            return DueSummary()
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a receiver may raise anything, and must not stop the others
             failure = error
         if failure is None:
             _report(run, state)
-            return state != State.FAILED
+            return DueSummary(run=1, failed=int(state == State.FAILED))
         # Not while the exception is handled: it would be the context of an error of ours, which is logged with its message.
         if not is_deadlock(failure) or deadlocks == MOST_DEADLOCKS:
             if not called and isinstance(failure, TRANSIENT_DATABASE_ERRORS):
                 give_back([run])
-                return None
+                return DueSummary()
             if isinstance(failure, RetryLater) and postpone(run, failure):
-                return None
+                return DueSummary(postponed=1)
             fail(run, failure, limit_struck(failure, time.monotonic() - begun, app_settings().receiver_limit))
-            return False
+            return DueSummary(run=1, failed=1)
         # Read anew: the receiver may have changed its rows, and those that it reached from them, in memory.
         prepared = Prepared(run=run)
         time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
@@ -316,40 +353,6 @@ SECONDS_EACH: Final = 0.01
 """The expected time of one run with its claim: nothing is claimed when less time is left."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DueSummary:
-    """What was done of what was due: applied, run, or both.
-
-    Attributes:
-        applied: notifications that were applied.
-        waiting: notifications that failed or are quarantined.
-        run: receivers that were run.
-        failed: how many of these receivers failed.
-        ended_early: whether it ended before all was done.
-
-    """
-
-    applied: int = 0
-    waiting: int = 0
-    run: int = 0
-    failed: int = 0
-    ended_early: bool = False
-
-    @property
-    def did_anything(self) -> bool:
-        """Whether there was anything due."""
-        return bool(self.applied or self.waiting or self.run)
-
-    def __add__(self, other: DueSummary) -> DueSummary:
-        return DueSummary(
-            applied=self.applied + other.applied,
-            waiting=self.waiting + other.waiting,
-            run=self.run + other.run,
-            failed=self.failed + other.failed,
-            ended_early=other.ended_early,
-        )
-
-
 def run_due(
     limit: int = 200,
     seconds: float = 30.0,
@@ -377,8 +380,7 @@ def run_due(
         prepared = with_retries(partial(prepare, claimed))
         # One run is begun even if it may end late: a small budget must get something done.
         while prepared and time.monotonic() < (ends_at - SECONDS_EACH if summary.run else ends_at):
-            outcome = attempt(prepared.pop(0))
-            summary += DueSummary(run=int(outcome is not None), failed=int(outcome is False))
+            summary += attempt(prepared.pop(0))
             if (stopped := stopping()) or time.monotonic() >= hold_ends_at:
                 break
         give_back([left.run for left in prepared])

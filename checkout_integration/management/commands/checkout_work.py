@@ -89,7 +89,7 @@ class Command(DatabaseCommand):
         work = partial(self._work, worker, stopped, None if options["once"] else options["interval"])
         with syncing(stopped) if options["sync"] and not options["once"] else nullcontext():
             total = work() if worker.slots == 1 else _in_threads(work, worker.slots)
-        detail = f"{total.run} run, {total.failed} failed"
+        detail = f"{total.run} run, {total.failed} failed, {total.postponed} postponed"
         if options["json"]:
             self.print_steps([step_of("receivers", started, detail, ok=total.failed == 0)], as_json=True)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, lis
             clock.shift(timedelta(seconds=86_401))
             flows.run_due()
         run = only_run()
-        assert (run.attempts, run.error, run.is_postponed) == (1, "RetryLater", False)
+        assert (run.attempts, run.error, run.is_postponed) == (1, f"RetryLater: {CAUSE}", False)
         assert found("receivers_failing") == found("not_granted") == Severity.WARNING
         for _ in range(9):
             clock.shift(timedelta(days=1, seconds=1))
@@ -95,12 +96,56 @@ def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, lis
         assert only_run().state == "failed"
 
 
-def test_no_wait_outlasts_the_patience(checkout_deliver: Deliver, listen: Listening) -> None:
-    """A receiver that asks for a year is called at the end of the week."""
-    listen.connect(checkout_paid, Postponing(seconds=31_536_000), "stock")
+@pytest.mark.parametrize("seconds", [31_536_000, 1e13])
+def test_no_wait_outlasts_the_patience(checkout_deliver: Deliver, listen: Listening, seconds: float) -> None:
+    """A receiver that asks for a year, or for more than a calendar has, is called at the end of the week."""
+    listen.connect(checkout_paid, Postponing(seconds=seconds), "stock")
     checkout_deliver(order=order_document_for(CheckoutFactory()))
     run = only_run()
     assert run.postponed_since and run.due_at == run.postponed_since + timedelta(days=7)
+
+
+class SoldOut(RetryLater):
+    """The shop's own exception, whose constructor does not call ours."""
+
+    def __init__(self) -> None: ...
+
+
+@pytest.mark.parametrize("exception", [SoldOut, lambda: RetryLater(timedelta(minutes=1), "RetryLater")])
+def test_a_receiver_is_postponed_however_it_asks(
+    checkout_deliver: Deliver, listen: Listening, exception: Callable[[], Exception]
+) -> None:
+    """By an exception of its own, or by a timedelta: nothing of it may end the worker. The summary counts it."""
+
+    def ask(**arguments: Any) -> None:
+        raise exception()
+
+    listen.connect(checkout_paid, ask, "stock")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    run = only_run()
+    assert (run.state, run.postponed_for) == ("due", "RetryLater")
+    assert run.postponed_since and run.due_at == run.postponed_since + timedelta(minutes=1)
+    make_due()
+    assert flows.run_due() == flows.DueSummary(postponed=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "error", "words"),
+    [
+        (RetryPlan, {"waits": [30] * 20}, TypeError, r"a timedelta, such as timedelta\(seconds=30\), not 30"),
+        (RetryPlan, {"patience": 5}, TypeError, "not 5"),
+        (RetryPlan, {"waits": [timedelta(seconds=-1)]}, ValueError, "between zero and 366 days"),
+        (RetryPlan, {"patience": timedelta(days=10**6)}, ValueError, "between zero and 366 days"),
+        (RetryLater, {"seconds": "soon", "cause": CAUSE}, TypeError, "seconds as a number or a timedelta"),
+        (RetryLater, {"seconds": timedelta(0), "cause": CAUSE}, ValueError, "positive seconds"),
+    ],
+)
+def test_a_plan_that_no_worker_could_follow_is_refused_where_it_is_written(
+    kind: Callable[..., object], given: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    """The first failure would end each worker, one after the other."""
+    with pytest.raises(error, match=words):
+        kind(**given)
 
 
 @pytest.mark.parametrize("when", ["completed", "attempted"])
