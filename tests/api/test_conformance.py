@@ -62,7 +62,7 @@ class Browser:
 def interface(*, signed_in: bool) -> BaseSchema:
     """Return the description, with the one checkout and the one order that there are."""
     document = described()
-    known = {"checkouts": REFERENCE, "orders": ORDER_ID}
+    known = {"checkouts": REFERENCE, "orders": ORDER_ID, "owned": REFERENCE}
     for path, operations in document["paths"].items():
         if path.startswith("/server/"):
             continue

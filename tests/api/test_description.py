@@ -15,6 +15,7 @@ ADDRESSES = {
     "/api/checkouts/{reference}/": {"get"},
     "/api/orders/": {"get"},
     "/api/orders/{order_id}/": {"get"},
+    "/api/owned/": {"get"},
     "/server/owned/": {"get"},
     "/server/grants/": {"get"},
     "/server/grants/{key}/acknowledge/": {"post"},
