@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_a_way_out(tmp_path: Path) ->
     """In one line, and with the exit code 1."""
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "folder"
-    done = run("-c", START, str(folder), str(free_pair()), cwd=ROOT)
+    done = run("-c", START, str(folder), str(free_pair()), str(False), cwd=ROOT)
     assert done.returncode == 1
     said = f"The folder {folder} cannot be made (Not a directory). Name another one with --folder.\n"
     assert done.stderr == said

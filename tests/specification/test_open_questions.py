@@ -19,7 +19,7 @@ from tests.specification.mapping import ROOT, statements
 
 PAGE = ROOT / "docs" / "open-questions.md"
 PACKAGE = ROOT / "checkout_integration"
-PROFILES = ROOT / "docs" / "sandbox.md"
+PROFILES = ROOT / "docs" / "reference" / "sandbox.md"
 DECIDING = ("protocol", "policy", "client", "conf", "flows", "api", "hooks.py", "sandbox")
 """The parts that decide what is sent, read and done: by the client and the app, and by the sandbox."""
 SILENCE = re.compile(

@@ -26,17 +26,17 @@ class Granting(CheckoutTestMixin):
 
     def setUp(self) -> None:
         """Connect them."""
-        self.addCleanup(self.check_restored)  # runs last
+        self.addCleanup(self.check_restored, DatabaseClock.follows_host)  # runs last
         super().setUp()
         listening = Listening()
         self.addCleanup(listening.end)
         listening.connect(checkout_paid, own, "own")
         listening.connect(checkout_reversed, disown, "disown", undoes="own")
 
-    def check_restored(self) -> None:
+    def check_restored(self, followed: bool) -> None:
         """Compare the settings and the clock with those of before."""
         assert settings.CHECKOUT_INTEGRATION is written.CHECKOUT_INTEGRATION
-        assert not DatabaseClock.follows_host
+        assert DatabaseClock.follows_host is followed
 
 
 class DeliveryTests(Granting, TestCase):
