@@ -276,14 +276,6 @@ def _a_receiver_that_raises(shop: Shop) -> str:
     return shop.log.text
 
 
-@symptom("0 failed runs")
-def _a_run_that_waits(shop: Shop) -> str:
-    _a_receiver_that_raises(shop)
-    printed = io.StringIO()
-    call_command("checkout_replay", "--receiver", "shop.receivers.grant", "--failed", stdout=printed)
-    return printed.getvalue()
-
-
 @symptom("only with the next notification")
 def _without_a_worker(shop: Shop) -> str:
     said = shop.checked(RUNNER="request")

@@ -52,7 +52,8 @@ DOCUMENTS = _documents(st.decimals(-1000, 1000, places=3))
 
 def columns(model: Model) -> list[Field]:
     """Return the columns that are written."""
-    return [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
+    fields = model._meta.concrete_fields
+    return [field for field in fields if not (isinstance(field, models.AutoField) or field.generated)]
 
 
 def related_rows(count: int) -> dict[Model, list[Any]]:
