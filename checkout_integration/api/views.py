@@ -97,7 +97,17 @@ class CheckoutView(AccountView[Checkout]):
 
 
 @method_decorator(outside_transactions, name="dispatch")
-class OrderView(AccountView[Order]):
+class UpToDateView(AccountView[Row]):
+    """A view for which stored notifications about the account's unpaid checkouts are applied first."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, then apply them."""
+        super().initial(request, *args, **kwargs)
+        if request.user.pk is not None:
+            flows.inbox.apply_for_account(request.user.pk)
+
+
+class OrderView(UpToDateView[Order]):
     """Orders bound to checkouts of the signed-in account."""
 
     queryset = Order.objects.all()
@@ -105,12 +115,6 @@ class OrderView(AccountView[Order]):
     lookup_field = "order_id"
     account = "checkout__user"
     statuses = tuple(status.value for status in OrderStatus)
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Authenticate, then apply stored notifications for the customer's unpaid checkouts."""
-        super().initial(request, *args, **kwargs)
-        if request.user.pk is not None:
-            flows.inbox.apply_for_account(request.user.pk)
 
     def get_queryset(self) -> QuerySet[Order]:
         """Return the orders with all rows that are shown; `personal_data` would otherwise be queried row by row."""
@@ -173,8 +177,7 @@ class OrderDetail(OrderView, generics.RetrieveAPIView[Order]):
     """GET: one of the customer's orders, by the service's id."""
 
 
-@method_decorator((never_cache, outside_transactions), name="dispatch")
-class OwnedList(AccountView[Checkout], generics.ListAPIView[Checkout]):
+class OwnedList(UpToDateView[Checkout], generics.ListAPIView[Checkout]):
     """GET: what the customer owns now, gifts that others gave to them too, with activation codes."""
 
     queryset = Checkout.objects.all()

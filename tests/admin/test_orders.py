@@ -465,6 +465,16 @@ def test_list_is_by_the_time_of_the_customer_however_late_the_shop_learned_of_it
     assert [row.order_id for row in shown] == [new.order_id, "2 days old", "400 days old"]
 
 
+def test_refunds_are_listed_by_the_time_of_the_refund(admin_client: Client) -> None:
+    """One that the service has given no time stands where this app learned of it."""
+    now, order = datetime.now(UTC), rows.make_order()
+    new = rows.make_refund(order, document_id="new", refunded_at=None)
+    for age in (400, 2):
+        rows.make_refund(order, document_id=f"{age} days old", refunded_at=now - timedelta(days=age))
+    shown = admin_client.get("/admin/checkout_integration/refund/").context["cl"].result_list
+    assert [row.document_id for row in shown] == [new.document_id, "2 days old", "400 days old"]
+
+
 def test_list_counts_up_to_a_bound(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of millions of rows is not counted: beyond the bound the list asks to search."""
     monkeypatch.setattr(large_tables, "COUNTED", 2)

@@ -474,6 +474,16 @@ def test_an_order_that_only_a_stored_notification_tells_of(
     assert Notification.objects.get(state="stored").object_id == documents[1]["id"]
 
 
+def test_what_a_stored_notification_says_was_paid_is_owned(
+    api: APIClient, buyer: User, checkout_deliver: Deliver, settings: Any
+) -> None:
+    """A client that comes back from the form does not wait for a worker."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
+    checkout = CheckoutFactory(user=buyer)
+    checkout_deliver(order=order_document_for(checkout))
+    assert [each["reference"] for each in api.get("/api/owned/").json()["data"]] == [checkout.reference]
+
+
 @pytest.mark.spec("ITM-05")
 def test_what_an_account_owns_has_its_codes_and_nothing_of_the_giver(
     api: APIClient, buyer: User, stranger: User, checkout_deliver: Deliver

@@ -242,6 +242,7 @@ def test_the_page_of_rest_asks(db: None) -> None:
     """The test of the page passes."""
     module = executed("rest", block("docs/reference/rest.md", "# shop/test_api.py"))
     module.test_an_account_sees_its_own_checkouts(None)
+    module.test_an_account_sees_what_it_owns(None)
 
 
 @pytest.mark.django_db(transaction=True)

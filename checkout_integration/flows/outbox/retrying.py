@@ -28,6 +28,9 @@ from checkout_integration.policy.log_safety import error_location, traceback_of
 from checkout_integration.signals import LIFE_CYCLE, RetryLater, RetryPlan, receiver_given_up
 from checkout_integration.signals.durable import USUAL
 
+LONGEST_ERROR: Final = 255
+"""Characters of the column."""
+
 # A receiver's failure leaves a line in the log, a row, and a call of the shop's hook.
 
 logger = logging.getLogger("checkout_integration.receivers")
@@ -49,7 +52,7 @@ def store_failure(run: ReceiverRun, error: BaseException) -> None:
     FailedAttempt.primary.create(
         run=run,
         attempt=run.attempts,
-        error=type(error).__name__[:255],
+        error=type(error).__name__[:LONGEST_ERROR],
         traceback=traceback_of(error),
     )
 
@@ -72,7 +75,6 @@ def report_failure(run: ReceiverRun, error: BaseException, *, given_up: bool) ->
         logger.error("The hook receiver_failed failed: %s", error_location(failed), extra=run.log_ids)
 
 
-LONGEST_ERROR: Final = 255
 BACK_OFF = USUAL.waits
 """Waiting times after the first, second, … failed attempt; the first ones are those of a notification too."""
 
