@@ -203,7 +203,8 @@ def test_the_page_costs_the_same_for_any_number_of_rows(admin_client: Client, ad
     few = statements()
     for _ in range(3):
         fill()
-    assert statements() == few <= 69
+    # A server is asked whether it can be written to.
+    assert statements() == few <= 69 + (connection.vendor != "sqlite")
 
 
 def test_nothing_on_it_needs_a_script_or_a_style_of_its_own(admin_client: Client) -> None:

@@ -100,7 +100,11 @@ def analyze() -> None:
 def multiply(row: models.Model, key: str, many: int, **columns: str) -> None:
     """Copy a row so many times: the column `key` is numbered, `columns` are SQL in which `n` is the number."""
     table = row._meta.db_table
-    names = [str(field.column) for field in row._meta.concrete_fields if not field.primary_key]
+    names = [
+        str(field.column)
+        for field in row._meta.concrete_fields
+        if not field.primary_key and not field.generated
+    ]
     changed = {key: f"'{next(_numbers)}-' || n", **columns}
     with connection.cursor() as cursor:
         cursor.execute(
