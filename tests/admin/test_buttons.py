@@ -100,7 +100,7 @@ def test_an_order_that_is_not_in_review_cannot_be_accepted(admin_client: Client)
     """A second click, or an old page, says so and changes nothing."""
     order = rows.make_order()
     answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
-    assert "This cannot be done now" in answer.content.decode()
+    assert "is not possible any more" in answer.content.decode()
     assert verdict_of(order) == "verified"
 
 
@@ -109,7 +109,7 @@ def test_a_payment_that_was_taken_back_cannot_be_accepted(admin_client: Client) 
     order = rows.make_order(status="refunded", verdict="review")
     assert address(order, "accept") not in admin_client.get(page_address("order", order)).content.decode()
     answer = admin_client.post(address(order, "accept"), {"reason": "x"}, follow=True)
-    assert "This cannot be done now" in answer.content.decode()
+    assert "is not possible any more" in answer.content.decode()
     assert verdict_of(order) == "review"
 
 
@@ -198,7 +198,7 @@ def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> Non
     answer = admin_client.post(
         page_address("receiverrun", run).replace("/change/", "/run-again/"), follow=True
     )
-    assert "This cannot be done now" in answer.content.decode()
+    assert "is not possible any more" in answer.content.decode()
     assert ReceiverRun.objects.get().state == "done"
 
 

@@ -193,7 +193,10 @@ class ButtonAdmin(ReadOnlyAdmin):
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined,no-any-return]
         back = self.address_of("change", row)
         if not button.offered(row):
-            messages.warning(request, _("This cannot be done now: the state has changed."))
+            said = _(
+                "Nothing was done: “%(button)s” is not possible any more. This page shows how things are now."
+            )
+            messages.warning(request, said % {"button": button.label})
             return HttpResponseRedirect(back)
         form = button.form(request.POST if request.method == "POST" else None, row=row)
         result = None

@@ -23,7 +23,7 @@ from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.orders.documents import Context
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.payments.renewals import is_renewable
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import FORGOTTEN, Case, RefusedError
 from checkout_integration.sandbox.wire.http import json_response, read_control_body
 from checkout_integration.sandbox.wire.moments import write_moment
 
@@ -208,7 +208,7 @@ class ControlViews:
     def _document_of(self, order_id: str) -> dict[str, Any]:
         order = self._sandbox.ledger.find(order_id)
         if order is None:
-            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", FORGOTTEN)
         return {**self._summary(order), "document": self._sandbox.documents.order(order, Context.LIST)}
 
 

@@ -16,7 +16,7 @@ from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.store.database import Store
 from checkout_integration.sandbox.store.ledger import Ledger
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import FORGOTTEN, Case, RefusedError
 
 FORM_LIFETIME: Final = timedelta(minutes=30)
 
@@ -61,7 +61,7 @@ class Transitions:
         """
         order = self.ledger.find(order_id)
         if order is None or order.reversal:
-            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found")
+            raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", FORGOTTEN)
         return order
 
     def payable_order(self, order_id: str, *, may_be_expired: bool = False) -> Order:

@@ -57,6 +57,8 @@ CODES: Final[dict[Case, tuple[str, str]]] = {
     Case.SUSPENDED: ("co000008", "co000008"),
     Case.NO_REFUND: ("fm000025", "fm000025"),
 }
+FORGOTTEN: Final = "a sandbox without --state forgets its orders when it ends"
+"""Why an order that a shop knows may be unknown here."""
 WITHOUT_DETAILS: Final = {
     Case.UNKNOWN_PROJECT,
     Case.SIGNATURE_MISSING,

@@ -143,7 +143,7 @@ def test_time_passes(service: Service) -> None:
     ("words", "code", "says"),
     [
         (["refund", "last"], NOT_DONE, "was answered 409"),
-        (["pay", "no-such-order"], NOT_DONE, "order not found"),
+        (["pay", "no-such-order"], NOT_DONE, "order not found a sandbox without --state forgets"),
         (["pay", "last", "colour=red"], NOT_DONE, "colour"),
         (["pay"], WRONG_USAGE, "name an order, or 'last'"),
         (["pay", "last", "now"], WRONG_USAGE, "'now' has no name"),
