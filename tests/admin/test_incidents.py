@@ -149,5 +149,5 @@ def test_a_second_click_says_so(admin_client: Client) -> None:
     admin_client.post(resolve_address(incident))
     first = Incident.objects.get().resolved_at
     answer = admin_client.post(resolve_address(incident), follow=True)
-    assert "This cannot be done now" in answer.content.decode()
+    assert "is not possible any more" in answer.content.decode()
     assert Incident.objects.get().resolved_at == first

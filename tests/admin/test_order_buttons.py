@@ -90,7 +90,7 @@ def test_a_button_is_offered_where_the_state_allows_it(admin_client: Client, but
     """An old page of it says so, and changes nothing."""
     order = NOT_OFFERED[button]()
     assert address(order, button) not in page(admin_client, order)
-    assert "This cannot be done now" in press(admin_client, order, button, reason="x")
+    assert "is not possible any more" in press(admin_client, order, button, reason="x")
     assert not StaffAct.objects.exists()
 
 
@@ -301,7 +301,7 @@ def test_an_erased_customer_is_not_linked(admin_client: Client) -> None:
     type(customer).objects.update(erased_at=rows.NOON)
     customer.refresh_from_db()
     assert not flows.operations.link_account(customer, User.objects.get())
-    assert "This cannot be done now" in press(
+    assert "is not possible any more" in press(
         admin_client, customer, "link-account", "checkoutuser", account="admin"
     )
 

@@ -32,7 +32,7 @@ def test_a_payment_in_review_is_not_restored(
     order = Order.objects.get()
     assert order.verdict == "review"
     assert address(order, "restore") not in page(admin_client, order)
-    assert "This cannot be done now" in press(admin_client, order, "restore", reason="x")
+    assert "is not possible any more" in press(admin_client, order, "restore", reason="x")
     assert (Order.objects.get().status, heard) == ("refunded", [])
 
 
