@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
 from checkout_integration import flows
 from checkout_integration.flows import accounting
@@ -19,6 +20,7 @@ from tests.support.admin import rows
 from tests.support.documents import block
 from tests.support.flows.seeded_money import Key, listed, seeded, sums_of
 from tests.support.flows.shop import notification
+from tests.support.plans import analyze, empty_tables, multiply, plans_of
 from tests.support.scale import times
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -150,6 +152,29 @@ def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(accounting.money_rows(query)) == 2
     with pytest.raises(accounting.TooManyRows):
         accounting.money_rows(replace(query, by=[Dimension.COUNTRY]))
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db
+def test_a_long_period_is_grouped_in_memory() -> None:
+    """Even where the database has next to none for a statement; a larger limit of the shop's stands."""
+    empty_tables()
+    different = {"charge_currency": "chr(65 + mod(n, 20))", "tax_currency": "chr(65 + mod(n / 20, 20))"}
+    multiply(rows.make_order(), "order_id", 8_000, **different)
+    analyze()
+    year = MoneyQuery(
+        period=Period(first=date(2026, 1, 1), last=date(2026, 12, 31)), by=[Dimension.DAY], mode=Mode.TEST
+    )
+
+    def memory(least: str) -> tuple[set[str], str]:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL work_mem = '{least}'")
+            plan = plans_of(lambda: accounting.money_rows(year))[1]
+            cursor.execute("SHOW work_mem")
+            return plan.kinds(), cursor.fetchone()[0]
+
+    assert memory("64kB") == ({"Aggregate", "Limit", "Seq Scan"}, "64MB")
+    assert memory("128MB")[1] == "128MB"
 
 
 @pytest.mark.spec("STA-07")
