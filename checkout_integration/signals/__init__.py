@@ -164,7 +164,7 @@ Arguments: `NotificationFailedArguments`.
 """
 
 receiver_given_up: Final = DurableSignal[ReceiverGivenUpReceiver]("receiver_given_up")
-"""A receiver of yours was given up after ten attempts: goods may not be granted until somebody runs it again.
+"""A receiver of yours was given up after its last attempt: goods may not be granted until somebody runs it again.
 
 Sent once each time that a run is given up. Not sent for receivers of the signals about the app's own work (this one,
 ``notification_failed``, ``sync_failed``, ``health_changed``): an alert that cannot be sent causes no further alert, and

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from checkout_integration import flows
-from checkout_integration.models import OutboxMessage, ReceiverRun
+from checkout_integration.flows.outbox import record_own
+from checkout_integration.models import OutboxMessage, Receiver, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
@@ -171,3 +172,19 @@ def test_runner_at_once_in_request_mode(listen: Listening, settings: Any) -> Non
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "request"}
     run("checkout_replay", "--receiver", "late")
     assert len(heard) == 1
+
+
+def test_what_cannot_be_retired_says_why_and_from_when(
+    listen: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No such name; a process that was at work a moment ago, with the time from which it can be; code that is still here."""
+    with pytest.raises(CommandError, match="No receiver is named 'nobody', now or earlier"):
+        call_command("checkout_replay", "--receiver", "nobody", "--retire")
+    listen(checkout_paid, name="letter")
+    record_own()
+    seen = Receiver.objects.get(name="letter").last_seen
+    with pytest.raises(CommandError, match=f"try again after {seen + timedelta(minutes=5):%H:%M:%S} UTC"):
+        call_command("checkout_replay", "--receiver", "letter", "--retire")
+    Receiver.objects.update(last_seen=seen - timedelta(minutes=6))
+    with pytest.raises(CommandError, match="in the code of this process"):
+        call_command("checkout_replay", "--receiver", "letter", "--retire")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from datetime import UTC, datetime
 
 import pytest
 from django.core.management import CommandError
 
+from checkout_integration.signals import checkout_paid
 from tests.management.test_commands import run
 from tests.support.admin import rows
 from tests.support.documents import block
+from tests.support.flows.shop import Listening
 
 pytestmark = pytest.mark.django_db
 
@@ -29,13 +32,16 @@ def test_all_is_well() -> None:
     assert "ok: incidents (default): No incident is open.\n" in printed
 
 
-def test_a_failure_is_1() -> None:
-    """And the line says what to do."""
+def test_a_failure_is_1(listen: Listening) -> None:
+    """And the line says what to do; the command in it is one that runs."""
     fail()
+    listen(checkout_paid, name="shop.receivers.grant")
     code, printed = run("checkout_work", "--health")
     assert code == 1
     (line,) = [each for each in printed.splitlines() if each.startswith("failing: receivers_given_up: ")]
-    assert "given up after ten attempts: 1, the last one" in line and "Correct the code" in line
+    assert "given up after their last attempt: 1, the last one" in line and "Correct the code" in line
+    (mend,) = re.findall(r"manage\.py checkout_replay (--receiver \S+ --failed)\.", line)
+    assert run("checkout_replay", *mend.split())[0] == 0
     assert line.endswith(" /admin/checkout_integration/failures/")
     assert printed.startswith(line)
 

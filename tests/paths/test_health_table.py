@@ -568,7 +568,7 @@ FAULTS: Final = (
         finding="receivers_given_up",
         steps=[(0, "failing")],
         alerts=["CheckoutReceiverGivenUp"],
-        text="Runs given up after ten attempts: 1, the last one … ago (shop.receivers.grant: 1).",
+        text="Runs given up after their last attempt: 1, the last one … ago (shop.receivers.grant: 1).",
         action="Correct the code, then run them again",
         link="/failures/",
     ),

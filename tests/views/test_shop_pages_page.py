@@ -118,7 +118,10 @@ def test_a_guest_adds_a_purchase_to_an_account(client: Client, shop: dict[str, M
     assert "A hat" in client.get(address).content.decode()
     assert client.post(address)["Location"] == "/inventory/"
     assert list(Checkout.objects.owned_by(ada)) == [checkout]
+    assert client.post(address)["Location"] == "/inventory/", "a second press, or an open tab"
+    client.force_login(User.objects.create_user("ben"))
     assert client.post(address).status_code == 404
+    client.force_login(ada)
     assert "/add/" not in client.get(return_link(checkout, "thanks")).content.decode()
 
 

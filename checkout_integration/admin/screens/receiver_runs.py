@@ -152,9 +152,9 @@ RUN_AGAIN: Final = Button(
     # The screen is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
     question=gettext_lazy(
-        "What has not completed runs now: what waits for its next attempt keeps its count, what was given up gets ten new "
-        "attempts. Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may happen "
-        "twice. If the payment was refunded or charged back, nothing is granted."
+        "What has not completed runs now: what waits for its next attempt keeps its count, what was given up gets all its "
+        "attempts anew. Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may "
+        "happen twice. If the payment was refunded or charged back, nothing is granted."
     ),
     offered=flows.operations.is_retryable,
     act=_run_again,

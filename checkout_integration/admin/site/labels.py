@@ -191,7 +191,7 @@ RUN_STATES: Final[Mapping[str, StateLabel]] = {
         _("Not run: the payment was reversed first, or there was nothing to revoke."),
     ),
     ReceiverRun.State.FAILED: StateLabel(
-        _("failed"), "bad", _("Given up after ten attempts; staff can run it again.")
+        _("failed"), "bad", _("Given up after its last attempt; staff can run it again.")
     ),
 }
 

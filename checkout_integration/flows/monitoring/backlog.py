@@ -44,7 +44,7 @@ class QueueState:
     overdue: int
     """Receiver runs that have run for longer than RECEIVER_DEADLINE."""
     failed: int
-    """Receiver runs that were given up after ten attempts; staff can run them again."""
+    """Receiver runs that were given up after their last attempt; staff can run them again."""
     oldest_seconds: float
     """For how long the oldest work that could be applied or run has been due, in seconds; 0 if there is none."""
     oldest_stored_seconds: float
@@ -204,6 +204,10 @@ def _step(name: str, text: str, count: int, seconds: float, figure: str) -> Find
         severity = Severity.FAILING if seconds > LONGEST_LEFT else Severity.WARNING
         left = _("The oldest has been due for %(span)s, and no process does it.") % {"span": span(seconds)}
         text, action = f"{text} {left}", str(WHO_WORKS[app_settings().runner])
+        if name == "run":
+            action += " " + _(
+                "If one runs, it does not know this code: code that was removed is to be retired."
+            )
     return STEPS[name].found(text, severity, action, figures={figure: count, "oldest_seconds": seconds})
 
 

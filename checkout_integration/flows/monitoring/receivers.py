@@ -181,14 +181,15 @@ def _given_up(now: datetime) -> Finding:
     if not failed:
         return GIVEN_UP.found(_("No run of the shop's code was given up."), figures={"failed": 0})
     counts, count, age = Counter(receiver for receiver, _at in failed), len(failed), now - failed[0][1]
-    text = _("Runs given up after ten attempts: %(n)s, the last one %(span)s ago (%(names)s).") % {
+    text = _("Runs given up after their last attempt: %(n)s, the last one %(span)s ago (%(names)s).") % {
         "n": shown_count(count),
         "span": span(age.total_seconds()),
         "names": listed([f"{receiver}: {shown_count(each)}" for receiver, each in sorted(counts.items())]),
     }
     action = _(
-        "Correct the code, then run them again: in the admin, or with manage.py checkout_replay --failed."
-    )
+        "Correct the code, then run them again: in the admin, or with manage.py checkout_replay --receiver %(receiver)s "
+        "--failed."
+    ) % {"receiver": counts.most_common(1)[0][0]}
     severity = Severity.FAILING if age <= FRESH else Severity.WARNING
     return GIVEN_UP.found(
         text, severity, action, figures={"failed": count, "newest_seconds": seconds_of(age)}

@@ -80,7 +80,7 @@ def is_retryable(run: ReceiverRun) -> bool:
 
 
 def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
-    """Make a run due now: one that ended without success, with ten new attempts, or one that waits for its next attempt.
+    """Make a run due now: one that ended without success, with all its attempts anew, or one that waits for its next attempt.
 
     Failed attempts stay in its history. Return False when it is due already, waits for an earlier run, is running, or done:
     a second run would grant twice. The account is logged by its primary key.

@@ -140,7 +140,7 @@ def failed_runs(chosen: ReplaySelection) -> QuerySet[ReceiverRun]:
 def retry_failed_runs(chosen: ReplaySelection, *, staff: Actor | None = None) -> int:
     """Make the receiver's `failed_runs` due now; return how many. Raises `UnknownReceiver`.
 
-    Those that were given up have ten new attempts; those that wait for their next attempt have as many left as before.
+    Those that were given up have all their attempts anew; those that wait for their next attempt have as many left as before.
     """
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
     _record(StaffAct.Act.RETRY, chosen, staff, len(keys))

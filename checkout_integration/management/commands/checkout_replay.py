@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -11,7 +11,14 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from checkout_integration import dispatch, flows
-from checkout_integration.flows.outbox import ReplaySelection, UnknownReceiver, count_undelivered, failed_runs
+from checkout_integration.flows.outbox import (
+    ABSENT_AFTER,
+    ReplaySelection,
+    UnknownReceiver,
+    count_undelivered,
+    failed_runs,
+    rows_named,
+)
 from checkout_integration.management.database_command import StaffCommand, require_project, step_of
 from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
@@ -80,11 +87,7 @@ class Command(StaffCommand):
         name = _alone("retire", options)
         ended = flows.operations.retire_receiver(name, staff=self.acting(options))
         if ended is None:
-            raise CommandError(
-                f"{name!r} cannot be retired: no receiver has this name, or a process with it works. Remove it from the "
-                "code, and wait five minutes after the last process with it has ended.",
-                returncode=2,
-            )
+            raise CommandError(_why_not_retired(name), returncode=2)
         detail = f"{name} is retired; {ended} runs ended"
         self._print("retire", detail, ended, started, as_json=options["json"])
 
@@ -111,6 +114,20 @@ class Command(StaffCommand):
             self.print_steps([step_of(name, started, detail, count=count)], as_json=True)
         else:
             self.stdout.write(detail)
+
+
+def _why_not_retired(name: str) -> str:
+    rows = rows_named(name)
+    if not rows:
+        return f"No receiver is named {name!r}, now or earlier."
+    seen = max(row.last_seen for row in rows)
+    absent = seen + ABSENT_AFTER
+    if absent <= datetime.now(UTC):
+        return f"{name!r} cannot be retired: it is in the code of this process. Remove it first."
+    return (
+        f"{name!r} cannot be retired yet: a process that has it was at work at {seen:%H:%M:%S} UTC. Remove it from the code, "
+        f"restart the processes, and try again after {absent:%H:%M:%S} UTC."
+    )
 
 
 def _alone(option: str, options: dict[str, Any]) -> str:

@@ -62,11 +62,11 @@ CELLS = [
         for undoes in ("yes", "no")
     ),
     *(
-        Cell("is given up after ten attempts", "after it", undoes, "failed", "superseded")
+        Cell("is given up after its last attempt", "after it", undoes, "failed", "superseded")
         for undoes in ("yes", "no")
     ),
     *(
-        Cell("is given up after ten attempts", "before it", undoes, "superseded", "superseded")
+        Cell("is given up after its last attempt", "before it", undoes, "superseded", "superseded")
         for undoes in ("yes", "no")
     ),
     *(Cell("is not connected any more", "after it", undoes, "due", "superseded") for undoes in ("yes", "no")),
