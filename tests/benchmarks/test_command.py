@@ -62,6 +62,7 @@ def test_the_command_of_the_page_measures(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not FULL, reason="in the full run")
 def test_the_size_of_a_payment_is_measured(tmp_path: Path) -> None:
     """On PostgreSQL, for which the goal is stated."""
     _, figures = run(tmp_path, "size", "--json", "figures.json")
@@ -72,6 +73,7 @@ def test_the_size_of_a_payment_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not FULL, reason="in the full run")
 def test_a_backlog_is_drained(tmp_path: Path) -> None:
     """By two workers, to its end; what waits behind a receiver that fails is left."""
     _, figures = run(tmp_path, "backlog", "--json", "figures.json")
@@ -92,6 +94,7 @@ def test_the_admin_of_two_shops_is_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not FULL, reason="in the full run")
 def test_the_lists_are_read(tmp_path: Path) -> None:
     """By our passes and, on PostgreSQL, by COPY; each reading shows the memory of its process."""
     shown = block("docs/benchmarks.md", "$ python3 -m benchmarks sync --json figures.json")

@@ -28,6 +28,7 @@ from tests.specification.page import PAGE, count, page
 from tests.support.scale import RUN, SEED, times
 
 MARKED = list(claims())
+SOME = random.Random(SEED).sample(MARKED, times(12, len(MARKED)))
 EXAMPLE = """
 import pytest
 
@@ -91,7 +92,7 @@ def test_a_claim_is_a_mark_on_that_very_test() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", MARKED)
+@pytest.mark.parametrize("path", SOME)
 def test_removing_one_mark_removes_exactly_its_claim(path: str) -> None:
     """For each id of each mark: what it claimed is gone, whatever else was claimed is still there, nothing is new."""
     made = list(claims_of(read(path)))
@@ -209,7 +210,7 @@ def test_a_claim_that_goes_changes_its_row_alone() -> None:
     """One claim less is one row and the number at the top."""
     made, cited, reasons = claims(), citations(), one_sided()
     before = page(made, cited, reasons).splitlines()
-    for path in random.Random(SEED).sample(MARKED, times(12, len(MARKED))):
+    for path in SOME:
         claim = made[path][-1]
         rest: Files = {**made, path: [one for one in made[path] if one != claim]}
         after = page(rest, cited, reasons).splitlines()
