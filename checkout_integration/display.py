@@ -68,8 +68,8 @@ def shown_number(number: Decimal | int) -> str:
 
 
 def shown_part(stated: int, unstated: int) -> str:
-    """Return of how many things a sum is, if it is not complete: "2 of 3"; "" for a complete one, and for none."""
-    if not (stated and unstated):
+    """Return of how many things a sum is, if it is not complete: "2 of 3", or "0 of 3"; "" for a complete one."""
+    if not unstated:
         return ""
     part, whole = shown_number(stated), shown_number(stated + unstated)
     return gettext("%(part)s of %(whole)s") % {"part": part, "whole": whole}

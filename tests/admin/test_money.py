@@ -214,7 +214,7 @@ def test_a_sum_says_of_how_many_payments_it_is(admin_client: Client) -> None:
     (day,) = [row for row in shown_rows(html_of(admin_client, f"{PAGE}{days}&by=day")) if "05" in row["day"]]
     assert day["net"] == '7.90 <span class="ci-of">1 of 2</span>'
     assert (row["fee"], row["fee_unstated"]) == ("", "1")
-    assert "fee" not in shown
+    assert shown["fee"] == '– <span class="ci-of">0 of 1</span>'
 
 
 @pytest.mark.spec("ORD-26", "ORD-27", "ORD-28", "ORD-40", "RFD-01")
@@ -233,9 +233,22 @@ def test_unknown_is_never_zero(admin_client: Client) -> None:
         amounts = [header.index(name) for name in ("charged", "tax", "fee", "net", "refunded")]
         assert {line[place] for line in lines for place in amounts} == {""}
         shown = shown_rows(html_of(admin_client, PAGE + by))
-        assert {row.get(header[place], "–") for row in shown for place in amounts} == {"–"}
+        cells = {row[header[place]] for row in shown for place in amounts}
+        assert cells <= {f'– <span class="ci-of">0 of {number}</span>' for number in (1, 2)}, cells
+    net = '<td data-label="Net" class="ci-amount">– <span class="ci-of">0 of 2</span></td>'
     html = html_of(admin_client, INDEX)
-    assert '<td data-label="Net" class="ci-amount">–</td>' in html and "2 of 3” beside a sum" in html
+    assert net in html and "2 of 3” beside a sum" in html
+
+
+def test_fee_and_net_always_have_a_column(admin_client: Client) -> None:
+    """Also where there is no payment; of what was not charged or taxed there is none."""
+    order = sell(
+        status="refunded", fee_amount=None, fee_currency="", net_revenue_amount=None, net_revenue_currency=""
+    )
+    rows.make_refund(order, amount="1.00", currency="CHF")
+    days = "?first=2026-03-01&last=2026-03-31&mode=test"
+    (chf,) = [row for row in shown_rows(html_of(admin_client, PAGE + days)) if row["currency"] == "CHF"]
+    assert (chf["fee"], chf["net"]) == ("–", "–") and "tax" not in chf
 
 
 @pytest.mark.spec("ORD-22", "ORD-23")

@@ -16,7 +16,7 @@ from django.urls import reverse
 from checkout_integration.models import Grant, Incident, Order, OutboxMessage, Transition
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
-from tests.admin.test_orders import page_of
+from tests.admin.test_orders import SPACE, page_of
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
 from tests.support.flows.shop import notification
@@ -268,3 +268,41 @@ def test_a_refund_of_a_part_is_not_one_of_all(admin_client: Client) -> None:
         page_address("checkoutuser", customer),
     ):
         assert "partly refunded" in admin_client.get(address).content.decode(), address
+
+
+def test_money_is_given_back_at_the_service(admin_client: Client, settings: Any) -> None:
+    """The page says so beside the button that only takes goods, and beside a second payment, with its amount."""
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "ORDER_URL": "https://service.invalid/orders/{order_id}",
+    }
+    customer = rows.make_customer()
+    order, second = rows.make_order(user=customer), rows.make_order(user=customer)
+    where = (
+        "Money is given back at the service only: no button here does it. "
+        '<a href="https://service.invalid/orders/{}" rel="noopener noreferrer">Open at the service</a>'
+    )
+    html = page_of(admin_client, order)
+    group = html.partition("With consequences")[2].partition("</div>")[0]
+    assert "Revoke the goods" in group and where.format(order) in group
+    note = html.partition("paid for the same product in another order too")[2].partition("</p>")[0]
+    assert f"(9.99{SPACE}USD, paid). {where.format(second)}" in note
+    gone = rows.make_order(status="chargeback")
+    assert "Money is given back" not in page_of(admin_client, gone)
+
+
+def test_a_renewal_is_no_second_payment(admin_client: Client) -> None:
+    """Not even one that was declined; another agreement of the same customer is."""
+    customer = rows.make_customer()
+    first = rows.make_order(user=customer, recurring_id="agreement-1")
+    declined = rows.make_order(user=customer, recurring_id="agreement-1", status="rejected")
+    assert all("in another order too" not in page_of(admin_client, each) for each in (first, declined))
+    rows.make_order(user=customer, recurring_id="agreement-2")
+    assert "in another order too" in page_of(admin_client, first)
+
+
+def test_a_receipt_without_a_number_is_its_address(admin_client: Client) -> None:
+    """The question where it is has no dash for an answer then."""
+    order = rows.make_order(receipt_number="")
+    box = page_of(admin_client, order).partition("Where is the receipt?</dt>")[2].partition("</div>")[0]
+    assert "–" not in box and box.count("https://service.example/receipts/R-0001") == 2

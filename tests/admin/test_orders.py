@@ -269,7 +269,9 @@ def test_what_was_refunded_is_shown_beside_what_was_received(
 ) -> None:
     """Two currencies are not counted together; the customer's payment stays what it was."""
     html = page_of(admin_client, rows.make_order(status=status, **given_back))
-    assert f'<dd class="ci-value">8.10{SPACE}EUR before {words}</dd>' in html
+    assert '<dd class="ci-value">unknown</dd>' in html
+    assert f'<dd class="ci-detail">8.10{SPACE}EUR before {words}</dd>' in html
+    assert "The service does not state what is left of it." in html
     assert f'<dd class="ci-value">9.20{SPACE}EUR</dd>' in html
 
 

@@ -56,6 +56,8 @@ class Page:
     """The buttons for its state, by name: the first one that is offered stands out."""
     at_service: Value = ""
     """A link to the service's own page of the order."""
+    giving_back: Value = ""
+    """Where the money can be given back; "" where none is with the shop."""
     badges: Sequence[SafeString] = ()
     notes: Sequence[Value] = ()
     summary: Sequence[SummaryBox] = ()

@@ -186,6 +186,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
         headline=[_what_and_when(order, items, viewer), sentence],
         suggested=suggested,
         at_service=_at_service(order),
+        giving_back=_giving_back(order) if state.stands else "",
         badges=[
             badge(order_label(state)),
             badge(mode_label(order)),
@@ -296,6 +297,12 @@ def _at_service(order: Order) -> Value:
     return format_html('<a href="{}" rel="noopener noreferrer">{}</a>', address, _("Open at the service"))
 
 
+def _giving_back(order: Order) -> Value:
+    """Return where money is given back, with the link to the service's page where the settings have its address."""
+    text, link = _("Money is given back at the service only: no button here does it."), _at_service(order)
+    return format_html("{} {}", text, link) if link else text
+
+
 def _note_of_staff(history: Sequence[Transition]) -> Iterator[Value]:
     """Yield the newest note of a colleague, who wrote it to be read."""
     for note in [each for each in history if each.act == Transition.Act.NOTE and each.reason][:1]:
@@ -308,18 +315,25 @@ SOON: Final = timedelta(days=1)
 
 
 def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
-    """Yield the newest other payments of the customer for the same product, made about the same time."""
+    """Yield the newest other payments of the customer for the same product, made about the same time.
+
+    A renewal is not one too many.
+    """
     if order.user_id is None or order.created_at is None or not order.product:
         return
     near = Q(created_at__gte=order.created_at - SOON, created_at__lte=order.created_at + SOON)
     same = Order.objects.filter(IS_PAYMENT, near, user=order.user_id, product=order.product)
+    if order.recurring_id:
+        same = same.exclude(recurring_id=order.recurring_id)
     for other in same.exclude(pk=order.pk).order_by("-created_at")[:3]:
-        yield format_html(
-            _("The customer paid for the same product in another order too, {}: {} ({})"),
+        note = format_html(
+            _("The customer paid for the same product in another order too, {}: {} ({}, {})"),
             moment(other.created_at),
             viewer.link(Order, other.pk, other),
+            money(other.amount, other.currency),
             status_label(other).text,
         )
+        yield format_html("{}. {}", note, _giving_back(other)) if state_of(other).stands else note
 
 
 def _status(order: Order, state: OrderState) -> SummaryBox:
@@ -333,7 +347,8 @@ def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
     if not order.receipt_url:
         return SummaryBox(_("Where is the receipt?"), number, [_("The service sent no link to a receipt.")])
     address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
-    return SummaryBox(_("Where is the receipt?"), number, [address])
+    shown, details = (address, []) if number == NOTHING else (number, [address])
+    return SummaryBox(_("Where is the receipt?"), shown, details)
 
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:

@@ -99,16 +99,21 @@ def losses_of(order: Order, state: OrderState, reversals: Sequence[Refund]) -> d
 
 
 def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund]) -> SummaryBox:
-    """Return the shop's revenue as the service states it. The rest after a refund is not stated, so it is not shown."""
+    """Return the shop's revenue as the service states it; what is left after a refund or chargeback is unknown."""
     question = _("What does the shop receive?")
     if state.status not in SETTLED_KINDS:
         return SummaryBox(question, _not_settled(state))
     net = money(order.net_revenue_amount, order.net_revenue_currency)
     if net == NOTHING:
         return SummaryBox(question, NOTHING, [_("The service did not send this amount.")])
-    fee = money(order.fee_amount, order.fee_currency)
+    fee = _("after a fee of %(fee)s") % {"fee": money(order.fee_amount, order.fee_currency)}
+    if state.status not in BEFORE:
+        return SummaryBox(question, net, [fee])
+    # The reversal is not subtracted: it may be in another currency, and the fee may be given back or not.
+    lost = _lost(order, state, reversals, state.status)
+    before = BEFORE[state.status] % {"net": net, "sum": lost}
     return SummaryBox(
-        question, _before_loss(order, state, reversals, net), [_("after a fee of %(fee)s") % {"fee": fee}]
+        question, _("unknown"), [before, fee, _("The service does not state what is left of it.")]
     )
 
 
@@ -161,13 +166,6 @@ def _not_settled(state: OrderState) -> str:
 
 def _doubts(state: OrderState) -> list[Text]:
     return [incident_sentence(doubt) for doubt in DOUBTS if doubt in state.contradictions]
-
-
-def _before_loss(order: Order, state: OrderState, reversals: Sequence[Refund], net: str) -> str:
-    """Return the sum before the reversal, which is not subtracted: it may be in another currency."""
-    if state.status not in BEFORE:
-        return net
-    return BEFORE[state.status] % {"net": net, "sum": _lost(order, state, reversals, state.status)}
 
 
 def _lost(order: Order, state: OrderState, reversals: Sequence[Refund], kind: OrderStatus) -> str:

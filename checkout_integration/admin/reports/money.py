@@ -174,7 +174,7 @@ SUMS: Final[Mapping[str, Text]] = {
     "chargeback_rate": gettext_lazy("chargeback rate, %"),
 }
 HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
-ALWAYS: Final = ("payments", "gross")
+ALWAYS: Final = ("payments", "gross", "fee", "net")
 """The sums that the page shows without anything in them, too."""
 LEADS: Final = {
     "payments": (Order, {"paid": "yes"}),
@@ -218,12 +218,16 @@ def sections(
 ) -> Iterator[dict[str, Any]]:
     """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone.
 
-    A column in which no row has anything is left out. ``address_of`` returns the address of the rows of a number.
+    A column in which no row has anything is left out, unless it is unknown: that has to be seen. ``address_of`` returns the
+    address of the rows of a number.
     """
     for total in totals_of(rows):
         own = [row for row in rows if row.currency == total.currency]
         always = (*ALWAYS, "tax") if "tax_rate" in columns else ALWAYS
-        names = [*columns, *(name for name in SUMS if name in always or getattr(total.sums, name))]
+        shown = (
+            name for name in SUMS if name in always or getattr(total.sums, name) or total.sums.unstated[name]
+        )
+        names = [*columns, *shown]
         yield {
             "currency": visible(total.currency) or NOTHING,
             "columns": [(HEADINGS[name], name in SUMS) for name in names],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+from django.db.models import Q
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -100,9 +101,13 @@ def _sum(amounts: Amounts, currency: str) -> str:
 
 
 def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
-    """Return the goods for which a payment is valid now: of the customer, or of somebody who gave them to the account."""
+    """Return the goods for which a payment is valid now: the customer's, or given to the account by somebody.
+
+    What belongs to another account is not the customer's, whoever paid for it.
+    """
     grants = Grant.objects.filter(state=Grant.State.OPEN).order_by("-pk")
-    bought = grants.filter(order__user=customer).exclude(checkout__gift=True)
+    own = Q(checkout__user=None) | Q(checkout__user=customer.account_id)
+    bought = grants.filter(own, order__user=customer).exclude(checkout__gift=True)
     given = grants.filter(checkout__recipient=customer.account_id) if customer.account_id else grants.none()
     opened: dict[Any, Any] = dict(bought.values_list("order", "opened_at")[:NEWEST])
     opened |= dict(given.values_list("order", "opened_at")[:NEWEST])

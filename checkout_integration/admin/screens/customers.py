@@ -81,6 +81,8 @@ def _is_linkable(row: CheckoutUser | Order) -> bool:
 def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     customer, account = _known(row), values["account"]
     before = customer.account
+    if customer.account_id != account.pk and (moves_nothing := _moves_nothing(customer)):
+        raise Refused(_("Nothing changed. %(why)s") % {"why": moves_nothing}, field="account")
     if not flows.operations.link_account(customer, account, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
@@ -89,10 +91,35 @@ def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[st
     return _("The customer is linked to the account %(account)s. It was %(before)s.") % names
 
 
+def _moves_nothing(customer: CheckoutUser) -> Text:
+    """Return whose all is that the customer bought, where a link would move nothing of it; else ""."""
+    owners = get_user_model()._default_manager.filter(
+        pk__in=Checkout.objects.filter(orders__user=customer, by_link=False).values("user")
+    )
+    names = ", ".join(map(short, owners.order_by("pk")[:NEWEST]))
+    if not names or flows.operations.linkable_checkouts(customer).exists():
+        return ""
+    text = _(
+        "What the customer bought belongs to the account %(accounts)s, and stays there: a link moves nothing."
+    )
+    return text % {"accounts": names}
+
+
+def _effects_of_linking(row: CheckoutUser | Order) -> list[Text]:
+    customer = _customer(row)
+    return [text] if customer and (text := _moves_nothing(customer)) else []
+
+
 def _unlink(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     if not flows.operations.unlink_account(row, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not linked to an account."))
-    return _("The link is undone: what the account got by it is nobody's again.")
+    row.refresh_from_db()
+    account = (
+        _("The customer's account is %(account)s again.") % {"account": short(row.account)}
+        if row.account
+        else _("The customer has no account now.")
+    )
+    return " ".join((_("The link is undone: what the account got by it is nobody's again."), account))
 
 
 def _bought(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
@@ -218,6 +245,7 @@ LINK: Final = Button(
     offered=_is_linkable,
     act=_link,
     about=_about,
+    effects=_effects_of_linking,
     preview=_bought,
 )
 UNLINK: Final = Button(
@@ -225,8 +253,8 @@ UNLINK: Final = Button(
     label=gettext_lazy("Undo the link to the account"),
     permission="link_account",
     question=gettext_lazy(
-        "The customer is linked to no account. What the account got by the link is nobody's again; what it bought itself "
-        "stays its own. The shop's code does not run."
+        "What the account got by the link is nobody's again; what it bought itself stays its own. The customer has the "
+        "account again that bought this customer's orders itself, or none. The shop's code does not run."
     ),
     form=ReasonForm,
     offered=lambda row: row.linked_at is not None,

@@ -52,13 +52,13 @@ class StaffActAdmin(ReadOnlyAdmin):
         label_filter("origin", gettext_lazy("from"), ORIGINS),
         ProjectFilter,
     )
-    list_select_related = ("staff", "customer", "order", "incident", "notification")
+    list_select_related = ("staff", "customer", "order", "incident", "notification", "account")
     list_deferred = (*ORDER_DOCUMENTS, "notification__body")
     ordering = ("-recorded_at", "-pk")
     sortable = {"recorded_at": "recorded_at"}
     search_fields = ("order__order_id",)
     search_help_text = gettext_lazy("Order id.")
-    page_related = (*list_select_related, "account")
+    page_related = list_select_related
     fieldsets = (
         (None, {"fields": ("act", "recorded_at", "origin", "by", "reason")}),
         (
@@ -94,6 +94,6 @@ class StaffActAdmin(ReadOnlyAdmin):
         return row.order or row.customer or row.incident or row.notification
 
     def details(self, row: StaffAct) -> str:
-        """Return the code of the shop, the list, or how many rows."""
-        counts = ", ".join(f"{name}: {count}" for name, count in row.counts.items() if count)
-        return row.receiver or row.detail or counts
+        """Return the account, the code of the shop, the list, or how many rows."""
+        counts = (f"{name}: {count}" for name, count in row.counts.items() if count)
+        return row.receiver or row.detail or ", ".join(map(str, filter(None, (row.account, *counts))))

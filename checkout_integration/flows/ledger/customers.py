@@ -302,7 +302,8 @@ def bought_as_guest(customer: CheckoutUser) -> QuerySet[Checkout]:
 def link_to_account(customer: CheckoutUser, account_id: Any) -> int | None:
     """Give what a customer bought as a guest to an account; with None, take back what the last link gave.
 
-    In the caller's transaction. Return how many checkouts it is; None where nothing changes: linked already, or erased.
+    The customer then has the account again that bought as this customer itself, if there is one. In the caller's transaction.
+    Return how many checkouts it is; None where nothing changes: linked already, or erased.
 
     RACE: the customer buys meanwhile. The ledger locks a checkout before its customer, and so does this: what is bound
     before the customer is locked is found by the second look, and the whole transaction is retried (`BoughtMeanwhile`);
@@ -319,11 +320,20 @@ def link_to_account(customer: CheckoutUser, account_id: Any) -> int | None:
         return None
     if not set(bought_as_guest(row).values_list("pk", flat=True)) <= set(keys):
         raise BoughtMeanwhile
-    rows.update(account_id=account_id, linked_at=datetime.now(UTC) if account_id is not None else None)
+    if account_id is None:
+        rows.update(account_id=_account_without_link(row), linked_at=None)
+    else:
+        rows.update(account_id=account_id, linked_at=datetime.now(UTC))
     given = bought_as_guest(row).filter(pk__in=keys)
     count = given.count() if account_id is not None else given.filter(by_link=True).count()
     given.update(user_id=account_id, by_link=account_id is not None)
     return count
+
+
+def _account_without_link(customer: CheckoutUser) -> Any:
+    """Return the key of the account that last bought as this customer itself; None for a guest."""
+    bought = Checkout.primary.filter(orders__user=customer.pk, by_link=False, user__isnull=False)
+    return bought.order_by("-pk").values_list("user", flat=True).first()
 
 
 def owner_by_link(order: LockedOrder, *, newly_bound: bool) -> Any:

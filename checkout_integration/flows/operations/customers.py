@@ -35,7 +35,10 @@ def link_account(
 
 
 def unlink_account(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
-    """Undo a link: what it gave to the account is nobody's again. Return False where there is no link."""
+    """Undo a link: what it gave to the account is nobody's again. Return False where there is no link.
+
+    The customer then has the account again that bought as this customer itself, or none.
+    """
     return _link(customer, None, StaffAct.Act.UNLINK, staff, reason)
 
 

@@ -262,3 +262,47 @@ def test_staff_link_and_undo(checkout_deliver: Deliver, ada: User, admin_client:
         address.replace("/change/", "/unlink-account/"), {"reason": "another person"}, follow=True
     ).content.decode()
     assert "The link is undone" in page and "/unlink-account/" not in page
+
+
+def test_a_link_that_moves_nothing_is_refused(
+    checkout_deliver: Deliver, ada: User, admin_client: Client
+) -> None:
+    """What an account bought is its own: the page says whose it is, before and after the button is pressed."""
+    checkout_deliver(order=bought("service-8", ada))
+    row, rob = CheckoutUser.objects.get(), User.objects.create_user("rob")
+    address = page_address("checkoutuser", row).replace("/change/", "/link-account/")
+    why = "What the customer bought belongs to the account ada, and stays there: a link moves nothing."
+    assert why in admin_client.get(address).content.decode()
+    page = admin_client.post(address, {"account": "rob", "reason": "mail"}, follow=True).content.decode()
+    assert f"Nothing changed. {why}" in page
+    row.refresh_from_db()
+    assert (row.account, owns(rob), StaffAct.objects.exists()) == (ada, set(), False)
+
+
+def test_undoing_brings_back_the_account(checkout_deliver: Deliver, ada: User, admin_client: Client) -> None:
+    """The one that bought as this customer itself; the page of the customer has what is that account's alone."""
+    checkout_deliver(order=bought("service-8", ada))
+    row, rob = CheckoutUser.objects.get(), User.objects.create_user("rob")
+    own = Order.objects.get()
+    checkout_deliver(
+        order={**bought("service-8"), "user": UserDocumentFactory(id="service-8", external_id=str(ada.pk))}
+    )
+    given = Order.objects.exclude(pk=own.pk).get()
+    address = page_address("checkoutuser", row)
+    link(row, rob, ada)
+    owned = (
+        admin_client.get(address)
+        .content.decode()
+        .partition("What they own</h2>")[2]
+        .partition("</section>")[0]
+    )
+    assert (str(given) in owned, str(own) in owned) == (True, False)
+    undone = {"reason": "another person"}
+    page = admin_client.post(
+        address.replace("/change/", "/unlink-account/"), undone, follow=True
+    ).content.decode()
+    assert "The customer&#x27;s account is ada again." in page
+    row.refresh_from_db()
+    assert (row.account, row.linked_at) == (ada, None)
+    acts = admin_client.get("/admin/checkout_integration/staffact/").content.decode()
+    assert acts.count("rob, checkouts: 1") == 2
