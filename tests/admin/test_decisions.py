@@ -213,7 +213,7 @@ def test_erasing_warns_of_a_dispute(
     """What the bank could be shown goes too; a new payment may still be disputed."""
     html = text(admin_client, ready(checkout_deliver, listen, "restore"), "erase")
     assert "1 order is charged back: what could be shown to the bank about it is erased too." in html
-    assert "Banks take disputes for about 120 days." in html
+    assert "at their bank for about 120 days: what the bank could be shown is erased." in html
     assert "for a decision" not in html
 
 
@@ -271,8 +271,8 @@ def test_the_checkouts_that_it_may_be_for_are_offered(
     html = text(admin_client, order, "bind")
     places = [html.index(f'value="{each.pk}"') for each in (fits, stranger, other)]
     assert places == sorted(places)
-    assert "1,200 gems · 19.99 USD · account robin · fits" in html
-    assert "A hat · 5.00 USD · account robin · does not fit: other amount" in html
+    assert "1,200 gems · 19.99 USD · account robin, this customer · fits" in html
+    assert "A hat · 5.00 USD · account robin, this customer · does not fit: other amount" in html
     assert foreign.description not in html and "Sold" not in html
     assert "to deliver the goods: shop.grant." in html
 
@@ -310,7 +310,10 @@ def test_what_somebody_else_ordered_is_not_offered(
     html = text(
         admin_client, unbound(checkout_deliver, user={**BUYER, "id": "u-2", "external_id": None}), "bind"
     )
-    assert f'value="{hers.pk}"' in html and "1,200 gems · 19.99 USD · account eve · fits" in html
+    assert (
+        f'value="{hers.pk}"' in html
+        and "1,200 gems · 19.99 USD · account eve, another customer · fits" in html
+    )
 
 
 @pytest.mark.parametrize("way", ["checkout", "reference"])
@@ -327,12 +330,49 @@ def test_goods_go_to_somebody_else_only_if_staff_say_so(
         "reason": "a gift",
     }
     html = text(admin_client, order, "bind", **chosen)
-    assert "This checkout is eve&#x27;s: the goods go there, and not to the customer who paid." in html
+    refusal = html.index(
+        "This checkout is eve&#x27;s, and the goods go there. If that is meant, tick this box;"
+    )
+    assert (
+        html.index('name="reference"') < refusal < html.index('name="for_another"') < html.index("<details")
+    )
     order.refresh_from_db()
     assert (order.checkout, heard) == (None, [])
     text(admin_client, order, "bind", **chosen, for_another="on")
     order.refresh_from_db()
     assert order.checkout == hers and [each["checkout"] for each in heard] == [hers]
+
+
+def test_the_same_person_is_known_by_the_receipt(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """A payment without an account of the shop, for the checkout of an account with that address: nobody else's."""
+    listen(checkout_paid, name="shop.grant")
+    order = unbound(checkout_deliver, user={**BUYER, "id": "u-2", "external_id": None})
+    PersonalData.objects.update(email="eve@buyers.example")
+    hers = gems(user=User.objects.create_user("eve", "Eve@buyers.example"))
+    gems(user=User.objects.create_user("mallory"))
+    html = text(admin_client, order, "bind")
+    own, other = "account eve, this customer · fits", "account mallory, another customer · fits"
+    assert html.index(own) < html.index(other)
+    page = text(admin_client, order, "bind", checkout=str(hers.pk), type="simple", reason="their receipt")
+    assert f"linked to checkout {hers.reference}: verified." in page
+
+
+def test_a_new_checkout_is_folded_where_one_is_offered(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """It is open where nothing fits, which the page says, and after a mistake in it. One sentence says what is delivered."""
+    listen(checkout_paid, name="shop.grant")
+    order = unbound(checkout_deliver)
+    fold, none = "<summary>None of these: describe a new checkout</summary>", "No checkout of this shop fits."
+    html = text(admin_client, order, "bind")
+    assert f"<details open>{fold}" in html and none in html
+    gems(user=User.objects.get(username="robin"))
+    html = text(admin_client, order, "bind")
+    assert f"<details>{fold}" in html and none not in html
+    assert "it counts. This code of the shop runs, to deliver the goods: shop.grant.</li>" in html
+    assert f"<details open>{fold}" in text(admin_client, order, "bind", type="simple", currency="USD")
 
 
 MISTAKES: Final = [

@@ -157,7 +157,7 @@ def test_a_viewer_sees_the_queues_of_their_own_lists(client: Client) -> None:
         MAKERS[name](datetime.now(UTC))
     client.force_login(rows.make_staff("view_health", "view_incident"))
     html = html_of(client, PAGE)
-    assert "open incidents" in html
+    assert "open incident," in html
     assert "in review" not in html
 
 
@@ -181,7 +181,7 @@ def test_support_sees_its_queues_without_the_health(client: Client) -> None:
     client.force_login(rows.make_staff("view_order"))
     html = html_of(client, INDEX)
     assert "in review" in html
-    assert "open incidents" not in html and PAGE not in html
+    assert "open incident" not in html and PAGE not in html
 
 
 @pytest.mark.parametrize("address", PAGES)

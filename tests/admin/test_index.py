@@ -63,7 +63,7 @@ def test_the_oldest_comes_first_with_money_and_customers(admin_client: Client) -
     for amount, currency, user in (("9.99", "USD", customer), ("1", "USD", customer), ("1500", "JPY", None)):
         rows.make_order(verdict="review", amount=Decimal(amount), currency=currency, user=user)
     rows.make_order(verdict="review", amount=None, currency="", user=None)
-    Order.objects.update(recorded_at=now - timedelta(hours=5))
+    Order.objects.update(created_at=now - timedelta(hours=5))
     rows.make_order(status="pending", created_at=now - timedelta(days=3))
     incident = rows.make_incident(None)
     Incident.objects.filter(pk=incident.pk).update(recorded_at=now - timedelta(minutes=70))
@@ -75,7 +75,7 @@ def test_the_oldest_comes_first_with_money_and_customers(admin_client: Client) -
             "1,500\N{NO-BREAK SPACE}JPY, 10.99\N{NO-BREAK SPACE}USD, 1 without an amount",
             "3",
         ],
-        ["1 open incidents; a payment to decide about has one, too", "70 min", "–", "–"],
+        ["1 open incident, also of payments to decide about", "70 min", "–", "–"],
     ]
 
 

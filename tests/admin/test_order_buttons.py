@@ -337,3 +337,15 @@ def test_checking_takes_one_click_and_says_that_nothing_changed(client: Client, 
     as_staff(client, "check_order")
     html = page(client, order)
     assert f'<form method="post" action="{address(order, "check")}">' in html
+
+
+def test_lifting_a_block_names_only_payments_that_wait(admin_client: Client) -> None:
+    """Where there are none, the message is one sentence."""
+    customer = rows.make_customer()
+    for waits in (False, True):
+        type(customer).objects.update(blocked_at=rows.NOON)
+        if waits:
+            rows.make_order(user=customer, verdict="review", verdict_reason="blocked")
+        html = press(admin_client, customer, "unblock", "checkoutuser", reason="a mistake")
+        assert "The block is lifted." in html
+        assert ("Payments that are in review for it wait for you." in html) == waits

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from checkout_integration.admin.site import large_tables
 from checkout_integration.admin.site.labels import mode_label
@@ -505,3 +506,24 @@ def test_filter_by_mode_agrees_with_the_badge(admin_client: Client) -> None:
         listed = admin_client.get(LIST, {"mode": mode}).context["cl"].result_list
         assert {order.order_id for order in listed} == words[word]
     assert [len(found) for found in words.values()] == [2, 5, 2]
+
+
+def test_an_accepted_payment_of_another_amount_still_says_so(admin_client: Client) -> None:
+    """In the list, by a filter and on its page; one of the same amount does not."""
+    checkouts = [rows.make_checkout(expected_amount=amount) for amount in ("9.99", "19.99")]
+    same, other = (
+        rows.make_order(checkout=each, verdict="accepted", verdict_reason="by_staff") for each in checkouts
+    )
+    address = reverse("admin:checkout_integration_order_changelist")
+    lines = html_of(admin_client, address).partition("<tbody>")[2].split("</tr>")
+    assert [str(other) in line for line in lines if "by staff, other amount" in line] == [True]
+    found = admin_client.get(f"{address}?accepted=other").context["cl"].result_list
+    assert [row.pk for row in found] == [other.pk]
+    differs = f"expected: 19.99{SPACE}USD <span"
+    assert [differs in page_of(admin_client, each) for each in (same, other)] == [False, True]
+
+
+def test_a_list_is_named_after_its_rows(admin_client: Client) -> None:
+    """Nothing is selected in it to be viewed."""
+    html = html_of(admin_client, reverse("admin:checkout_integration_order_changelist"))
+    assert "<title>Orders |" in html.replace("\n", "") and "to view" not in html

@@ -263,6 +263,7 @@ class CurrencyField(forms.RegexField):
 class BindForm(ReasonForm):
     """A form for a checkout, by a click or its reference, or for the description of a new one, with a reason."""
 
+    fold_title = gettext_lazy("None of these: describe a new checkout")
     reference = forms.CharField(label=gettext_lazy("Or its reference"), max_length=64, required=False)
     type = forms.ChoiceField(label=gettext_lazy("New checkout: type"), choices=TYPES, required=False)
     amount = forms.DecimalField(
@@ -308,7 +309,6 @@ class BindForm(ReasonForm):
         kinds = {each.checkout.subject_type for each in candidates if each.checkout.subject_type} or _kinds(
             self.row
         )
-        fields = dict(self.fields)
         if choices:
             self.fields["checkout"] = forms.ChoiceField(
                 label=_("The checkout that it is for"),
@@ -337,19 +337,12 @@ class BindForm(ReasonForm):
             amount = amount and Decimal(amount_text(amount, currency))
             self.initial.update(type=self.row.type, amount=amount, currency=currency)
             self.initial.update(description=self.row.product)
-        del fields["reason"], fields["for_another"], fields["other_price"]
-        self.order_fields(
-            [
-                "checkout",
-                "reference",
-                *(each for each in fields if each != "subject_id"),
-                "subject_type",
-                "subject_id",
-                "other_price",
-                "for_another",
-                "reason",
-            ]
-        )
+        if not choices:
+            self.fields["reference"].label = _("Reference of the checkout")
+            self.fields["reference"].help_text = _("No checkout of this shop fits.")
+        new = ["type", "amount", "currency", "description", "subject_type", "subject_id", "other_price"]
+        self.order_fields(["checkout", "reference", "for_another", *new, "reason"])
+        self.folded, self.unfolded = new, not choices
 
     def clean_reference(self) -> str:
         """Refuse a reference that no checkout of the project has."""
@@ -382,7 +375,10 @@ class BindForm(ReasonForm):
             whose = {"whose": short(target.user or target.reference)}
             self.add_error(
                 "for_another",
-                _("This checkout is %(whose)s's: the goods go there, and not to the customer who paid.")
+                _(
+                    "This checkout is %(whose)s's, and the goods go there. If that is meant, tick this box; else choose "
+                    "another checkout."
+                )
                 % whose,
             )
         kind, is_new = values.get("subject_type"), not _named(values) and "reference" not in self.errors
@@ -424,7 +420,11 @@ def _candidate_text(candidate: flows.operations.Candidate) -> str:
     made = moment_text(checkout.recorded_at)
     what = checkout.description or ", ".join(map(str, checkout.products)) or checkout.reference
     price = money(checkout.expected_amount, checkout.currency)
-    who = _("account %(account)s") % {"account": short(checkout.user)} if checkout.user else _("a guest")
+    whose = _("account %(account)s") % {"account": short(checkout.user)} if checkout.user else _("a guest")
+    if checkout.user or checkout.identity:
+        who = f"{whose}, {_('another customer') if candidate.is_another else _('this customer')}"
+    else:
+        who = whose
     fits = _("fits") if verdict.pays else _("does not fit: %(why)s") % {"why": reason_label(verdict.reason)}
     return f"{made} · {short(what)} · {price} · {who} · {fits}"
 
@@ -465,8 +465,9 @@ def _effects_of_linking(order: Order) -> list[Text]:
     account = order.user.account if order.user else None
     whose = _("A new checkout belongs to the account %(account)s.") % {"account": short(account)}
     return [
-        _("If the payment is for exactly this checkout, the goods are delivered:"),
-        *delivering(bound=True),
+        " ".join(
+            [_("If the payment is for exactly this checkout, it counts."), *map(str, delivering(bound=True))]
+        ),
         _("If it is not, it waits in review, and nothing is delivered until somebody accepts it."),
         whose if account else _("A new checkout belongs to nobody: the customer is linked to no account."),
     ]

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.order.payment import lost_lines, reversals_of
+from checkout_integration.admin.order.payment import DIFFERS, lost_lines, pays_another_amount, reversals_of
 from checkout_integration.admin.order.sold import items_of, paid_at, product_title
 from checkout_integration.admin.screens.customers import about_customer
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import VERDICTS, StateLabel, Text, label_of, order_label
+from checkout_integration.admin.site.labels import VERDICTS, Text, label_of, order_label
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     FieldGroup,
@@ -36,7 +36,6 @@ from checkout_integration.models import Grant, Incident, Order, ReceiverRun, Tra
 from checkout_integration.policy.verdict import VerdictStatus
 
 MOST_GRANTS: Final = 20
-DIFFERS: Final = StateLabel(gettext_lazy("differs"), "bad", sign="!")
 
 
 def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
@@ -83,8 +82,8 @@ def _paid_beside_expected(order: Order) -> Value:
     if checkout.expected_amount is None:
         return format_html(_("{}; the service sets the price"), paid)
     expected = money(checkout.expected_amount, checkout.currency)
-    differs = expected != price and order.verdict != VerdictStatus.VERIFIED
-    return format_html(_("{}; expected: {} {}"), paid, expected, badge(DIFFERS) if differs else "")
+    differs = badge(DIFFERS) if pays_another_amount(order) else ""
+    return format_html(_("{}; expected: {} {}"), paid, expected, differs)
 
 
 def effects_of(order: Order, act: Transition.Act) -> list[Text]:

@@ -13,7 +13,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -44,6 +44,7 @@ from checkout_integration.admin.order.buttons import (
 from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
 from checkout_integration.admin.order.layout import Page
 from checkout_integration.admin.order.page import order_page
+from checkout_integration.admin.order.payment import pays_another_amount
 from checkout_integration.admin.order.search import find_orders
 from checkout_integration.admin.order.sold import paid_at
 from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK
@@ -82,6 +83,7 @@ from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.amounts import fits_column
+from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.transactions import outside_transactions
 
@@ -114,6 +116,13 @@ def _paid() -> Choices:
         "yes": (_("paid; refunded and charged back, too"), IS_PAYMENT),
         "no": (_("never paid"), ~IS_PAYMENT),
     }
+
+
+def _accepted() -> Choices:
+    """Return the choice of payments that staff have accepted although the checkout has another amount."""
+    same = Q(amount=F("checkout__expected_amount"), currency=F("checkout__currency"))
+    differs = Q(verdict=VerdictStatus.ACCEPTED, checkout__expected_amount__isnull=False, amount__isnull=False)
+    return {"other": (_("accepted, with another amount than expected"), differs & ~same)}
 
 
 def _of_amount(text: str) -> Q:
@@ -157,6 +166,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     list_filter = (
         label_filter("status", _("status"), ORDER_STATUSES),
         label_filter("verdict", _("check"), VERDICTS),
+        choice_filter("accepted", _("accepted by staff"), _accepted),
         choice_filter("queue", _("waiting for staff"), order_queues),
         choice_filter("receivers", _("code of the shop"), _receivers),
         choice_filter("mode", _("mode"), _modes),
@@ -408,6 +418,8 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         """Return the verdict, with its reason where it has one."""
         verdict = badge(label_of(VERDICTS, row.verdict))
         reason = reason_label(row.verdict_reason)
+        if row.verdict == VerdictStatus.ACCEPTED and pays_another_amount(row):
+            reason = f"{reason}, {reason_label(Reason.AMOUNT)}"
         if not reason:
             return verdict
         return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))

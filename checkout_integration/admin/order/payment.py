@@ -13,7 +13,14 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import ORDER_STATUSES, VERDICTS, Text, label_of, status_label
+from checkout_integration.admin.site.labels import (
+    ORDER_STATUSES,
+    VERDICTS,
+    StateLabel,
+    Text,
+    label_of,
+    status_label,
+)
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -47,6 +54,7 @@ LOST: Final = {
     OrderStatus.REFUNDED: gettext_lazy("refunded: %(sum)s"),
     OrderStatus.CHARGEBACK: gettext_lazy("charged back: %(sum)s"),
 }
+DIFFERS: Final = StateLabel(gettext_lazy("differs"), "bad", sign="!")
 DECISIONS: Final = (
     Transition.Act.ACCEPT,
     Transition.Act.BIND,
@@ -80,11 +88,23 @@ def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Seq
         details.append(_("for a price of %(price)s") % {"price": price})
     expected = money(order.checkout.expected_amount, order.checkout.currency) if order.checkout else NOTHING
     if expected not in (NOTHING, price):
-        details.append(_("expected: %(price)s") % {"price": expected})
+        differs = badge(DIFFERS) if pays_another_amount(order) else ""
+        details.append(format_html("{} {}", _("expected: %(price)s") % {"price": expected}, differs))
     if order.tax_amount is not None:
         details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
     details += lost_lines(order, state, reversals)
     return SummaryBox(question, price if charged == NOTHING else charged, details)
+
+
+def pays_another_amount(order: Order) -> bool:
+    """Return whether the payment is of another amount than its checkout's: also after staff have accepted it.
+
+    What was verified may differ by its VAT alone.
+    """
+    checkout = order.checkout
+    if checkout is None or checkout.expected_amount is None or order.verdict == VerdictStatus.VERIFIED:
+        return False
+    return (order.amount, order.currency) != (checkout.expected_amount, checkout.currency)
 
 
 def lost_lines(order: Order, state: OrderState, reversals: Sequence[Refund]) -> list[Text]:
@@ -106,14 +126,15 @@ def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund
     net = money(order.net_revenue_amount, order.net_revenue_currency)
     if net == NOTHING:
         return SummaryBox(question, NOTHING, [_("The service did not send this amount.")])
-    fee = _("after a fee of %(fee)s") % {"fee": money(order.fee_amount, order.fee_currency)}
+    fee = money(order.fee_amount, order.fee_currency)
+    after_fee = _("after a fee of %(fee)s") % {"fee": fee}
     if state.status not in BEFORE:
-        return SummaryBox(question, net, [fee])
+        return SummaryBox(question, net, [after_fee])
     # The reversal is not subtracted: it may be in another currency, and the fee may be given back or not.
     lost = _lost(order, state, reversals, state.status)
     before = BEFORE[state.status] % {"net": net, "sum": lost}
     return SummaryBox(
-        question, _("unknown"), [before, fee, _("The service does not state what is left of it.")]
+        question, _("unknown"), [before, after_fee, _("The service does not state what is left of it.")]
     )
 
 

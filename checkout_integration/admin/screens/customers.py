@@ -42,6 +42,7 @@ from checkout_integration.admin.site.values import (
 from checkout_integration.flows.privacy import Person, PrivacyRequest
 from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, StaffAct
 from checkout_integration.models.order import IN_REVIEW
+from checkout_integration.policy.verdict import Reason
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 DISPUTED_WITHIN: Final = timedelta(days=120)
@@ -187,6 +188,11 @@ def _block(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[s
 def _unblock(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     if not flows.operations.unblock_customer(row, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not blocked."))
+    waiting = Order.objects.filter(
+        IN_REVIEW, user__in=flows.operations.rows_of_person(row), verdict_reason=Reason.BLOCKED
+    )
+    if not waiting.exists():
+        return _("The block is lifted.")
     return _("The block is lifted. Payments that are in review for it wait for you.")
 
 
@@ -370,7 +376,10 @@ def _against_erasing(row: Order | CheckoutUser) -> list[Text]:
         orders.exclude(created_at=None).order_by("-created_at").values_list("created_at", flat=True).first()
     )
     if newest and (age := datetime.now(UTC) - newest) < DISPUTED_WITHIN:
-        text = _("The newest order is %(days)d days old. Banks take disputes for about %(most)d days.")
+        text = _(
+            "The newest order is %(days)d days old. Customers can dispute a payment at their bank for about %(most)d days: "
+            "what the bank could be shown is erased."
+        )
         found.append(text % {"days": age.days, "most": DISPUTED_WITHIN.days})
     return found
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any, Final
 
 from django import forms
@@ -53,12 +54,31 @@ class Refused(Exception):
 
 
 class ConfirmForm(forms.Form):
-    """A form without fields: to press the button again is the confirmation. A subclass may offer choices of its ``row``."""
+    """A form without fields: to press the button again is the confirmation. A subclass may offer choices of its ``row``.
+
+    ``folded``: the names of fields that few need, below ``fold_title``; ``unfolded``: whether they are open all the same.
+    """
+
+    folded: Sequence[str] = ()
+    fold_title: Text = ""
+    unfolded = False
 
     def __init__(self, *args: Any, row: Any = None, **kwargs: Any) -> None:
         """Remember the row that the button is about."""
         super().__init__(*args, **kwargs)
         self.row = row
+
+    @property
+    def parts(self) -> list[tuple[Text, list[forms.BoundField], bool]]:
+        """The fields in their sequence: what is folded has a title, and is open where there is a mistake or a value."""
+        found: list[tuple[Text, list[forms.BoundField], bool]] = []
+        for title, fields in groupby(
+            self, key=lambda field: self.fold_title if field.name in self.folded else ""
+        ):
+            some = list(fields)
+            changed = self.is_bound and set(self.changed_data) & {field.name for field in some}
+            found.append((title, some, self.unfolded or bool(changed) or any(field.errors for field in some)))
+        return found
 
     def focus_first(self) -> None:
         """Put the cursor into the first field with a mistake, or else into the first one."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
@@ -87,6 +88,12 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns of the list."""
         return viewed(self, self.viewer(request), list(map(str, self.list_display)), in_list=True)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list; nothing of it is selected to be viewed, so its title is its name."""
+        changelist = super().get_changelist_instance(request)
+        changelist.title = capfirst(self.opts.verbose_name_plural)
+        return changelist
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows of the list, without their large columns."""

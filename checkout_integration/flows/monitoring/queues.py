@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.timezone import get_default_timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from checkout_integration.flows.database import keys_by_index
 from checkout_integration.flows.monitoring.backlog import MOST_COUNTED, queue_state, shown_count
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 DAY: Final = timedelta(days=1)
-WEEK: Final = timedelta(days=7)
+WEEK: Final = 7
+"""Days of the books, of which today is the last one, as on the page about money."""
 ABANDONED: Final = timedelta(days=30)
 """After so long an order that was not paid will not be: the sync does not look at it any more either."""
 SEQUENCES: Final = {"review": "recorded_at", "pending": "-ordered_at"}
@@ -111,7 +114,7 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
             ),
         ),
         "chargebacks": (
-            _("chargebacks of the last 7 days"),
+            _("charged back in the last 7 days"),
             _charged_back_at(now) | _charged_back_without_time(now),
         ),
         "unnotified": (_("paid, known from the list only"), known_by_list_alone(now)),
@@ -173,7 +176,11 @@ def staff_queues() -> list[StaffQueue]:
     queues.append(
         _queue(
             INCIDENTS.name,
-            _("open incidents; a payment to decide about has one, too"),
+            ngettext(
+                "open incident, also of payments to decide about",
+                "open incidents, also of payments to decide about",
+                len(open_ones),
+            ),
             len(open_ones),
             INCIDENTS.rows,
             since,
@@ -205,27 +212,34 @@ def _of_notifications() -> list[StaffQueue]:
     broken = {project: each.quarantined for project, each in waiting.items() if each.quarantined}
     since = min((each.since for each in waiting.values() if each.since), default=None)
     oldest = min(filter(None, map(quarantined_since, broken)), default=None)
-    rules = _("notifications that break a rule")
+    quarantined = sum(broken.values())
+    rules = ngettext("notification that breaks a rule", "notifications that break a rule", quarantined)
+    failing = ngettext("notification that failed", "notifications that failed", failed)
     return [
-        _queue("failed", _("notifications that failed"), failed, _notifications("failed"), since),
-        _queue("quarantined", rules, sum(broken.values()), _notifications("quarantined"), oldest),
+        _queue("failed", failing, failed, _notifications("failed"), since),
+        _queue("quarantined", rules, quarantined, _notifications("quarantined"), oldest),
     ]
 
 
 SINCE: Final = {
-    "review": lambda order: order["recorded_at"],
+    "not_granted": lambda order: order["ordered_at"],
+    "review": lambda order: order["ordered_at"],
     "undelivered": lambda order: order["ordered_at"],
     "pending": lambda order: order["ordered_at"],
-    "chargebacks": lambda order: order["refunded_at"] or order["changed_at"],
+    "chargebacks": lambda order: order["refunded_at"] or order["document_at"] or order["changed_at"],
 }
-"""Since when an order waits in a queue, where the rows of the queue are the orders themselves."""
+"""Since when an order waits in a queue, where the rows of the queue are the orders themselves: not since we learned of it."""
 
 
 def _with_orders(queues: list[StaffQueue], orders: Mapping[str, Collection[int]]) -> list[StaffQueue]:
     """Return the queues with money and customers of their orders, which are read at once."""
     keys = {key for some in orders.values() for key in some}
-    columns = ("amount", "currency", "user", "recorded_at", "ordered_at", "refunded_at", "changed_at")
-    read = Order.objects.filter(pk__in=keys).values("pk", *columns) if keys else ()
+    columns = ("amount", "currency", "user", "ordered_at", "refunded_at", "changed_at")
+    documents = Refund.objects.filter(
+        order=OuterRef("pk"), status=OrderStatus.CHARGEBACK, refunded_at__isnull=False
+    )
+    document_at = Subquery(documents.order_by("refunded_at").values("refunded_at")[:1])
+    read = Order.objects.filter(pk__in=keys).values("pk", *columns, document_at=document_at) if keys else ()
     rows = {row["pk"]: row for row in read}
     return [
         _with_rows(queue, [rows[key] for key in orders.get(queue.name, ()) if key in rows])
@@ -245,15 +259,20 @@ def _with_rows(queue: StaffQueue, rows: list[dict[str, Any]]) -> StaffQueue:
     moments = [at for row in of_order if queue.name in SINCE and (at := SINCE[queue.name](row))]
     return replace(
         queue,
-        since=queue.since or min(moments, default=None),
+        since=min(moments, default=queue.since),
         customers=len({row["user"] or f"order {row['pk']}" for row in of_order}),
         money=dict(sorted(money.items())),
         unpriced=sum(row["amount"] is None for row in of_order),
     )
 
 
+def _week_begins(now: datetime) -> datetime:
+    zone = get_default_timezone()
+    return datetime.combine(now.astimezone(zone).date() - (WEEK - 1) * DAY, time(), zone)
+
+
 def _charged_back_at(now: datetime) -> Q:
-    return Q(status=OrderStatus.CHARGEBACK, refunded_at__gte=now - WEEK)
+    return Q(status=OrderStatus.CHARGEBACK, refunded_at__gte=_week_begins(now))
 
 
 def _charged_back_without_time(now: datetime) -> Q:
@@ -262,8 +281,8 @@ def _charged_back_without_time(now: datetime) -> Q:
     What happened in the last week was learned in it too. A reversal document says of what was learned later that it is older.
     """
     documents = Refund.objects.filter(order=OuterRef("pk"), status=OrderStatus.CHARGEBACK)
-    learned = Q(status=OrderStatus.CHARGEBACK, refunded_at=None, changed_at__gte=now - WEEK)
-    return learned & ~Q(Exists(documents.filter(refunded_at__lt=now - WEEK)))
+    learned = Q(status=OrderStatus.CHARGEBACK, refunded_at=None, changed_at__gte=_week_begins(now))
+    return learned & ~Q(Exists(documents.filter(refunded_at__lt=_week_begins(now))))
 
 
 def _queue(

@@ -60,19 +60,25 @@ class CheckoutDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A checkout that a payment may be for, and the verdict that the payment would get."""
+    """A checkout that a payment may be for, the verdict that the payment would get, and whether it is another person's."""
 
     checkout: Checkout
     verdict: Verdict
+    is_another: bool
 
 
 def goes_to_another(order: Order, checkout: Checkout) -> bool:
-    """Return whether the goods of a checkout are somebody's who is not known as the order's customer."""
-    customer = order.user
+    """Return whether the goods of a checkout are somebody's who is not known as the order's customer.
+
+    An account with the e-mail address of the receipt is the customer's too.
+    """
+    customer, account = order.user, checkout.user
     names = {customer.identity, customer.account_id} - {"", None} if customer else set()
-    return bool(checkout.identity or checkout.user_id) and names.isdisjoint(
-        {checkout.identity, checkout.user_id}
-    )
+    if not (checkout.identity or checkout.user_id) or {checkout.identity, checkout.user_id} & names:
+        return False
+    personal_data = getattr(order, "personal_data", None)
+    address = getattr(account, type(account).get_email_field_name(), "") if account else ""
+    return not (address and personal_data and address.lower() == personal_data.email)
 
 
 def checkout_candidates(order: Order) -> list[Candidate]:
@@ -93,11 +99,18 @@ def checkout_candidates(order: Order) -> list[Candidate]:
         near = near.filter(identity="", user=None)
     checkouts = {each.pk: each for each in (*own, *near[:MOST_LOOKED_AT])}.values()
     terms = ledger.terms_of(project, None)  # a payment for a checkout is judged by what was sold
-    found = [Candidate(checkout=each, verdict=judge(state, each.value, terms)) for each in checkouts]
+    found = [
+        Candidate(
+            checkout=each,
+            verdict=judge(state, each.value, terms),
+            is_another=goes_to_another(order, each),
+        )
+        for each in checkouts
+    ]
     theirs = {each.pk for each in own}
     fitting = [each for each in found if each.verdict.pays]
     others = [each for each in found if not each.verdict.pays and each.checkout.pk in theirs]
-    fitting.sort(key=lambda each: each.checkout.pk in theirs, reverse=True)
+    fitting.sort(key=lambda each: (each.checkout.pk not in theirs, each.is_another))
     return [*fitting, *others][:MOST_CANDIDATES]
 
 
