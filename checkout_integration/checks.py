@@ -27,9 +27,8 @@ from checkout_integration.flows.monitoring import (
     LONGEST_UNSYNCED,
     WHO_SYNCS,
     WHO_WORKS,
-    counted_from_one,
+    contradicting,
     queue_state,
-    unchanged_time,
     waiting_of_removed,
 )
 from checkout_integration.flows.outbox import GAME_SERVER, connected_here, read_receivers, rows_of
@@ -399,11 +398,7 @@ def check_sync(**kwargs: Any) -> list[CheckMessage]:
 @on_database
 def check_attempt_times(**kwargs: Any) -> list[CheckMessage]:
     """With ``check --database``: warn if the times of attempts are not those that RETRY_INTERVAL is for: W024."""
-    projects = [
-        each.alias
-        for each in conf.app_settings().projects.values()
-        if unchanged_time(each) or counted_from_one(each)
-    ]
+    projects = [each.alias for each in conf.app_settings().projects.values() if contradicting(each)[0]]
     return [
         Warning(
             f"Delivery attempts of one notification of the project {alias!r} have the same created_at, so the service does "

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from checkout_integration import dispatch
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     TRANSIENT_DATABASE_ERRORS,
@@ -122,6 +123,17 @@ class StaffCommand(DatabaseCommand):
         """Run the command; what it does is recorded as done by a command."""
         with acting_from(StaffAct.Origin.COMMAND):
             return super().execute(*args, **options)
+
+    def end_with(self, steps: Sequence[Step], unit: str, done: str, options: dict[str, Any]) -> None:
+        """Hand over to the receivers, print the steps, and of how many it was done; exit with 1 where it was not for all."""
+        if not options["dry_run"]:
+            dispatch.dispatch_due()
+        ok = self.print_steps(steps, as_json=options["json"])
+        if not options["json"]:
+            count, verb = sum(step["ok"] for step in steps), "would be" if options["dry_run"] else "were"
+            self.stdout.write(f"{count} of {len(steps)} {unit} {verb} {done}.")
+        if not ok:
+            raise SystemExit(1)
 
     def acting(self, options: dict[str, Any]) -> Actor:
         """Return who acts. Raises ``CommandError`` where there is no such account."""

@@ -88,12 +88,8 @@ def _checked(messages: Iterable[CheckMessage], *, deploy: bool) -> Iterator[Find
     by_code = [(str(each.id).rpartition(".")[2], each) for each in said]
     shown = [(code, message) for code, message in by_code if code not in SAID_BY_HEALTH]
     for code, message in shown:
-        yield Finding(
-            name=f"check {code}",
-            severity=Severity.FAILING if message.level >= ERROR else Severity.WARNING,
-            text=str(message.msg),
-            action=str(message.hint or ""),
-        )
+        severity = Severity.FAILING if message.level >= ERROR else Severity.WARNING
+        yield _wrong(f"check {code}", str(message.msg), str(message.hint or ""), severity=severity)
     if not shown:
         kind = "those of production too" if deploy else "without those of production (--deploy)"
         yield Finding(name="settings", text=f"The system checks of the app find nothing, {kind}.")
@@ -110,20 +106,12 @@ def _database() -> Iterator[Finding]:
         missing = [migration.name for migration, _backwards in executor.migration_plan(last)]
         version = ".".join(map(str, connection.get_database_version()))
     except DatabaseError as error:
-        yield Finding(
-            name="database",
-            severity=Severity.FAILING,
-            text=f"The database {connection.alias!r} does not respond ({type(error).__name__}).",
-            action="Start it, or correct DATABASES.",
-        )
+        text = f"The database {connection.alias!r} does not respond ({type(error).__name__})."
+        yield _wrong("database", text, "Start it, or correct DATABASES.")
         return
     if missing:
-        yield Finding(
-            name="migrations",
-            severity=Severity.FAILING,
-            text=f"The tables of this release are not made: {', '.join(missing)}.",
-            action="Run manage.py migrate.",
-        )
+        text = f"The tables of this release are not made: {', '.join(missing)}."
+        yield _wrong("migrations", text, "Run manage.py migrate.")
     else:
         yield Finding(
             name="migrations", text=f"{connection.display_name} {version} has the tables of this release."
@@ -141,21 +129,12 @@ def _service() -> Iterator[Finding]:
             mend = "Correct BASE_URL and LIST_URL, or let this host reach them."
             if isinstance(error, (BadCredentials, ListFailed)):
                 mend = "Compare PROJECT_ID and SECRET_KEY with the project's page at the service."
-            yield Finding(
-                name="service_away" if away else "service_refuses",
-                project=alias,
-                severity=Severity.FAILING,
-                text=f"The transaction list cannot be read: {error}.",
-                action=mend,
-            )
+            name = "service_away" if away else "service_refuses"
+            yield _wrong(name, f"The transaction list cannot be read: {error}.", mend, alias)
         except Exception as error:  # noqa: BLE001  # a callable of the settings may raise anything
-            yield Finding(
-                name="service_refuses",
-                project=alias,
-                severity=Severity.FAILING,
-                text=f"The transaction list cannot be read: {type(error).__name__}.",
-                action="manage.py check --deploy looks at the key and at HTTP_SESSION.",
-            )
+            text = f"The transaction list cannot be read: {type(error).__name__}."
+            mend = "manage.py check --deploy looks at the key and at HTTP_SESSION."
+            yield _wrong("service_refuses", text, mend, alias)
         else:
             yield Finding(
                 name="service_reads", project=alias, text="The service takes the key of the project."
@@ -177,13 +156,11 @@ def _addresses() -> Iterator[Finding]:
                 name == "client_script_url" and response is not None and response.status_code != 200
             ):
                 status = "no response" if response is None else f"the status {response.status_code}"
-                yield Finding(
-                    name="address_away" if response is None else "address",
-                    project=project.alias,
-                    severity=Severity.FAILING,
-                    text=f"{name.upper()} gives {status}.",
-                    action=f"Correct {name.upper()}, or let this host reach it.",
+                kind, text = (
+                    "address_away" if response is None else "address",
+                    f"{name.upper()} gives {status}.",
                 )
+                yield _wrong(kind, text, f"Correct {name.upper()}, or let this host reach it.", project.alias)
     answered = [each for each in seen.values() if each is not None]
     if len(answered) == len(seen):
         yield Finding(name="address", text=f"The {len(seen)} addresses of the service answer.")
@@ -227,22 +204,13 @@ def _webhook(shop: str, *, usable: bool) -> Iterator[Finding]:
         try:
             path = _path(project)
         except NoReverseMatch:
-            yield Finding(
-                name="webhook",
-                project=project.alias,
-                severity=Severity.FAILING,
-                text="This shop has no address for notifications.",
-                action='Put path("checkout/", include("checkout_integration.urls")) into the URLconf.',
-            )
+            mend = 'Put path("checkout/", include("checkout_integration.urls")) into the URLconf.'
+            yield _wrong("webhook", "This shop has no address for notifications.", mend, project.alias)
             continue
         if not shop:
-            yield Finding(
-                name="webhook",
-                project=project.alias,
-                severity=Severity.UNKNOWN,
-                text=f"The webhook was not tried; its path is {path}.",
-                action="Name the shop's address as the service knows it: --shop https://your.host.",
-            )
+            text = f"The webhook was not tried; its path is {path}."
+            mend = "Name the shop's address as the service knows it: --shop https://your.host."
+            yield _wrong("webhook", text, mend, project.alias, Severity.UNKNOWN)
         elif usable:
             yield _tried(project, shop.rstrip("/") + path)
 
@@ -261,7 +229,7 @@ def _tried(project: Project, address: str) -> Finding:
         signature = sign(body, project.secrets[0], Encoding(project.signature_encodings[0]))
     except Exception as error:  # noqa: BLE001  # a callable of the settings may raise anything
         text = f"The key of the project cannot be read ({type(error).__name__})."
-        return _failing(project, text, "Correct SECRET_KEY.")
+        return _wrong("webhook", text, "Correct SECRET_KEY.", project.alias)
     headers = {
         **WHO_ASKS,
         "Authorization": f"{SIGNATURE_SCHEME} {signature}",
@@ -270,17 +238,22 @@ def _tried(project: Project, address: str) -> Finding:
     response = _response("POST", address, data=body, headers=headers)
     stored, _rows = Notification.primary.filter(project=project.alias, notification_id=key).delete()
     if response is None:
-        return _failing(project, f"{address} does not respond.", UNREACHED)
+        return _wrong("webhook", f"{address} does not respond.", UNREACHED, project.alias)
     status = response.status_code
     if status != 200 or response.content:
         what = f"the status {status}" if status != 200 else "200 with a text"
         mend = next((mend for low, high, mend in MENDS if low <= status < high), UNREACHED)
         if 300 <= status < 400:
             what += f", to {response.headers.get('Location', 'no address')}"
-        return _failing(project, f"{address} answers a testing case with {what}.", mend)
+        return _wrong("webhook", f"{address} answers a testing case with {what}.", mend, project.alias)
     if not stored:
         text = f"{address} acknowledges a testing case, but this database did not get it."
-        return _failing(project, text, "The address is another installation's, or its DATABASES are others.")
+        return _wrong(
+            "webhook",
+            text,
+            "The address is another installation's, or its DATABASES are others.",
+            project.alias,
+        )
     text = f"{address} acknowledges a signed testing case with an empty 200, and this database got it."
     return Finding(name="webhook", project=project.alias, text=text)
 
@@ -298,8 +271,10 @@ def _testing_case(key: str) -> dict[str, Any]:
     }
 
 
-def _failing(project: Project, text: str, action: str) -> Finding:
-    return Finding(name="webhook", project=project.alias, severity=Severity.FAILING, text=text, action=action)
+def _wrong(
+    name: str, text: str, action: str, project: str = "", severity: Severity = Severity.FAILING
+) -> Finding:
+    return Finding(name=name, project=project, severity=severity, text=text, action=action)
 
 
 UNREACHED: Final = (
@@ -346,18 +321,18 @@ def _runner() -> Iterator[Finding]:
     if not broker_answers(PATIENCE):
         text = "The broker does not respond: tasks reach no worker. The drain finds the rows once it does."
         action = "Start it, or correct broker_url (CELERY_BROKER_URL)."
-        yield Finding(name="broker", severity=Severity.FAILING, text=text, action=action)
+        yield _wrong("broker", text, action)
         return
     yield Finding(name="broker", text="The broker responds.")
     workers: Mapping[str, frozenset[str]] = tasks_of_workers(PATIENCE / 2)
     without = sorted(name for name, tasks in workers.items() if not tasks >= TASKS)
     action = str(WHO_WORKS["celery"])
     if not workers:
-        yield Finding(name="workers", severity=Severity.FAILING, text="No worker responds.", action=action)
+        yield _wrong("workers", "No worker responds.", action)
     elif without:
         text = f"Workers that do not know the tasks of the app: {', '.join(without)}."
         action = "Let them load the shop's Celery app, with checkout_integration in INSTALLED_APPS, and restart them."
-        yield Finding(name="workers", severity=Severity.WARNING, text=text, action=action)
+        yield _wrong("workers", text, action, severity=Severity.WARNING)
     else:
         yield Finding(name="workers", text=f"Workers that know the tasks of the app: {len(workers)}.")
 
@@ -377,6 +352,6 @@ def _receivers() -> Iterator[Finding]:
     if missing:
         text = f"No process that runs receivers has had this for five minutes: {', '.join(missing)}."
         action = "Restart the processes that run receivers: they have an older release, or lack the app."
-        yield Finding(name="receivers", severity=Severity.WARNING, text=text, action=action)
+        yield _wrong("receivers", text, action, severity=Severity.WARNING)
     else:
         yield Finding(name="receivers", text=f"Receivers that are connected here and run: {len(own)}.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
@@ -220,7 +219,9 @@ def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
         if known is not None and known.blocked_at is not None:
             raise CustomerBlocked("staff have blocked the customer; nothing was stored or sent")
         if known is not None and is_erased(known):
-            _leave_customer_out(checkout, known.erased_at)
+            # Nothing is stored about a customer who was erased, although the same account buys again.
+            for name, value in {**erased_checkout(), "erased_at": known.erased_at}.items():
+                setattr(checkout, name, value)
         if checkout.recipient_id is not None and is_account_blocked(project, checkout.recipient_id):
             raise CustomerBlocked("staff have blocked the recipient of the gift; nothing was stored or sent")
         # RACE: a double click sends the same request twice, and neither sees the other's row yet. Both insert under the same
@@ -228,12 +229,6 @@ def _insert(project: Project, checkout: Checkout, given: str) -> Checkout:
         # other made.
         checkout.save(using=state_database(), force_insert=True)
     return checkout
-
-
-def _leave_customer_out(checkout: Checkout, erased_at: datetime | None) -> None:
-    """Store nothing about a customer who was erased, although the same account buys again."""
-    for name, value in {**erased_checkout(), "erased_at": erased_at}.items():
-        setattr(checkout, name, value)
 
 
 def _call(project: Project, checkout: Checkout, call: Callable[[Client], Result]) -> Result:

@@ -15,7 +15,6 @@ from checkout_integration.flows.database.queries import (
     keys_by_index,
 )
 from checkout_integration.flows.database.server import (
-    MOST_AHEAD,
     DatabaseClock,
     database_now,
     is_read_only,

@@ -151,18 +151,14 @@ def limits_raised(seconds: float) -> Iterator[None]:
             yield
         finally:
             if connection.connection is session:
-                _set_limits_back(connection, shorter)
-
-
-def _set_limits_back(connection: BaseDatabaseWrapper, seconds: Mapping[str, float]) -> None:
-    """Set the session's limits back, past Django: it refuses statements where the transaction is to be rolled back."""
-    try:
-        _set_limits(connection.connection, seconds)
-    except Exception:  # noqa: BLE001  # the driver's own error, for instance since the connection is lost
-        connection.close()
+                try:
+                    _set_limits(session, shorter)
+                except Exception:  # noqa: BLE001  # the driver's own error, for instance since the connection is lost
+                    connection.close()
 
 
 def _set_limits(session: Any, seconds: Mapping[str, float]) -> None:
+    """Set the session's limits, past Django: it refuses statements where the transaction is to be rolled back."""
     with session.cursor() as cursor:
         cursor.execute(
             "SET " + ", ".join(f"SESSION {name} = {max(int(own), 1)}" for name, own in seconds.items())

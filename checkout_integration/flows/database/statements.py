@@ -20,7 +20,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -77,13 +77,6 @@ OWN_TYPES: Types = {
 """The types of values that drivers take as they are, and the fields whose own type they are."""
 
 
-class Written(NamedTuple):
-    """How the values of a column are written: those of the types ``plain`` as they are."""
-
-    plain: frozenset[type]
-    convert: Convert
-
-
 class Statement(ABC):
     """A statement, composed for one kind of database. All threads share it, so it is never changed."""
 
@@ -98,7 +91,8 @@ class Statement(ABC):
         )
         self.relations = [field for field in task.fields if isinstance(field, models.ForeignKey)]
         self._names = [field.attname for field in task.fields]
-        self._columns = [Written(self._plain_types(field), self._converter(field)) for field in task.fields]
+        self._columns = [(self._plain_types(field), self._converter(field)) for field in task.fields]
+        """How the values of each column are written: those of the first types as they are."""
         self._read = attrgetter(*self._names)
         self._set_when_saved = [field for field in task.fields if _sets_itself(field)]
 
@@ -123,26 +117,13 @@ class Statement(ABC):
 
         Raises `TypeError` for an expression: a driver could store its text.
         """
-        # By column: most have nothing to convert, and looking at each of their values would take longer than writing them.
-        columns = zip(*map(self._read_saved, rows), strict=True)
-        return list(
-            zip(
-                *(
-                    values
-                    if written.plain.issuperset(map(type, values))
-                    else self._converted_values(connection, written, values)
-                    for written, values in zip(self._columns, columns, strict=True)
-                ),
-                strict=True,
+        return [
+            tuple(
+                value if type(value) in plain else convert(value, connection)
+                for value, (plain, convert) in zip(self._read_saved(row), self._columns, strict=True)
             )
-        )
-
-    @staticmethod
-    def _converted_values(
-        connection: BaseDatabaseWrapper, written: Written, values: Iterable[Any]
-    ) -> list[Any]:
-        plain, convert = written
-        return [value if type(value) in plain else convert(value, connection) for value in values]
+            for row in rows
+        ]
 
     def _read_saved(self, row: models.Model) -> Sequence[Any]:
         for field in self._set_when_saved:

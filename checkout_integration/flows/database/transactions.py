@@ -38,17 +38,6 @@ def state_database() -> str:
     return router.db_for_write(Order)
 
 
-def acquire_write_lock() -> None:
-    """Make the open transaction a writing one if the database has no row locks. Call it before any read.
-
-    On SQLite a transaction that has read and then wants to write is refused at once when another has written meanwhile,
-    unless all transactions begin as writing ones (``transaction_mode`` IMMEDIATE).
-    """
-    read_committed()
-    if not connections[state_database()].features.has_select_for_update:
-        Installation.primary.filter(project="").update(project="")  # there is no such row
-
-
 @contextmanager
 def own_transaction(*, savepoint: bool = True, durable: bool = False) -> Iterator[None]:
     """Begin a transaction, or a savepoint of the caller's. A connection that fails to end ours is closed.
@@ -90,9 +79,15 @@ def close_stranded(**kwargs: object) -> None:
 
 @contextmanager
 def write_transaction(*, durable: bool = False) -> Iterator[None]:
-    """Begin a transaction that writes, or a savepoint of the caller's, at READ COMMITTED."""
+    """Begin a transaction that writes, or a savepoint of the caller's, at READ COMMITTED.
+
+    On SQLite a transaction that has read and then wants to write is refused at once when another has written meanwhile,
+    unless all transactions begin as writing ones (``transaction_mode`` IMMEDIATE).
+    """
     with own_transaction(durable=durable):
-        acquire_write_lock()
+        read_committed()
+        if not connections[state_database()].features.has_select_for_update:
+            Installation.primary.filter(project="").update(project="")  # there is no such row
         yield
 
 
@@ -223,7 +218,7 @@ def refusal_of(error: Exception) -> Exception:
 def in_halves(
     items: Sequence[T],
     work: Callable[[Sequence[T]], list[R]],
-    failed: Callable[[T, Exception], R],
+    failed: Callable[[T, Exception], list[R]],
     *,
     unless: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> list[R]:
@@ -239,7 +234,7 @@ def in_halves(
     except Exception as error:  # noqa: BLE001  # in the end it belongs to a single item
         reason = refusal_of(error)
         if len(items) == 1:
-            return [failed(items[0], reason)]
+            return failed(items[0], reason)
     half = len(items) // 2
     first, second = items[:half], items[half:]
     return in_halves(first, work, failed, unless=unless) + in_halves(second, work, failed, unless=unless)

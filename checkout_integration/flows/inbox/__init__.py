@@ -32,28 +32,3 @@ from checkout_integration.flows.inbox.waiting import (
     apply_orders_of,
     still_stored,
 )
-
-__all__ = [
-    "WAITING",
-    "Application",
-    "NotApplicable",
-    "VerifiedNotification",
-    "apply_due",
-    "apply_for",
-    "apply_for_account",
-    "apply_notification",
-    "apply_orders_of",
-    "notifications_of",
-    "open_incidents_about",
-    "preview_notification",
-    "read",
-    "read_notification",
-    "row_of",
-    "still_stored",
-    "store",
-    "store_settled",
-    "stored_row",
-    "unreadable_incidents",
-    "unreadable_row_of",
-    "waiting_notifications",
-]

@@ -1,7 +1,7 @@
 """The application of stored notifications in batches: look, claim, read, record, settle, one commit. One is a batch of one.
 
 A failure of our rules affects that notification alone (`Outcome.error`); one that the database refuses is found by halving
-the batch under its claim. Both are stored as failed, are due again after a while, and block no others.
+the batch. Both are stored as failed, are due again after a while, and block no others.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
+    in_halves,
     refusal_of,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.inbox.claiming import Look, claim, heads
 from checkout_integration.flows.inbox.reading import Reading, read
-from checkout_integration.flows.inbox.settling import Settled, record_in_halves, report, settle, settled
+from checkout_integration.flows.inbox.settling import Settled, report, settle, settled
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, Outcome, Step, consult_hooks, record
 from checkout_integration.flows.outbox import DueSummary, record_own
 from checkout_integration.hooks import overrides
@@ -34,18 +34,6 @@ WINDOW = 2
 """How many batches of keys a look reads: other processes claim the first ones at the same time."""
 SECONDS_EACH = 0.01
 """The expected time of one notification, until the first batch has shown it; hardly any machine is slower."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Way:
-    """The way in which a batch is applied.
-
-    ``carefully``: with savepoints, since the database has refused a batch. ``advice``: what the shop's hooks returned, by
-    project.
-    """
-
-    advice: Mapping[str, Advice]
-    carefully: bool = False
 
 
 def apply_due(
@@ -80,13 +68,14 @@ def apply_due(
         size = int(min(batch, most - len(results), left / seconds_each))
         if size < 1:
             return _summary(results, ended_early=True)
-        asks_hooks = _asks_hooks()
+        hooks = [each.hooks for each in app_settings().projects.values()]
+        asks_hooks = any(overrides(each, "resolve_checkout", "find_user") for each in hooks)
         keys = with_retries(partial(look, size if asks_hooks else size * WINDOW, passed))
         if not keys:
             return _summary(results)
-        way = _Way(advice=_advice(keys) if asks_hooks else {})
+        advice = _advice(keys) if asks_hooks else {}
         with telemetry.timed(telemetry.APPLY):
-            found = _apply(keys, size, way)
+            found = _apply(keys, size, advice)
         report(found)
         results += found
         passed |= _missed(keys, found)
@@ -108,12 +97,6 @@ def _summary(results: Sequence[Settled], *, ended_early: bool = False) -> DueSum
     return DueSummary(applied=applied, waiting=len(results) - applied, ended_early=ended_early)
 
 
-def _asks_hooks() -> bool:
-    return any(
-        overrides(each.hooks, "resolve_checkout", "find_user") for each in app_settings().projects.values()
-    )
-
-
 def _advice(keys: Collection[int]) -> dict[str, Advice]:
     """Return the results of the shop's hooks for these, which are read without a lock and outside any transaction."""
     now = datetime.now(UTC)
@@ -129,18 +112,24 @@ def _advice(keys: Collection[int]) -> dict[str, Advice]:
     return with_retries(consulted) if steps else {}
 
 
-def _apply(keys: Collection[int], size: int, way: _Way) -> list[Settled]:
-    """Apply one batch; if the database refuses it, a second time with savepoints.
+def _apply(keys: Sequence[int], size: int, advice: Mapping[str, Advice]) -> list[Settled]:
+    """Apply one batch; if the database refuses it, its halves, each in a transaction of its own.
 
-    Each retry of the transaction, for example after a deadlock, applies half as many notifications.
+    Each retry of the first one, for example after a deadlock, applies half as many notifications.
     """
+
+    def apply(some: Sequence[int]) -> list[Settled]:
+        return with_retries(partial(_apply_once, some, len(some), advice))
+
+    def failed(key: int, error: Exception) -> list[Settled]:
+        return with_retries(partial(_store_failure, key, error))
+
     sizes = _halves(size)
     try:
-        return with_retries(lambda: _apply_once(keys, next(sizes), way))
+        return with_retries(lambda: _apply_once(keys, next(sizes), advice))
     except Exception as error:  # noqa: BLE001  # handled below, for each notification by itself
         refusal_of(error)  # raises one that is not about the rows
-    sizes, careful = _halves(size), replace(way, carefully=True)
-    return with_retries(lambda: _apply_once(keys, next(sizes), careful))
+    return in_halves(keys[:size], apply, failed)
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -149,13 +138,14 @@ def _halves(size: int) -> Iterator[int]:
         size = max(size // 2, 1)
 
 
-def _apply_once(keys: Collection[int], size: int, way: _Way) -> list[Settled]:
+def _apply_once(keys: Collection[int], size: int, advice: Mapping[str, Advice]) -> list[Settled]:
     with write_transaction():
         now = datetime.now(UTC)
         readings = [read(row, now) for row in claim(keys, size)]
         outcomes: dict[int, Outcome] = {}
         for alias, steps in _steps(readings).items():
-            recorded = _record(alias, [step for _, step in steps], way)
+            project, offers = app_settings().projects[alias], advice.get(alias, NO_ADVICE)
+            recorded = record(project, [step for _, step in steps], offers)
             outcomes |= {row.pk: outcome for (row, _), outcome in zip(steps, recorded, strict=True)}
         results = [settled(reading, outcomes.get(reading.row.pk)) for reading in readings]
         settle(results)
@@ -171,10 +161,9 @@ def _steps(readings: Sequence[Reading]) -> dict[str, list[tuple[Notification, St
     return dict(sorted(found.items()))
 
 
-def _record(alias: str, steps: Sequence[Step], way: _Way) -> list[Outcome]:
-    project, advice = app_settings().projects[alias], way.advice.get(alias, NO_ADVICE)
-
-    def recorded(some: Sequence[Step]) -> list[Outcome]:
-        return record(project, some, advice)
-
-    return record_in_halves(steps, recorded) if way.carefully else recorded(steps)
+def _store_failure(key: int, error: Exception) -> list[Settled]:
+    """Store that a notification was refused; nothing if another process has it by now."""
+    with write_transaction():
+        results = [settled(Reading(row=row, error=error), None) for row in claim([key], 1)]
+        settle(results)
+        return results

@@ -212,11 +212,7 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
     except NotApplicable:
         raise
     except Exception as error:  # noqa: BLE001  # whatever our rules or the shop's hooks raise
-        return _failed(notification, refusal_of(error))
-
-
-def _failed(notification: Notification, error: BaseException) -> Application:
-    place = error_location(error)
+        place = error_location(refusal_of(error))
     logger.error(
         "Notification %s could not be applied: %s", notification.key, place, extra=notification.log_ids
     )

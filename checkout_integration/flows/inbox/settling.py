@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-from django.db import IntegrityError, transaction
 
 from checkout_integration import telemetry
 from checkout_integration.flows.database import (
     Command,
-    in_halves,
-    state_database,
     update,
 )
 from checkout_integration.flows.inbox.reading import Reading
@@ -27,35 +23,13 @@ from checkout_integration.flows.inbox.storing import (
     open_incidents_about,
     unreadable_incidents,
 )
-from checkout_integration.flows.ledger import OrderChange, Outcome, Step, log_change, names_erased
+from checkout_integration.flows.ledger import OrderChange, Outcome, log_change, names_erased
 from checkout_integration.flows.outbox import next_try, write_messages
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.actor import Actor
 from checkout_integration.policy.log_safety import error_location
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.signals.arguments import Origin
-
-# The steps of a batch that the database refuses are found by halves, each in a savepoint, under the batch's claim.
-
-
-def record_in_halves(
-    steps: Sequence[Step], record: Callable[[Sequence[Step]], list[Outcome]]
-) -> list[Outcome]:
-    """Record all steps except single ones that the database refuses; these are returned with the error."""
-
-    def in_savepoint(some: Sequence[Step]) -> list[Outcome]:
-        with transaction.atomic(using=state_database()):
-            return record(some)
-
-    def failed(step: Step, error: Exception) -> Outcome:
-        if not isinstance(error, IntegrityError):
-            return Outcome(error=error)
-        # RACE: another transaction may have inserted the same row first, and now it is seen.
-        (outcome,) = in_halves([step], in_savepoint, lambda _step, again: Outcome(error=again))
-        return outcome
-
-    return in_halves(steps, in_savepoint, failed)
-
 
 logger = logging.getLogger("checkout_integration.applying")
 
@@ -151,17 +125,14 @@ def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
 
 def _withheld(results: Sequence[Settled]) -> list[int]:
     """Return the notifications that name an erased customer, except those in the ledger, which finds out itself."""
-    strange = [each.row for each in results if each.row.body and not _taken(each)]
+    taken = [each.row.pk for each in results if each.reading.step and each.state == State.APPLIED]
+    strange = [each.row for each in results if each.row.body and each.row.pk not in taken]
     found: list[int] = []
     for project in sorted({row.project for row in strange}):
         own = [row for row in strange if row.project == project]
         erased = names_erased(project, [bytes(row.body or b"") for row in own])
         found += [row.pk for row, gone in zip(own, erased, strict=True) if gone]
     return found
-
-
-def _taken(each: Settled) -> bool:
-    return each.reading.step is not None and each.state == State.APPLIED
 
 
 def _incidents(each: Settled) -> list[Incident]:

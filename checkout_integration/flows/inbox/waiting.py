@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from checkout_integration.flows.database import Command, Query
+from checkout_integration.flows.database import Query
 from checkout_integration.flows.inbox.applying import apply_due
 from checkout_integration.flows.inbox.claiming import head_of
 from checkout_integration.models import Checkout, Notification
@@ -90,10 +90,5 @@ def apply_orders_of(notifications: Iterable[Notification]) -> None:
 
 def still_stored(notification: Notification) -> bool:
     """Return whether this body is not applied yet."""
-    return bool(_STORED.fetch(key=notification.key, body_hash=notification.body_hash))
-
-
-_STORED: Final = Command(
-    "SELECT 1 FROM {notifications} own WHERE own.key = {key} AND own.body_hash = {body_hash} AND own.state = 'stored'",
-    notifications=Notification,
-)
+    own = Notification.primary.filter(key=notification.key, body_hash=notification.body_hash)
+    return own.filter(state=Notification.State.STORED).exists()

@@ -46,12 +46,6 @@ logger = logging.getLogger("checkout_integration.customers")
 NAMED: Final = "own.project = {project} AND own.identity IN {identities}"
 USERS: Final = Query(CheckoutUser, f"{NAMED} ORDER BY own.id", lock=["own"])
 STORED: Final = Query(CheckoutUser, NAMED)
-KNOWN: Final = Query(CheckoutUser, NAMED, only=["id"])
-OWNED: Final = Query(
-    Checkout,
-    "own.project = {project} AND own.identity = {identity} AND own.user_id IS NOT NULL ORDER BY own.id DESC LIMIT 1",
-    only=["user"],
-)
 
 
 def identity_of(user: User | None) -> str:
@@ -109,7 +103,7 @@ def lock_customer(project: Project, identity: str) -> CheckoutUser | None:
 
 def is_recorded(project: Project, identity: str) -> bool:
     """Return whether the customer has a row or a tombstone, or no identity by which one could be found."""
-    return not identity or _any_known(project, [identity, *tombstones_of(identity)])
+    return not identity or is_tombstoned(project, [identity, *tombstones_of(identity)])
 
 
 def find_or_create(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
@@ -129,9 +123,9 @@ def find_or_create(project: Project, identity: str, user: User, account_id: Any)
 
 def account_before_order(project: Project, identity: str, user: User) -> Any:
     """Return the key of the account of a customer without an order: that of their latest checkout, else the hook's."""
-    for checkout in OWNED.rows(project=project.alias, identity=identity):
-        return checkout.user_id
-    return account_by_hook(project, user)
+    owned = Checkout.primary.filter(project=project.alias, identity=identity, user__isnull=False)
+    latest = owned.order_by("-pk").values_list("user", flat=True).first()
+    return account_by_hook(project, user) if latest is None else latest
 
 
 def _reserve_identity(project: Project, identity: str) -> None:
@@ -191,7 +185,9 @@ def find_users(batch: Batch) -> None:
         return
     users = _locked_users(project, sorted(orders.keys() - batch.hints.strangers))
     missing = {
-        identity: _new_user(project, identity, order, _account_of(order, identity, batch.advice))
+        identity: _row_of(
+            project, identity, order.state.order.user, _account_of(order, identity, batch.advice)
+        )
         for identity, order in sorted(orders.items())
         if identity not in users
     }
@@ -245,12 +241,8 @@ def _has_customer(order: LockedOrder, identity: str) -> bool:
 
 
 def is_tombstoned(project: Project, tombstones: Sequence[str]) -> bool:
-    """Return whether one of these tombstones exists now."""
-    return bool(tombstones) and _any_known(project, tombstones)
-
-
-def _any_known(project: Project, identities: Sequence[str]) -> bool:
-    return bool(KNOWN.rows(project=project.alias, identities=identities))
+    """Return whether a row has one of these identities now."""
+    return CheckoutUser.primary.filter(project=project.alias, identity__in=tombstones).exists()
 
 
 def forget_erased(batch: Batch) -> None:
@@ -263,13 +255,8 @@ def forget_erased(batch: Batch) -> None:
             order.state = without_customer(order.state, batch.project.reference_key)
 
 
-def _new_user(project: Project, identity: str, order: LockedOrder, account_id: Any) -> CheckoutUser:
-    user = order.state.order.user
+def _row_of(project: Project, identity: str, user: User | None, account_id: Any) -> CheckoutUser:
     assert user is not None  # it has an identity
-    return _row_of(project, identity, user, account_id)
-
-
-def _row_of(project: Project, identity: str, user: User, account_id: Any) -> CheckoutUser:
     return CheckoutUser(
         project=project.alias,
         identity=identity,

@@ -17,6 +17,7 @@ from django.db import connections
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import (
     insert,
+    key_of,
     locked,
     own_transaction,
     read_committed,
@@ -46,7 +47,7 @@ from checkout_integration.flows.ledger.customers import (
 from checkout_integration.flows.ledger.deciding import take_all
 from checkout_integration.flows.ledger.incidents import settle_incidents
 from checkout_integration.flows.ledger.reversals import assign, attach_waiting, store_unmatched, write_refunds
-from checkout_integration.flows.outbox import message_key, write_messages
+from checkout_integration.flows.outbox import write_messages
 from checkout_integration.models import (
     Checkout,
     Notification,
@@ -77,7 +78,6 @@ from checkout_integration.policy.product import product_of
 from checkout_integration.policy.signals import sends_order_changed, signal_facts
 from checkout_integration.policy.state import OrderState
 from checkout_integration.protocol import order as documents
-from checkout_integration.protocol.order import OrderItem as Item
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 
@@ -344,19 +344,18 @@ def personal_row(row: Order, state: OrderState, private: Mapping[str, Any]) -> P
 
 def item_rows(row: Order, state: OrderState) -> list[OrderItem]:
     """Return the items as rows, in their order."""
-    return [_item_row(row, position, item) for position, item in enumerate(state.order.items or ())]
-
-
-def _item_row(row: Order, position: int, item: Item) -> OrderItem:
-    return OrderItem(
-        order=row,
-        position=position,
-        item_id=as_column_text(item.id),
-        sku=as_column_text(item.sku),
-        name=item.name or "",
-        code=as_column_text(item.code),
-        platform=as_column_text(item.platform or item.platform_id, 64),
-    )
+    return [
+        OrderItem(
+            order=row,
+            position=position,
+            item_id=as_column_text(item.id),
+            sku=as_column_text(item.sku),
+            name=item.name or "",
+            code=as_column_text(item.code),
+            platform=as_column_text(item.platform or item.platform_id, 64),
+        )
+        for position, item in enumerate(state.order.items or ())
+    ]
 
 
 def transition_of(change: OrderChange) -> Transition | None:
@@ -413,7 +412,7 @@ def messages_of(
 
 def signal_key(project: Project, signal: PendingSignal) -> str:
     """Return the key that lets a signal be sent once."""
-    return message_key(project.alias, *signal.idempotency_parts)
+    return key_of(project.alias, *signal.idempotency_parts)
 
 
 def sends_change(change: OrderChange) -> bool:

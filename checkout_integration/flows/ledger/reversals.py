@@ -17,12 +17,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import Query, insert_missing, key_of, update, upsert
+from checkout_integration.flows.database import insert_missing, key_of, update, upsert
 from checkout_integration.flows.ledger.batch import Batch, LockedOrder, OrderChange, Step
 from checkout_integration.models import Checkout, Order, Refund
 from checkout_integration.models.columns import as_column_money, as_column_text
@@ -70,19 +69,6 @@ def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
     insert_missing(list(rows.values()), "key")
 
 
-MISSED: Final = Query(
-    Refund,
-    """own.project = {project} AND own.order_id IS NULL AND (EXISTS (
-        SELECT 1 FROM {orders} known WHERE known.project = own.project AND known.[transaction] = own.[transaction]
-    ) OR EXISTS (
-        SELECT 1 FROM {refunds} other WHERE other.project = own.project AND other.[transaction] = own.[transaction]
-            AND other.order_id IS NULL AND other.id <> own.id
-    )) ORDER BY own.id""",
-    orders=Order,
-    refunds=Refund,
-)
-
-
 def missed_reversals(project: Project) -> list[Observation]:
     """Return the reversals that wait although another row of their transaction is stored: it may be their order.
 
@@ -91,7 +77,10 @@ def missed_reversals(project: Project) -> list[Observation]:
     order that is there. No lock could order them, as there is no row yet that both know. So the end of a pass looks once
     more.
     """
-    return [_waiting_observation(each) for each in MISSED.rows(project=project.alias)]
+    waiting = Refund.primary.filter(project=project.alias, order=None)
+    alike = {"project": project.alias, "transaction": OuterRef("transaction")}
+    known = Exists(Order.primary.filter(**alike)) | Exists(waiting.filter(**alike).exclude(pk=OuterRef("pk")))
+    return [_waiting_observation(each) for each in waiting.filter(known).order_by("pk")]
 
 
 def attach_waiting(batch: Batch, orders: Sequence[documents.Order]) -> None:

@@ -8,12 +8,8 @@ is due. `queues` counts the rows that wait for staff. Everything reads indexes o
 
 from checkout_integration.flows.monitoring.assessment import Health, ProjectMode, health
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, WHO_WORKS, QueueState, queue_state
-from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, span
-from checkout_integration.flows.monitoring.not_applied import (
-    counted_from_one,
-    unchanged_time,
-    waiting_of_removed,
-)
+from checkout_integration.flows.monitoring.finding import Finding, Rows, span
+from checkout_integration.flows.monitoring.not_applied import contradicting, waiting_of_removed
 from checkout_integration.flows.monitoring.queues import StaffQueue, order_queues, staff_queues
 from checkout_integration.flows.monitoring.reading import LONGEST_UNSYNCED, WHO_SYNCS
 from checkout_integration.flows.monitoring.webhook import count_refused, write_refused

@@ -16,7 +16,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import Command, database_now, instant_of, locked, state_database
+from checkout_integration.flows.database import (
+    Command,
+    database_now,
+    instant_of,
+    keys_by_index,
+    locked,
+    state_database,
+)
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, shown_number, span
 from checkout_integration.flows.outbox import MOST_RUNNING, left_behind_before
 from checkout_integration.models import HostClock, Notification, ReceiverRun
@@ -96,10 +103,10 @@ def _left_behind(late: datetime) -> list[ReceiverRun]:
     if not connections[alias].features.has_select_for_update:
         return []
     # By their keys: locking what is found by an index would hold up new entries of it in MariaDB.
-    keys = [key for (key,) in _LATE_KEYS.fetch(late=late, most=MOST_COUNTED)]
-    left = ReceiverRun.primary.filter(pk__in=keys, state=State.RUNNING, due_at__lte=late)
+    left = ReceiverRun.primary.filter(state=State.RUNNING, due_at__lte=late)
+    keys = keys_by_index(left, "due_at", "pk", most=MOST_COUNTED)
     with transaction.atomic(using=alias):
-        return list(locked(left.only("due_at"), wait=False))
+        return list(locked(left.filter(pk__in=keys).only("due_at"), wait=False))
 
 
 def _counted(table: str, condition: str, order: str) -> str:
@@ -132,11 +139,6 @@ _RUNNING: Final = """SELECT * FROM (
     ) listed WHERE listed.id NOT IN {dead}"""
 _BUSY: Final = f"SELECT busy.line FROM ({_RUNNING}) busy WHERE busy.line IS NOT NULL"  # noqa: S608
 _FREE: Final = ("runs", f"{_DUE[1]} AND (own.line IS NULL OR own.line NOT IN ({_BUSY}))", _DUE[2])
-_LATE_KEYS: Final = Command(
-    "SELECT id FROM {runs} WHERE state = 'running' AND due_at <= {late} ORDER BY due_at, id LIMIT {most}",
-    in_order=True,
-    runs=ReceiverRun,
-)
 _LATE: Final = 2
 """The place of the number of runs that may have been left behind."""
 _ATTEMPTED: Final = f"""

@@ -8,6 +8,7 @@ changed by itself: the state of an order must not depend on what else came.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import Command, count_by_index
+from checkout_integration.flows.database import count_by_index
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
 from checkout_integration.models import Incident, Installation, Notification
@@ -145,55 +146,35 @@ MOST_LOOKED_AT: Final = 2_000
 
 TIMES: Final = Kind(name="attempt_times", title=gettext_lazy("times of delivery attempts"))
 CONTRADICTED: Final = replace(TIMES, rows=Rows(model="notification"))
-_UNCHANGED: Final = Command(
-    """SELECT newest.notification_id FROM (
-        SELECT own.[key], own.notification_id, own.delivery_try, own.created_at FROM {notifications} own
-        WHERE own.project = {project} ORDER BY own.received_at DESC LIMIT {most}
-    ) newest JOIN {notifications} other ON other.[key] = newest.[key]
-    WHERE newest.delivery_try > 0 AND other.delivery_try <> newest.delivery_try
-        AND other.created_at = newest.created_at
-    LIMIT 1""",
-    in_order=True,
-    notifications=Notification,
-)
-
-
-def unchanged_time(project: Project) -> str:
-    """Return the id of a notification whose attempts have one time though RETRY_INTERVAL says otherwise; "" for none."""
-    if project.retry_delta == timedelta(0):
-        return ""
-    found = _UNCHANGED.fetch(project=project.alias, most=MOST_LOOKED_AT)
-    return str(found[0][0]) if found else ""
-
-
-_COUNTED: Final = Command(
-    """SELECT MIN(newest.notification_id), MIN(newest.delivery_try), COUNT(DISTINCT newest.[key]) FROM (
-        SELECT own.[key], own.notification_id, own.delivery_try FROM {notifications} own
-        WHERE own.project = {project} AND own.event <> {validation} ORDER BY own.received_at DESC LIMIT {most}
-    ) newest""",
-    in_order=True,
-    notifications=Notification,
-)
 ENOUGH: Final = 10
 """So many notifications without a first attempt are no longer those of an hour in which the shop was away."""
 
 
-def counted_from_one(project: Project) -> str:
-    """Return the id of a notification where none came at attempt 0 though RETRY_INTERVAL says otherwise; "" for none."""
+def contradicting(project: Project) -> tuple[str, bool]:
+    """Return the id of a notification that contradicts RETRY_INTERVAL, and whether two of its attempts have one time.
+
+    Otherwise none came at attempt 0; "" for no contradiction.
+    """
     if project.retry_delta == timedelta(0):
-        return ""
-    ((name, least, count),) = _COUNTED.fetch(
-        project=project.alias, most=MOST_LOOKED_AT, validation=Event.USER_VALIDATE.value
-    )
-    return str(name) if count >= ENOUGH and least >= 1 else ""
+        return "", False
+    rows = Notification.primary.filter(project=project.alias).order_by("-received_at")
+    columns = ("key", "notification_id", "event", "delivery_try", "created_at")
+    newest = list(rows.values_list(*columns)[:MOST_LOOKED_AT])
+    tries: dict[tuple[str, datetime | None], set[int]] = defaultdict(set)
+    for key, name, _event, delivery_try, created_at in newest:
+        of_one_time = tries[key, created_at]
+        of_one_time.add(delivery_try)
+        if created_at and len(of_one_time) > 1:
+            return str(name), True
+    counted = [row for row in newest if row[2] != Event.USER_VALIDATE]
+    count, least = len({row[0] for row in counted}), min((row[3] for row in counted), default=0)
+    return (str(counted[0][1]), False) if count >= ENOUGH and least >= 1 else ("", False)
 
 
 def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     """Yield whether the times of attempts are read as the service writes them."""
     for alias in projects:
-        project = app_settings().project(alias)
-        unchanged = unchanged_time(project)
-        notification = unchanged or counted_from_one(project)
+        notification, is_unchanged = contradicting(app_settings().project(alias))
         if not notification:
             text = _("No delivery attempts of one notification contradict RETRY_INTERVAL.")
             yield TIMES.found(text, project=alias)
@@ -202,7 +183,7 @@ def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding
             "Delivery attempts of one notification have the same created_at, so this service does not rewrite it. A "
             "notification that came at a later attempt counts as older than it is, and its order may show a wrong status."
         )
-        if not unchanged:
+        if not is_unchanged:
             text = _(
                 "No notification came with the delivery attempt 0, so this service counts from 1. Each counts as older than "
                 "it is, by RETRY_INTERVAL at least."

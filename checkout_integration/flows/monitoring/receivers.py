@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db.models import F, Manager, QuerySet
+from django.db.models import Count, F, Manager, Min, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import Command, instant_of
+from checkout_integration.flows.database import Command
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
 from checkout_integration.flows.monitoring.finding import (
     Figure,
@@ -65,14 +65,6 @@ def receiver_findings(projects: Sequence[str], now: datetime) -> Iterator[Findin
     yield _failing(now)
     yield _given_up(now)
     yield _not_granted(now)
-
-
-class Run(NamedTuple):
-    """What is read of a failing run. ``customer`` is the key of one, or of the line of a guest."""
-
-    pk: int
-    receiver: str
-    customer: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,10 +139,10 @@ def _last_completed() -> dict[str, int]:
 def _failures(keys: Sequence[int]) -> Iterator[Failure]:
     completed = _last_completed()
     for receiver, runs in _runs_of(keys).items():
-        newest = {run.customer: run for run in runs}
+        newest = {customer: key for key, customer in runs}
         # The last customers of this receiver, the newest first; by when they bought, since the others are retried again.
-        last = sorted((run.pk for run in newest.values()), reverse=True)
-        attempts = FailedAttempt.primary.filter(run__in=[runs[0].pk, runs[-1].pk])
+        last = sorted(newest.values(), reverse=True)
+        attempts = FailedAttempt.primary.filter(run__in=[runs[0][0], runs[-1][0]])
         failed = list(attempts.order_by("run_id", "pk").values_list("failed_at", "traceback"))
         since = failed[0][0] if failed else datetime.now(UTC)
         enough = SEVERAL if datetime.now(UTC) - since <= LONG else SEVERAL - 1
@@ -163,15 +155,15 @@ def _failures(keys: Sequence[int]) -> Iterator[Failure]:
         )
 
 
-def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[Run]]:
-    """Return failing runs by receiver, the oldest first."""
+def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[tuple[int, str]]]:
+    """Return failing runs by receiver, the oldest first: the key of each, and its customer, or the line of a guest."""
     rows = ReceiverRun.primary.filter(pk__in=keys).order_by("pk")
     found = defaultdict(list)
     for key, receiver, line, payer, customer in rows.values_list(
         "pk", "receiver", "line", F("message__grant__order__user"), F("message__order__user")
     ):
         known = payer or customer
-        found[receiver].append(Run(key, receiver, f"user {known}" if known else line or f"run {key}"))
+        found[receiver].append((key, f"user {known}" if known else line or f"run {key}"))
     return found
 
 
@@ -201,28 +193,6 @@ def _given_up(now: datetime) -> Finding:
 
 UNGRANTED: Final = (*(state for state in UNFINISHED if state != State.PAUSED), State.FAILED)
 """What is paused waits by a decision of staff: `_paused` has it."""
-_OLDEST: Final = """SELECT of_[state].message_id FROM (
-        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]'
-            AND NOT (own.state = 'due' AND own.postponed_for <> '' AND own.due_at > {now})
-        ORDER BY own.due_at, own.id LIMIT {most}
-    ) of_[state]"""
-_UNFINISHED: Final = Command(
-    " UNION ALL ".join(_OLDEST.replace("[state]", state.value) for state in UNGRANTED),
-    in_order=True,
-    runs=ReceiverRun,
-)
-
-
-def _of_ungranted(result: str) -> Command:
-    """Return a statement of its own: in one with the runs, PostgreSQL expects so many that it compiles it each time."""
-    sql = f"""SELECT {result} FROM {{messages}} message JOIN {{grants}} granted ON granted.id = message.grant_id
-        WHERE message.id IN {{keys}} AND message.signal = {{signal}} AND granted.state = 'open'
-        AND message.recorded_at <= {{until}}"""  # noqa: S608  # texts of ours
-    return Command(sql, messages=OutboxMessage, grants=Grant)
-
-
-_ORDERS: Final = _of_ungranted("COUNT(DISTINCT granted.order_id), MIN(message.recorded_at)")
-_KEYS: Final = _of_ungranted("DISTINCT granted.order_id")
 
 
 class Ungranted(NamedTuple):
@@ -235,21 +205,39 @@ class Ungranted(NamedTuple):
 
 def ungranted_orders(now: datetime) -> list[int]:
     """Return the keys of the orders that `ungranted` counts, to a limit."""
-    return [key for (key,) in _KEYS.fetch(**_values(now))][:MOST_COUNTED]
+    orders: Any = _about(_unfinished(now), now).values_list("grant__order", flat=True)
+    return list(orders.distinct()[:MOST_COUNTED])
 
 
-def _values(now: datetime) -> dict[str, Any]:
-    """Return the values of both statements: the first reads which runs are unfinished."""
-    keys = [key for (key,) in _UNFINISHED.fetch(most=MOST_LOOKED_AT, now=now)]
-    return {"keys": keys, "signal": checkout_paid.name, "until": now - LONG}
+def _unfinished(now: datetime) -> list[int]:
+    """Return the messages of the oldest runs of each state."""
+    return [key for (key,) in _UNFINISHED.fetch(most=MOST_LOOKED_AT, now=now)]
+
+
+_OLDEST: Final = """SELECT of_[state].message_id FROM (
+        SELECT own.message_id FROM {runs} own WHERE own.state = '[state]'
+            AND NOT (own.state = 'due' AND own.postponed_for <> '' AND own.due_at > {now})
+        ORDER BY own.due_at, own.id LIMIT {most}
+    ) of_[state]"""
+_UNFINISHED: Final = Command(
+    " UNION ALL ".join(_OLDEST.replace("[state]", state.value) for state in UNGRANTED),
+    in_order=True,
+    runs=ReceiverRun,
+)
+
+
+def _about(messages: Sequence[int], now: datetime) -> QuerySet[OutboxMessage]:
+    """Return those of the messages that have asked to grant what is still to be granted, five minutes ago or earlier."""
+    asked = OutboxMessage.primary.filter(pk__in=messages, signal=checkout_paid.name)
+    return asked.filter(grant__state=Grant.State.OPEN, recorded_at__lte=now - LONG)
 
 
 def ungranted(now: datetime) -> Ungranted:
     """Return the orders that are paid and have not been granted for five minutes, among the oldest runs of each state."""
-    values = _values(now)
-    ((orders, first),) = _ORDERS.fetch(**values) if values["keys"] else ((0, None),)
-    since = instant_of(first) if orders else None
-    return Ungranted(min(int(orders), MOST_COUNTED), len(values["keys"]) >= MOST_LOOKED_AT, since)
+    keys = _unfinished(now)
+    counts = {"orders": Count("grant__order", distinct=True), "since": Min("recorded_at")}
+    found = _about(keys, now).aggregate(**counts)
+    return Ungranted(min(found["orders"], MOST_COUNTED), len(keys) >= MOST_LOOKED_AT, found["since"])
 
 
 def _not_granted(now: datetime) -> Finding:
@@ -331,11 +319,16 @@ class Unknown(NamedTuple):
 
 def _unknown_receivers(remembered: Remembered, now: datetime) -> list[Unknown]:
     """Return the receivers whose runs are due for five minutes, and that no process that runs receivers has had meanwhile."""
+    late = defaultdict(list)
+    runs = ReceiverRun.primary.filter(due_at__lte=now - ABSENT_AFTER).order_by("due_at", "pk")
+    columns = ("message__signal", "message__grant__state", "receiver", "line", "due_at")
+    for state in (State.UNKNOWN, State.DUE):
+        for signal, grant, receiver, *run in runs.filter(state=state).values_list(*columns)[:MOST_COUNTED]:
+            if signal != checkout_paid.name or grant == Grant.State.OPEN:
+                late[receiver, signal].append(run)
     found = [
-        Unknown(receiver, signal, runs, customers, instant_of(since))
-        for receiver, signal, runs, customers, since in _DUE.fetch(
-            late=now - ABSENT_AFTER, most=MOST_COUNTED, paid=checkout_paid.name
-        )
+        Unknown(receiver, signal, len(own), len({line for line, _ in own if line}), min(at for _, at in own))
+        for (receiver, signal), own in late.items()
     ]
     rows = [(each, remembered.row(each.signal, each.receiver)) for each in found]
     absent = [each for each, row in rows if row is None or is_absent(row, now)]
@@ -371,26 +364,6 @@ def _unknown(remembered: Remembered, now: datetime) -> Finding:
     return UNKNOWN.found(
         text % {"receivers": listed(named, MOST_NAMED)}, Severity.FAILING, action, figures=figures
     )
-
-
-_DUE: Final = Command(
-    """SELECT late.receiver, message.signal, COUNT(*), COUNT(DISTINCT late.line), MIN(late.due_at) FROM (
-        SELECT of_unknown.* FROM (
-            SELECT own.message_id, own.receiver, own.line, own.due_at FROM {runs} own
-            WHERE own.state = 'unknown' AND own.due_at <= {late} ORDER BY own.due_at, own.id LIMIT {most}
-        ) of_unknown UNION ALL SELECT of_due.* FROM (
-            SELECT own.message_id, own.receiver, own.line, own.due_at FROM {runs} own
-            WHERE own.state = 'due' AND own.due_at <= {late} ORDER BY own.due_at, own.id LIMIT {most}
-        ) of_due
-    ) late JOIN {messages} message ON message.id = late.message_id
-    LEFT JOIN {grants} granted ON granted.id = message.grant_id
-    WHERE message.signal <> {paid} OR granted.state = 'open'
-    GROUP BY late.receiver, message.signal""",
-    in_order=True,
-    runs=ReceiverRun,
-    messages=OutboxMessage,
-    grants=Grant,
-)
 
 
 def is_pulled() -> bool:

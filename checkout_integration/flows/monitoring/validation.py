@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -69,32 +70,19 @@ def _validation(project: str, now: datetime) -> Finding:
     return KIND.found(text % figures, project=project, figures=figures)
 
 
-class Decision(NamedTuple):
-    """What is read of a decision."""
-
-    pk: int
-    external_id: str
-    approved: bool
-    code: str
-    decided_by: str
-    failure: str
-    late: bool
-    decided_at: datetime
-
-
-def _decisions(project: str) -> list[Decision]:
+def _decisions(project: str) -> list[ValidationDecision]:
     """Return the newest decisions about customers, the newest first; without tests of the webhook, and blocked customers."""
     rows = ValidationDecision.primary.filter(project=project).order_by("-decided_at")
-    columns = rows.values_list(*Decision._fields, "notification__state")[:NEWEST]
-    found = [Decision(*each) for *each, state in columns if state != Notification.State.TEST]
-    return [each for each in found if each.decided_by != ValidationDecision.DecidedBy.BLOCK]
+    newest = rows.annotate(state=F("notification__state")).defer("reason")[:NEWEST]
+    blocked = ValidationDecision.DecidedBy.BLOCK
+    return [each for each in newest if each.state != Notification.State.TEST and each.decided_by != blocked]
 
 
-def _failed(decision: Decision) -> bool:
+def _failed(decision: ValidationDecision) -> bool:
     return decision.late or decision.decided_by != ValidationDecision.DecidedBy.SHOP
 
 
-def _customers(decisions: Sequence[Decision]) -> int:
+def _customers(decisions: Sequence[ValidationDecision]) -> int:
     """Return of how many customers they are; one without an id is a customer of their own."""
     return len({each.external_id or each.pk for each in decisions})
 

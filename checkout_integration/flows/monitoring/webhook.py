@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.db import Error
 from django.db.models import OuterRef, Q
@@ -194,13 +194,6 @@ class ThisProcess:
     lock = threading.Lock()
 
 
-class Refused(NamedTuple):
-    """How many requests to a project were refused, and with which codes."""
-
-    requests: int = 0
-    codes: Sequence[str] = ()
-
-
 def count_refused(project: str, code: str) -> None:
     """Count one refused request to a project's webhook, in memory."""
     hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
@@ -236,24 +229,21 @@ def write_refused() -> None:
             ThisProcess.counts += counts
 
 
-def refused_lately(projects: Sequence[str]) -> dict[str, Refused]:
-    """Return the requests that were refused in hours whose last one came within the last hour."""
-    now, found = datetime.now(UTC), dict.fromkeys(projects, Refused())
-    rows = RefusedRequests.primary.all()
-    lately = rows.filter(hour__gt=now - 2 * HOUR, last_at__gt=now - HOUR, project__in=projects)
-    for project, code, count in lately.order_by("hour").values_list("project", "code", "count"):
-        before = found[project]
-        found[project] = Refused(before.requests + count, sorted({*before.codes, code}))
-    return found
+def refused_lately(project: str) -> tuple[int, list[str]]:
+    """Return how many requests were refused in hours whose last one came within the last hour, and with which codes."""
+    now, rows = datetime.now(UTC), RefusedRequests.primary.filter(project=project)
+    lately = rows.filter(hour__gt=now - 2 * HOUR, last_at__gt=now - HOUR)
+    found = list(lately.order_by("hour").values_list("code", "count"))
+    return sum(count for _code, count in found), sorted({code for code, _count in found})
 
 
 def refused_finding(project: str, last_at: datetime | None, now: datetime, *, is_silent: bool) -> Finding:
     """Return what was refused of a project's requests; ``last_at``: when one was accepted last."""
-    refused = refused_lately([project])[project]
+    requests, codes = refused_lately(project)
     none_accepted = last_at is None or now - last_at > HOUR
-    if refused.requests < MANY and not (refused.requests >= ANY_WITHOUT and none_accepted):
-        text = _("Requests refused in the last hour: %(n)s.") % {"n": shown_number(refused.requests)}
-        return REFUSED.found(text, project=project, figures={"last_hour": refused.requests})
+    if requests < MANY and not (requests >= ANY_WITHOUT and none_accepted):
+        text = _("Requests refused in the last hour: %(n)s.") % {"n": shown_number(requests)}
+        return REFUSED.found(text, project=project, figures={"last_hour": requests})
     text = _("Requests refused in the last hour: %(n)s or more (%(codes)s).")
     action = _("Others were accepted, so the secret is right: somebody else may be sending them.")
     if none_accepted:
@@ -262,17 +252,17 @@ def refused_finding(project: str, last_at: datetime | None, now: datetime, *, is
             "proxy changes the body or drops the header Authorization."
         )
     return REFUSED.found(
-        text % {"n": shown_number(refused.requests), "codes": ", ".join(refused.codes)},
+        text % {"n": shown_number(requests), "codes": ", ".join(codes)},
         Severity.FAILING if is_silent and none_accepted else Severity.WARNING,
         action,
         project=project,
-        figures={"last_hour": refused.requests},
+        figures={"last_hour": requests},
     )
 
 
 def refused_elsewhere(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
     """Yield how many requests came to addresses of projects that the settings do not have."""
-    count = refused_lately([NO_PROJECT])[NO_PROJECT].requests
+    count, _codes = refused_lately(NO_PROJECT)
     text, action, severity = _("No requests to the address of an unknown project."), "", Severity.OK
     if count:
         text = _("Requests to the address of an unknown project in the last hour: %(n)s.") % {

@@ -4,7 +4,8 @@
 of health. `payments`: accept, revoke, restore, resolve an incident; `binding`: bind a payment to a checkout; `receivers`:
 retry one, or mark its goods as granted; `notes`: a note on an order; `customers`: link one to an account, block one. Applying
 notifications again is exported here, and implemented in `flows.inbox`; so are health, backlog and queues, which are
-implemented in `flows.monitoring`. ``__all__`` is public; the other names are for other rooms.
+implemented in `flows.monitoring`, and the pause and the end of a receiver, in `flows.outbox`. ``__all__`` is public; the
+other names are for other rooms.
 """
 
 from checkout_integration.flows.database import acting_from as acting_from
@@ -62,14 +63,12 @@ from checkout_integration.flows.operations.receivers import (
     mark_granted,
     markable_runs,
     pause_of,
-    pause_receiver,
     pauses,
-    resume_receiver,
-    retire_receiver,
     retry_run,
     retry_runs,
     retryable_runs,
 )
+from checkout_integration.flows.outbox import pause_receiver, resume_receiver, retire_receiver
 
 __all__ = [
     "Application",

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import outbox
-from checkout_integration.flows.database import locked, with_retries, write_transaction
+from checkout_integration.flows.database import key_of, locked, with_retries, write_transaction
 from checkout_integration.models import Checkout, Order, OutboxMessage, SyncCursor
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.signals import checkout_abandoned
@@ -87,7 +87,7 @@ def _messages(checkouts: Sequence[Checkout]) -> list[OutboxMessage]:
     latest: dict[Any, int] = dict(orders.values_list("checkout", "pk"))
     return [
         OutboxMessage(
-            idempotency_key=outbox.message_key(each.project, checkout_abandoned.name, each.reference),
+            idempotency_key=key_of(each.project, checkout_abandoned.name, each.reference),
             signal=checkout_abandoned.name,
             project=each.project,
             order_id=latest.get(each.pk),

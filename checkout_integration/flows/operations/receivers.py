@@ -21,12 +21,10 @@ from checkout_integration.flows.database import (
 from checkout_integration.flows.outbox import (
     complete_by_staff,
     finish,
+    make_all_due,
     make_due_again,
     make_due_now,
-    pause,
     read_receivers,
-    resume,
-    retire,
     rows_named,
 )
 from checkout_integration.models import (
@@ -102,49 +100,15 @@ def _retry_run(run: ReceiverRun, staff: Actor) -> bool:
     return made_due
 
 
-AT_ONCE = 500
-"""Runs that are made due in one transaction."""
-
-
 def retry_runs(keys: Sequence[int], *, receiver: str, staff: Actor | None = None) -> int:
     """Make runs of a receiver due now, as `retry_run` does with one; return how many. ``keys``: their primary keys.
 
     The act is recorded once, with the number of runs.
     """
-    own = ReceiverRun.primary.filter(receiver=receiver)
-    parts = [own.filter(pk__in=keys[start : start + AT_ONCE]) for start in range(0, len(keys), AT_ONCE)]
-    count = sum(make_due_again(part.filter(state__in=ENDED)) + make_due_now(part) for part in parts)
+    count = make_all_due(ReceiverRun.primary.filter(receiver=receiver), keys, ended=ENDED)
     counts = {"receiver_runs": count}
     record_staff_act(StaffAct.Act.RETRY, staff, project=None, receiver=receiver, counts=counts)
     return count
-
-
-def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
-    """Retire a receiver that was removed: it gets no new runs, and its unfinished ones end. Return how many ended.
-
-    Return None if no receiver has this name, if it is connected here, or if a process with it has worked in the last five
-    minutes. When a process has it again, it gets new runs again.
-    """
-    ended = retire(name)
-    if ended is not None:
-        counts = {"receiver_runs": ended}
-        record_staff_act(StaffAct.Act.RETIRE, staff, project=None, receiver=name, counts=counts)
-        ids = {"receiver": name, "staff": staff.pk if staff else None}
-        logger.info("Receiver %s was retired; runs ended: %s.", name, ended, extra=ids)
-    return ended
-
-
-def pause_receiver(name: str, *, staff: Actor | None = None, reason: str) -> int | None:
-    """Let the runs of a receiver wait until `resume_receiver`; return how many wait now, None if no receiver has this name.
-
-    A run that a process has claimed goes on; other processes know of it within a minute.
-    """
-    waiting = pause(name, reason)
-    if waiting is not None:
-        counts = {"receiver_runs": waiting}
-        about: dict[str, Any] = {"receiver": name, "counts": counts, "reason": reason}
-        record_staff_act(StaffAct.Act.PAUSE, staff, project=None, **about)
-    return waiting
 
 
 class Pause(NamedTuple):
@@ -172,15 +136,6 @@ def pause_of(name: str) -> Pause | None:
     """Return the pause of a receiver, None if it is not paused."""
     names = {row.name for row in rows_named(name)}
     return next((each for each in pauses() if each.receiver in names), None)
-
-
-def resume_receiver(name: str, *, staff: Actor | None = None) -> int | None:
-    """Make the runs of a paused receiver due; return how many, None if it is not paused."""
-    due = resume(name)
-    if due is not None:
-        counts = {"receiver_runs": due}
-        record_staff_act(StaffAct.Act.RESUME, staff, project=None, receiver=name, counts=counts)
-    return due
 
 
 def mark_granted(run: ReceiverRun, *, staff: Actor, reason: str) -> bool:

@@ -16,19 +16,18 @@ from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISH
 from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
 from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
-from checkout_integration.flows.outbox.messages import message_key as message_key
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
 from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_AFTER
 from checkout_integration.flows.outbox.receivers import Remembered as Remembered
 from checkout_integration.flows.outbox.receivers import connected_here as connected_here
 from checkout_integration.flows.outbox.receivers import is_absent as is_absent
 from checkout_integration.flows.outbox.receivers import known_names as known_names
-from checkout_integration.flows.outbox.receivers import pause as pause
+from checkout_integration.flows.outbox.receivers import pause_receiver as pause_receiver
 from checkout_integration.flows.outbox.receivers import read_receivers as read_receivers
 from checkout_integration.flows.outbox.receivers import receivers_of as receivers_of
 from checkout_integration.flows.outbox.receivers import record_own as record_own
-from checkout_integration.flows.outbox.receivers import resume as resume
-from checkout_integration.flows.outbox.receivers import retire as retire
+from checkout_integration.flows.outbox.receivers import resume_receiver as resume_receiver
+from checkout_integration.flows.outbox.receivers import retire_receiver as retire_receiver
 from checkout_integration.flows.outbox.receivers import rows_named as rows_named
 from checkout_integration.flows.outbox.receivers import rows_of as rows_of
 from checkout_integration.flows.outbox.replay import (
@@ -40,6 +39,7 @@ from checkout_integration.flows.outbox.replay import (
     replay_events,
     retry_failed_runs,
 )
+from checkout_integration.flows.outbox.replay import make_all_due as make_all_due
 from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
 from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
 from checkout_integration.flows.outbox.retrying import next_try as next_try

@@ -23,7 +23,7 @@ from functools import cache, partial
 from typing import Final, NamedTuple
 
 from django.db import IntegrityError
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 
 from checkout_integration.flows.database import (
     Command,
@@ -245,10 +245,6 @@ def give_back(runs: Sequence[ReceiverRun]) -> None:
         with_retries(lambda: ours.filter(pk__in=[run.pk for run in runs]).update(**given))
 
 
-def _runs() -> QuerySet[ReceiverRun]:
-    return ReceiverRun.primary.all()
-
-
 def _take_over(keys: Sequence[int], worker: Worker | None) -> list[ReceiverRun]:
     """Take over one run of a dead process, alone: it may have killed the process. Runs that were not begun become due again.
 
@@ -257,18 +253,20 @@ def _take_over(keys: Sequence[int], worker: Worker | None) -> list[ReceiverRun]:
     """
     with write_transaction():
         late = Q(due_at__lte=left_behind_before()) | Q(due_at__gt=database_now() + GRACE)
-        left = _runs().filter(late, pk__in=keys, state=State.RUNNING)
+        left = ReceiverRun.primary.filter(late, pk__in=keys, state=State.RUNNING)
         free = list(locked(left, wait=False).order_by("due_at", "pk"))
-        others = _runs().filter(fence__in={run.fence for run in free}, state=State.RUNNING)
+        others = ReceiverRun.primary.filter(fence__in={run.fence for run in free}, state=State.RUNNING)
         living = set(others.exclude(pk__in=[run.pk for run in free]).values_list("fence", flat=True))
         unbegun = [run.pk for run in free if run.fence in living]
         if unbegun:
-            _runs().filter(pk__in=unbegun).update(state=State.DUE, exclusive=None, attempts=F("attempts") - 1)
+            ReceiverRun.primary.filter(pk__in=unbegun).update(
+                state=State.DUE, exclusive=None, attempts=F("attempts") - 1
+            )
         begun = [run for run in free if run.fence not in living]
         # Of a receiver that this process does not know, the attempt counts too, and others do the next one.
         foreign = [run.pk for run in begun if run.receiver not in known_names()]
         if foreign:
-            _runs().filter(pk__in=foreign).update(state=State.DUE, exclusive=None)
+            ReceiverRun.primary.filter(pk__in=foreign).update(state=State.DUE, exclusive=None)
         return _mark([run for run in begun if run.pk not in foreign][:1], worker)
 
 

@@ -44,11 +44,6 @@ AHEAD: Final = Command(
 )
 
 
-def message_key(*parts: object) -> str:
-    """Return the key that lets one logical event be sent once: 128 bits, in hex."""
-    return key_of(*parts)
-
-
 def life_cycle_message(
     signal: DurableSignal[Any],
     project: str,
@@ -56,12 +51,14 @@ def life_cycle_message(
     source: Origin,
     **arguments: str | int | bool,
 ) -> OutboxMessage:
-    """Return a message about the app's own work; ``parts`` make its key. The caller's transaction makes that state change.
+    """Return a message about the app's own work; ``parts`` make its key, by which it is sent once.
+
+    The caller's transaction makes that state change.
 
     It has no order and so no line: an alert that cannot be sent for hours holds up no other alert, and no goods.
     """
     return OutboxMessage(
-        idempotency_key=message_key(project, signal.name, *parts),
+        idempotency_key=key_of(project, signal.name, *parts),
         signal=signal.name,
         project=project,
         arguments={"source": source, **arguments},

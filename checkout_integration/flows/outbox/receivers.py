@@ -22,6 +22,7 @@ it is resumed. Processes learn it within a minute, as any change.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -30,18 +31,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.flows.database import (
-    Command,
     database_now,
     insert_missing,
+    keys_by_index,
     locked,
+    record_staff_act,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.outbox.exclusivity import finish
-from checkout_integration.models import Order, OutboxMessage, Receiver, ReceiverRun
+from checkout_integration.models import Order, Receiver, ReceiverRun, StaffAct
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.signals import (
     SIGNALS,
@@ -53,6 +56,8 @@ from checkout_integration.signals import (
 )
 from checkout_integration.signals.durable import Receiver as Function
 from checkout_integration.signals.durable import UndoneWhen
+
+logger = logging.getLogger("checkout_integration.support")
 
 RECORD_EVERY: Final = 60.0
 """Seconds after which a process that works records its receivers again."""
@@ -135,7 +140,6 @@ class ThisProcess:
     runs_receivers: bool = False
     recorded: int | None = None
     records_at: float = -math.inf
-    known: tuple[object, frozenset[str]] = (None, frozenset())
 
 
 this_process = ThisProcess()
@@ -177,7 +181,7 @@ but the number of rows grows with each.
 
 def read_receivers() -> Remembered:
     """Return the table as it is now."""
-    return Remembered(list(_all().order_by("pk")))
+    return Remembered(list(Receiver.primary.order_by("pk")))
 
 
 def connected_here() -> list[Connected]:
@@ -245,11 +249,8 @@ def other_names(signal: str, name: str) -> set[str]:
 
 def known_names() -> frozenset[str]:
     """Return the names of all receivers that this process can run, and that are not paused."""
-    state = (this_process.remembered, DurableSignal.changes)
-    if this_process.known[0] != state:
-        names = frozenset(name for signal in SIGNALS for name in callables(signal))
-        this_process.known = (state, names - this_process.remembered.paused)
-    return this_process.known[1]
+    names = frozenset(name for signal in SIGNALS for name in callables(signal))
+    return names - this_process.remembered.paused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,20 +292,12 @@ def pairs_of(receiver: str) -> Pairs:
     )
 
 
-def _all() -> QuerySet[Receiver]:
-    return Receiver.primary.all()
-
-
-def _runs() -> QuerySet[ReceiverRun]:
-    return ReceiverRun.primary.all()
-
-
 def record_now() -> None:
     """Record the receivers of this process, and what their absence in others means. Each step is a transaction of its own."""
     now, own, remembered = database_now(), connected_here(), read_receivers()
     if any(_is_new(each, remembered) for each in own):
         with write_transaction():
-            _write(own, list(locked(_all()).order_by("pk")), now)
+            _write(own, list(locked(Receiver.primary.all()).order_by("pk")), now)
         remembered = read_receivers()
     rows = [row for each in own for row in rows_of(remembered.rows, each.signal, each.names)]
     _touch(rows, now)
@@ -355,7 +348,7 @@ def _write(own: Iterable[Connected], rows: list[Receiver], now: datetime) -> Non
             first.names = sorted(each.names.union(first.names, *(row.names for row in others)))
             first.undoes, first.missing_since, first.retired_at = list(each.undoes), None, None
             first.changes = last_change(rows) + 1 + len(others)
-            _all().filter(pk__in=[row.pk for row in others]).delete()
+            Receiver.primary.filter(pk__in=[row.pk for row in others]).delete()
             rows[:] = [row for row in rows if row not in others]
             first.save(update_fields=["names", "undoes", "missing_since", "retired_at", "changes"])
 
@@ -372,16 +365,17 @@ def _touch(rows: Iterable[Receiver], now: datetime) -> None:
         keys = [row.pk for row in old]
         with write_transaction():
             free = [
-                row.pk for row in locked(_all().filter(pk__in=keys).only("pk"), wait=False).order_by("pk")
+                row.pk
+                for row in locked(Receiver.primary.filter(pk__in=keys).only("pk"), wait=False).order_by("pk")
             ]
-            _all().filter(pk__in=free).update(**times)
+            Receiver.primary.filter(pk__in=free).update(**times)
 
 
 def _note_missing(remembered: Remembered, now: datetime) -> bool:
     """Write since when receivers are missing, and retire those that have been for a day; return whether any was retired."""
     unseen = Q(last_seen__lt=now - ABSENT_AFTER)
     if any(row.missing_since is None and row.last_seen < now - ABSENT_AFTER for row in remembered.rows):
-        _all().filter(unseen, missing_since=None).update(missing_since=now)
+        Receiver.primary.filter(unseen, missing_since=None).update(missing_since=now)
     missing = Q(missing_since__lte=now - RETIRED_AFTER, last_seen__lt=now - RETIRED_AFTER, retired_at=None)
     if not any(
         row.retired_at is None and row.missing_since and row.missing_since <= now - RETIRED_AFTER
@@ -397,16 +391,18 @@ def _note_missing(remembered: Remembered, now: datetime) -> bool:
 
 def _retire(chosen: Q, now: datetime) -> list[Receiver]:
     with write_transaction():
-        rows = list(locked(_all()).order_by("pk"))
-        found = list(_all().filter(chosen))
+        rows = list(locked(Receiver.primary.all()).order_by("pk"))
+        found = list(Receiver.primary.filter(chosen))
         keys = [row.pk for row in found]
-        _all().filter(pk__in=keys, retired_at=None).update(retired_at=now, changes=last_change(rows) + 1)
+        Receiver.primary.filter(pk__in=keys, retired_at=None).update(
+            retired_at=now, changes=last_change(rows) + 1
+        )
     return found
 
 
 def end_runs(receiver: Receiver) -> int:
     """End the runs of a retired receiver that were not begun or failed before; return how many."""
-    unfinished = _runs().filter(receiver__in={receiver.name, *receiver.names}, state__in=WAITING)
+    unfinished = ReceiverRun.primary.filter(receiver__in={receiver.name, *receiver.names}, state__in=WAITING)
     ended, count = 0, 1
     while count:
         count = with_retries(partial(_end, unfinished.filter(message__signal=receiver.signal)))
@@ -418,14 +414,15 @@ def _end(unfinished: QuerySet[ReceiverRun]) -> int:
     with write_transaction():
         # The newest first: an end makes the run behind it due.
         keys = list(unfinished.order_by("-pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
-        runs = locked(_runs().filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
+        runs = locked(ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
         return sum(finish(run, State.SUPERSEDED, before=WAITING) for run in runs)
 
 
-def retire(name: str) -> int | None:
-    """Retire a receiver that no process has any more, and end its runs; return how many, None if it cannot be retired.
+def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
+    """Retire a receiver that was removed: it gets no new runs, and its unfinished ones end. Return how many ended.
 
-    It cannot if no receiver has the name, or if a process with it has worked within five minutes.
+    Return None if no receiver has this name, if it is connected here, or if a process with it has worked in the last five
+    minutes. When a process has it again, it gets new runs again.
     """
     now = database_now()
     rows = rows_named(name)
@@ -436,7 +433,12 @@ def retire(name: str) -> int | None:
     ):
         return None
     chosen = Q(pk__in=[row.pk for row in rows], last_seen__lte=now - ABSENT_AFTER)
-    return sum(end_runs(row) for row in with_retries(partial(_retire, chosen, now)))
+    ended = sum(end_runs(row) for row in with_retries(partial(_retire, chosen, now)))
+    counts = {"receiver_runs": ended}
+    record_staff_act(StaffAct.Act.RETIRE, staff, project=None, receiver=name, counts=counts)
+    ids = {"receiver": name, "staff": staff.pk if staff else None}
+    logger.info("Receiver %s was retired; runs ended: %s.", name, ended, extra=ids)
+    return ended
 
 
 def is_absent(row: Receiver, now: datetime) -> bool:
@@ -456,30 +458,36 @@ def _take_out(remembered: Remembered, now: datetime) -> None:
     names = {name for row in remembered.rows if is_absent(row, now) for name in (row.name, *row.names)}
     if not (absent := names - ready - (known_names() if this_process.runs_receivers else frozenset())):
         return
-    while with_retries(partial(_move, _LEFT, absent, now - ABSENT_AFTER, State.UNKNOWN)):
-        pass
+    ready_elsewhere = Receiver.primary.filter(name=OuterRef("receiver"), last_ready__gt=now - ABSENT_AFTER)
+    queued = ReceiverRun.primary.filter(~Exists(ready_elsewhere), state__in=(State.DUE, State.WAITING))
+    _move(queued.filter(receiver__in=sorted(absent)), State.UNKNOWN)
 
 
-def pause(name: str, reason: str) -> int | None:
-    """Let the runs of a receiver wait, whatever its signals; return how many wait now, None if there is no such receiver.
+def pause_receiver(name: str, *, staff: Actor | None = None, reason: str) -> int | None:
+    """Let the runs of a receiver wait until `resume_receiver`; return how many wait now, None if no receiver has this name.
 
-    A run that a process has claimed is not stopped.
+    A run that a process has claimed goes on; other processes know of it within a minute.
     """
     record_own()  # so that one that was connected just now is found, by each of its names
-    names = _set_pause(name, database_now(), reason)
+    if not (names := _set_pause(name, database_now(), reason)):
+        return None
     take_out_paused(this_process.remembered)
-    return _runs().filter(receiver__in=names, state=State.PAUSED).count() if names else None
+    waiting = ReceiverRun.primary.filter(receiver__in=names, state=State.PAUSED).count()
+    about: dict[str, Any] = {"receiver": name, "counts": {"receiver_runs": waiting}, "reason": reason}
+    record_staff_act(StaffAct.Act.PAUSE, staff, project=None, **about)
+    return waiting
 
 
-def resume(name: str) -> int | None:
-    """Make the runs of a paused receiver due now; return how many are, None if it is not paused.
-
-    What came during the pause may not have been taken out of the queue yet: it is due as well.
-    """
+def resume_receiver(name: str, *, staff: Actor | None = None) -> int | None:
+    """Make the runs of a paused receiver due; return how many, None if it is not paused."""
     if not (names := _set_pause(name, None, "")):
         return None
     put_back_resumed(this_process.remembered)
-    return _runs().filter(receiver__in=names, state=State.DUE, due_at__lte=database_now()).count()
+    # What came during the pause may not have been taken out of the queue yet: it is due as well.
+    due = ReceiverRun.primary.filter(receiver__in=names, state=State.DUE, due_at__lte=database_now()).count()
+    counts = {"receiver_runs": due}
+    record_staff_act(StaffAct.Act.RESUME, staff, project=None, receiver=name, counts=counts)
+    return due
 
 
 def rows_named(name: str) -> list[Receiver]:
@@ -490,89 +498,50 @@ def rows_named(name: str) -> list[Receiver]:
 def _set_pause(name: str, at: datetime | None, reason: str) -> set[str]:
     """Write whether a receiver is paused, and return all names of the changed rows."""
     with write_transaction():
-        rows = list(locked(_all()).order_by("pk"))
+        rows = list(locked(Receiver.primary.all()).order_by("pk"))
         own = [row for row in rows if name in {row.name, *row.names} and (at or row.paused_at)]
         changed = {"paused_at": at, "paused_for": reason[:LONGEST_REASON], "changes": last_change(rows) + 1}
-        _all().filter(pk__in=[row.pk for row in own]).update(**changed)
+        Receiver.primary.filter(pk__in=[row.pk for row in own]).update(**changed)
     this_process.remembered = read_receivers()
     return {each for row in own for each in (row.name, *row.names)}
 
 
-def put_back_resumed(remembered: Remembered) -> int:
-    """Make the runs due whose receivers are paused no more; return how many.
+def put_back_resumed(remembered: Remembered) -> None:
+    """Make the runs due whose receivers are paused no more.
 
     RACE: a process that has read before a resume that the receiver is paused may take its runs out after it, and one that
     resumes may die half-way. So every process that runs receivers looks, once a minute.
     """
-    names, count, moved = remembered.paused or {""}, 0, 1
-    while moved:
-        moved = with_retries(
-            partial(_move, _RESUMED, names, database_now(), State.DUE, due_at=database_now())
-        )
-        count += moved
-    return count
+    paused = ReceiverRun.primary.filter(state=State.PAUSED)
+    _move(paused.exclude(receiver__in=sorted(remembered.paused)), State.DUE, due_at=database_now())
 
 
 def take_out_paused(remembered: Remembered) -> None:
     """Take the runs of paused receivers out of the queue, so that no look reads through them."""
-    if not (names := remembered.paused):
-        return
-    while with_retries(partial(_move, _QUEUED, names, database_now(), State.PAUSED)):
-        pass
+    queued = ReceiverRun.primary.filter(state__in=(State.DUE, State.UNKNOWN, State.WAITING))
+    _move(queued.filter(receiver__in=sorted(remembered.paused)), State.PAUSED)
 
 
 def _put_back() -> None:
     """Make the runs due that were taken out of the queue, and that this process can run."""
     put_back_resumed(this_process.remembered)
-    known = {(signal, name) for signal in SIGNALS for name in callables(signal)}
-    while names := {name for _, name in known}:
-        moved = with_retries(partial(_move, _TAKEN_OUT, names, database_now(), State.DUE, known))
-        if moved < MOST_AT_ONCE:
-            return
+    known = Q(pk__in=[])
+    for signal in SIGNALS:
+        known |= Q(message__signal=signal, receiver__in=sorted(callables(signal)))
+    _move(ReceiverRun.primary.filter(known, state=State.UNKNOWN), State.DUE)
 
 
-def _move(
-    query: Command,
-    names: Collection[str],
-    absent: datetime,
-    state: State,
-    known: Collection[tuple[str, str]] | None = None,
-    **changes: datetime,
-) -> int:
-    found = query.fetch(names=sorted(names), absent=absent, most=MOST_AT_ONCE)
-    keys = [key for key, *place in found if known is None or tuple(place) in known]
-    if not keys:
-        return 0
-    with write_transaction():
-        waiting = _runs().filter(pk__in=keys, state__in=WAITING).exclude(state=state)
-        runs = locked(waiting.only("pk"), wait=False).order_by("pk")
-        return _runs().filter(pk__in=[run.pk for run in runs]).update(state=state, **changes)
+def _move(rows: QuerySet[ReceiverRun], state: State, **changes: datetime) -> None:
+    """Give these runs another state, the oldest first, except those that others have locked."""
 
+    def move() -> int:
+        keys = keys_by_index(rows, "due_at", "pk", most=MOST_AT_ONCE)
+        if not keys:
+            return 0
+        with write_transaction():
+            waiting = ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING).exclude(state=state)
+            runs = locked(waiting.only("pk"), wait=False).order_by("pk")
+            return ReceiverRun.primary.filter(pk__in=[run.pk for run in runs]).update(state=state, **changes)
 
-_LEFT: Final = Command(
-    """SELECT run.id FROM {runs} run WHERE run.state IN ('due', 'waiting') AND run.receiver IN {names}
-        AND NOT EXISTS (SELECT 1 FROM {receivers} ready WHERE ready.name = run.receiver AND ready.last_ready > {absent})
-    ORDER BY run.due_at, run.id LIMIT {most}""",
-    in_order=True,
-    runs=ReceiverRun,
-    receivers=Receiver,
-)
-_QUEUED: Final = Command(
-    """SELECT run.id FROM {runs} run WHERE run.state IN ('due', 'unknown', 'waiting') AND run.receiver IN {names}
-    ORDER BY run.due_at, run.id LIMIT {most}""",
-    in_order=True,
-    runs=ReceiverRun,
-)
-_RESUMED: Final = Command(
-    """SELECT run.id FROM {runs} run WHERE run.state = 'paused' AND run.receiver NOT IN {names}
-    ORDER BY run.due_at, run.id LIMIT {most}""",
-    in_order=True,
-    runs=ReceiverRun,
-)
-_TAKEN_OUT: Final = Command(
-    """SELECT run.id, message.signal, run.receiver FROM {runs} run JOIN {messages} message ON message.id = run.message_id
-    WHERE run.state = 'unknown' AND run.receiver IN {names} ORDER BY run.due_at, run.id LIMIT {most}""",
-    in_order=True,
-    runs=ReceiverRun,
-    messages=OutboxMessage,
-)
+    while with_retries(move):
+        pass

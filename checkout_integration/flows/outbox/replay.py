@@ -18,7 +18,6 @@ from checkout_integration.flows.database import (
     insert_missing,
     locked,
     record_staff_act,
-    state_database,
     with_retries,
     write_transaction,
 )
@@ -111,7 +110,7 @@ def _bounds(chosen: ReplaySelection) -> dict[str, object]:
 
 def _give(keys: Sequence[int], chosen: ReplaySelection) -> int:
     """Make the missing runs of one batch of messages. Two processes at the same time make each run once."""
-    _alias, now = state_database(), database_now()
+    now = database_now()
     outbox_messages = OutboxMessage.primary.filter(pk__in=keys)
     had = ReceiverRun.primary.filter(message__in=keys, receiver__in=chosen.names())
     with write_transaction():
@@ -144,10 +143,7 @@ def retry_failed_runs(chosen: ReplaySelection, *, staff: Actor | None = None) ->
     """
     keys = list(failed_runs(chosen).values_list("pk", flat=True))
     _record(StaffAct.Act.RETRY, chosen, staff, len(keys))
-    parts = [ReceiverRun.primary.filter(pk__in=keys[at : at + BATCH]) for at in range(0, len(keys), BATCH)]
-    return sum(
-        make_due_again(part.filter(state=ReceiverRun.State.FAILED)) + make_due_now(part) for part in parts
-    )
+    return make_all_due(ReceiverRun.primary.all(), keys, ended=[ReceiverRun.State.FAILED])
 
 
 def _record(act: StaffAct.Act, chosen: ReplaySelection, staff: Actor | None, count: int) -> None:
@@ -155,6 +151,12 @@ def _record(act: StaffAct.Act, chosen: ReplaySelection, staff: Actor | None, cou
     if count:
         counts = {"receiver_runs": count}
         record_staff_act(act, staff, project=chosen.project, receiver=chosen.receiver, counts=counts)
+
+
+def make_all_due(runs: QuerySet[ReceiverRun], keys: Sequence[int], *, ended: Sequence[str]) -> int:
+    """Make those of the runs due now that have these keys, and ended so, or wait for their next attempt; return how many."""
+    parts = [runs.filter(pk__in=keys[at : at + BATCH]) for at in range(0, len(keys), BATCH)]
+    return sum(make_due_again(part.filter(state__in=ended)) + make_due_now(part) for part in parts)
 
 
 def make_due_now(runs: QuerySet[ReceiverRun]) -> int:

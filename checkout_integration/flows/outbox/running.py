@@ -47,7 +47,6 @@ from checkout_integration.models.order import public_state_of
 from checkout_integration.models.row import Row
 from checkout_integration.policy.signals import signal_facts
 from checkout_integration.protocol.form import safe_address
-from checkout_integration.protocol.order import Refund as RefundDocument
 from checkout_integration.signals import LIFE_CYCLE, SIGNALS, RetryLater, checkout_abandoned
 from checkout_integration.signals.durable import Receiver
 
@@ -322,7 +321,7 @@ def arguments_of(prepared: Prepared) -> dict[str, Any]:
         transition, own = None, {**own, "previous_status": "", **signal_facts(public_state_of(order))}
     if SIGNALS[message.signal] in LIFE_CYCLE:
         return {"project": message.project, **own}
-    checkout = _checkout_of(message, order)
+    checkout = message.checkout
     if message.signal == checkout_abandoned.name and checkout is not None:
         project = app_settings().projects.get(message.project)
         own["form_url"] = safe_address(checkout.payment_form_url, **(project.plain_http if project else {}))
@@ -330,23 +329,12 @@ def arguments_of(prepared: Prepared) -> dict[str, Any]:
         "order": order,
         "checkout": checkout,
         "grant": message.grant,
-        "refund": _refund_of(order),
+        # Where there is none, the document is not parsed.
+        "refund": order.refund if order is not None and order.whole_document.get("refund") else None,
         "transition": transition,
         "verdict": order.verdict if order else "",
         **own,
     }
-
-
-def _refund_of(order: Order | None) -> RefundDocument | None:
-    """Return the order's refund; if there is none, the document is not parsed."""
-    return order.refund if order is not None and order.whole_document.get("refund") else None
-
-
-def _checkout_of(message: OutboxMessage, order: Order | None) -> Checkout | None:
-    """Return the message's checkout; mostly that of the order, which is loaded already."""
-    if order is not None and order.checkout_id == message.checkout_id:
-        return order.checkout
-    return message.checkout
 
 
 SECONDS_EACH: Final = 0.01
@@ -373,7 +361,10 @@ def run_due(
     """
     ends_at, summary, stopped = time.monotonic() + seconds, DueSummary(), False
     record_own(runs=True)
-    while not stopped and (size := min(BATCH, limit - summary.run, _affordable(ends_at))) > 0:
+    while not stopped:
+        affordable = int((ends_at - time.monotonic()) / SECONDS_EACH)
+        if (size := min(BATCH, limit - summary.run, affordable)) < 1:
+            break
         if not (claimed := claim(size, worker, lines)):
             return summary
         hold_ends_at = time.monotonic() + HOLD.total_seconds()
@@ -385,8 +376,3 @@ def run_due(
                 break
         give_back([left.run for left in prepared])
     return replace(summary, ended_early=True)
-
-
-def _affordable(ends_at: float) -> int:
-    """Return how many runs the remaining time is expected to allow."""
-    return max(int((ends_at - time.monotonic()) / SECONDS_EACH), 0)

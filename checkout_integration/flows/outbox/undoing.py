@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from checkout_integration.flows.database import (
-    Command,
     key_of,
     locked,
     open_incidents,
     update,
 )
 from checkout_integration.flows.outbox.abandoned import is_abandoned
-from checkout_integration.flows.outbox.messages import message_key, write_messages
+from checkout_integration.flows.outbox.messages import write_messages
 from checkout_integration.flows.outbox.receivers import other_names, pairs_of
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.order import public_state_of
@@ -39,28 +38,23 @@ GAME_SERVER: Final = "game server"
 """Stands among the completed receivers of a grant that a game server has acknowledged; ``undoes`` may name it."""
 
 
-class Granted(NamedTuple):
-    """What the receivers of ``checkout_paid`` did for a grant, and whether one of them is running now."""
-
-    by: GrantedBy
-    running: bool
-
-
-def granted_by_receivers(grant: Grant) -> Granted:
-    """Return the receivers of ``checkout_paid`` that began and completed for a closed grant.
+def granted_by_receivers(grant: Grant) -> tuple[GrantedBy, bool]:
+    """Return the receivers of ``checkout_paid`` that began and completed for a closed grant, and whether one is running.
 
     RACE: one statement reads all runs, so each of them is either running, or has ended and shows how. No run begins any more,
     whatever its line: an attempt looks for an open grant under its run's lock, and its claim was committed before that. If a
     run is reset after it was read here, the grant says what it did, and the grant is read last.
     """
-    runs = _RUNS.fetch(opening=message_key(grant.project, checkout_paid.name, grant.key))
+    opening = key_of(grant.project, checkout_paid.name, grant.key)
+    own = ReceiverRun.primary.filter(message__idempotency_key=opening)
+    runs = list(own.values_list("receiver", "state", "attempts"))
     columns = Grant.primary.only("begun", "completed").get(pk=grant.pk)
     begun = {receiver for receiver, _, attempts in runs if attempts}
     completed = {receiver for receiver, state, _ in runs if state == State.DONE}
     by = GrantedBy(
         begun=frozenset(begun.union(columns.begun)), completed=frozenset(completed.union(columns.completed))
     )
-    return Granted(by=by, running=any(state == State.RUNNING for _, state, _ in runs))
+    return by, any(state == State.RUNNING for _, state, _ in runs)
 
 
 def remember(runs: Iterable[ReceiverRun]) -> None:
@@ -96,15 +90,6 @@ def complete_by_staff(grant: int, receiver: str) -> bool:
     row.completed = sorted({*row.completed, receiver})
     row.save(update_fields=["completed"])
     return True
-
-
-_RUNS: Final = Command(
-    """SELECT run.receiver, run.state, run.attempts
-    FROM {messages} message JOIN {runs} run ON run.message_id = message.id
-    WHERE message.idempotency_key = {opening}""",
-    messages=OutboxMessage,
-    runs=ReceiverRun,
-)
 
 
 class Ruling(Enum):
@@ -150,13 +135,13 @@ def _ran_as_another(run: ReceiverRun) -> bool:
 
 
 def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
-    granted = granted_by_receivers(grant)
-    if granted.running:
+    granted, is_running = granted_by_receivers(grant)
+    if is_running:
         return Ruling.WAIT
     pairs = pairs_of(run.receiver)
     by = GrantedBy(
-        begun=frozenset(map(pairs.stored_name, granted.by.begun)),
-        completed=frozenset(map(pairs.stored_name, granted.by.completed)),
+        begun=frozenset(map(pairs.stored_name, granted.begun)),
+        completed=frozenset(map(pairs.stored_name, granted.completed)),
     )
     outcome = undo(
         by, pairs.undone, connected=pairs.known | {GAME_SERVER}, attempted=pairs.when == "attempted"
@@ -177,7 +162,7 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
         locked(Checkout.primary.filter(pk=message.checkout_id)).get()
     words = (message.project, "review", order.order_id, reason)
     review = OutboxMessage(
-        idempotency_key=message_key(*words),
+        idempotency_key=key_of(*words),
         signal="payment_review",
         project=message.project,
         order=order,

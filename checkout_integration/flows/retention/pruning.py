@@ -8,10 +8,9 @@ body, a decision's hash and outcome, and the hash of each row of the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
@@ -36,14 +35,6 @@ from checkout_integration.protocol.vocabulary import Event
 BATCH: Final = 500
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """Rows of one kind: those that are due, and their removal, which returns how many there were."""
-
-    due: Callable[[datetime], QuerySet[Any]]
-    remove: Callable[[Sequence[int], datetime], int]
-
-
 def prune_all() -> dict[str, int]:
     """Prune every kind of RETENTION; return how many rows of each. Nothing where RETENTION is empty."""
     return {name: prune(name) for name in app_settings().retention}
@@ -56,10 +47,15 @@ def prune(kind: str, *, staff: Actor | None = None) -> int:
     once. It is an act of staff where somebody prunes, and not where the settings do (`prune_all`). Raises ``KeyError`` for a
     kind without days.
     """
-    rule, until = KINDS[kind], _oldest(kind)
+    (due, remove), until = KINDS[kind], _oldest(kind)
+
+    def remove_some(keys: list[int]) -> int:
+        with write_transaction():
+            return remove(keys, until)
+
     count = last = 0
-    while keys := _next(rule, until, last):
-        count += with_retries(partial(_prune, rule, keys, until))
+    while keys := _next(due(until), last):
+        count += with_retries(partial(remove_some, keys))
         last = keys[-1]
     if staff and count:
         record_staff_act(StaffAct.Act.PRUNE, staff, project=None, counts={kind: count})
@@ -68,21 +64,17 @@ def prune(kind: str, *, staff: Actor | None = None) -> int:
 
 def count_prunable(kind: str) -> int:
     """Return how many rows `prune` would remove or empty now. Raises ``KeyError`` for a kind without days."""
-    return KINDS[kind].due(_oldest(kind)).count()
+    due, _remove = KINDS[kind]
+    return due(_oldest(kind)).count()
 
 
 def _oldest(kind: str) -> datetime:
     return datetime.now(UTC) - timedelta(days=app_settings().retention[kind])
 
 
-def _next(rule: Kind, until: datetime, last: int) -> list[int]:
-    rows = rule.due(until).filter(pk__gt=last).order_by("pk")
+def _next(due: QuerySet[Any], last: int) -> list[int]:
+    rows = due.filter(pk__gt=last).order_by("pk")
     return with_retries(lambda: list(rows.values_list("pk", flat=True)[:BATCH]))
-
-
-def _prune(rule: Kind, keys: list[int], until: datetime) -> int:
-    with write_transaction():
-        return rule.remove(keys, until)
 
 
 def _delete(rows: QuerySet[Any]) -> None:
@@ -197,9 +189,12 @@ def _delete_passes(keys: Sequence[int], until: datetime) -> int:
     return len(due)
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "notification_bodies": Kind(due=_bodies, remove=_empty_bodies),
-    "validation_decisions": Kind(due=_decisions, remove=_empty_decisions),
-    "outbox_messages": Kind(due=_messages, remove=_delete_messages),
-    "sync_runs": Kind(due=_passes, remove=_delete_passes),
+Due: TypeAlias = Callable[[datetime], QuerySet[Any]]
+Remove: TypeAlias = Callable[[Sequence[int], datetime], int]
+KINDS: Final[Mapping[str, tuple[Due, Remove]]] = {
+    "notification_bodies": (_bodies, _empty_bodies),
+    "validation_decisions": (_decisions, _empty_decisions),
+    "outbox_messages": (_messages, _delete_messages),
+    "sync_runs": (_passes, _delete_passes),
 }
+"""The rows of each kind that are due, and their removal, which returns how many there were."""

@@ -19,7 +19,6 @@ from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 from checkout_integration.conf import Project
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
-    Command,
     insert_missing,
     key_of,
     write_transaction,
@@ -45,13 +44,6 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 MOST: Final = 10_000
 """How many differences of one pass are listed."""
 CHUNK: Final = 500
-
-HEAL: Final = Command(
-    """UPDATE {differences} SET [state] = 'healed', waiting_key = NULL
-    WHERE project = {project} AND order_id IN {ids} AND waiting_key IS NOT NULL AND waiting_key NOT IN {again}
-    """,
-    differences=SyncDifference,
-)
 
 
 def recorded(
@@ -123,7 +115,10 @@ def store(run: SyncRun, order_ids: Iterable[str], found: Sequence[SyncDifference
     """
     again = [each.waiting_key for each in found if each.waiting_key]
     if ids := sorted({as_column_text(each) for each in order_ids}):
-        HEAL.execute(project=run.project, ids=ids, again=again or [""])
+        waiting = SyncDifference.primary.filter(
+            project=run.project, order_id__in=ids, waiting_key__isnull=False
+        )
+        _heal(waiting.exclude(waiting_key__in=again))
     if found:
         for each in found:
             each.run = run
@@ -148,7 +143,7 @@ def compare_window(run: SyncRun, listed: ListedWindow, guard: Callable[[], None]
     if missing or given:
         with write_transaction():
             store(run, [], missing)
-            _heal(given)
+            _heal(SyncDifference.primary.filter(pk__in=given))
             guard()
     return totals
 
@@ -223,8 +218,7 @@ def _count_reversed(run: SyncRun, listed: ListedWindow) -> None:
     listed.reversed.clear()
 
 
-def _heal(keys: Sequence[int]) -> None:
-    rows = SyncDifference.primary.filter(pk__in=keys)
+def _heal(rows: QuerySet[SyncDifference]) -> None:
     rows.update(state=SyncDifference.State.HEALED, waiting_key=None)
 
 
@@ -253,7 +247,7 @@ def _look_again_at(project: str, waiting: Sequence[SyncDifference]) -> None:
             gone.append(each.pk)
         elif status in REVERSALS and each.order_id in documents.owners:
             explained.append(each.pk)
-    _heal(gone)
+    _heal(SyncDifference.primary.filter(pk__in=gone))
     # It never was one: the service leaves the order's row as it was, and shows its reversal as a row of its own.
     SyncDifference.primary.filter(pk__in=explained).delete()
 

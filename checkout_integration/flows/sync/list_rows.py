@@ -22,7 +22,6 @@ from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
     KEY_LENGTH,
-    Command,
     end_incidents,
     in_halves,
     key_of,
@@ -47,28 +46,16 @@ from checkout_integration.protocol.responses import MalformedResponse
 
 logger = logging.getLogger("checkout_integration.sync")
 KeyAndHash: TypeAlias = tuple[str, str]
+ReadRow: TypeAlias = tuple[Step, ListedRow]
+"""A row to record: its step, and its hash, which is stored when the step is committed."""
 SHORTEST_CALL: Final = 0.1
 """Seconds that the last calls of a question have at least; the client takes no time-out of zero."""
 NOT_APPLIED: Final = "not_applied"
-HASHES: Final = Command("SELECT [key], row_hash FROM {rows} WHERE [key] IN {keys}", rows=ListedRow)
 
 
 def read_at(page: TransactionPage) -> datetime | None:
     """Return the service's time of a page, at most a little ahead of ours: a wrong time must not outrank all later ones."""
     return min(page.date, datetime.now(UTC) + MOST_AHEAD) if page.date else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadRow:
-    """A row to record: its step, and its hash, which is stored when the step is committed."""
-
-    step: Step
-    listed: ListedRow
-
-    @property
-    def order_id(self) -> str:
-        """The id of the row."""
-        return self.step.order_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +104,9 @@ def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> 
     about = Page(project=project, cause=cause, guard=guard, now=datetime.now(UTC))
     # With an empty hash: a reversal that waits has no personal data, so the next pass reads its row again.
     rows = [
-        ReadRow(
-            step=Step(observation=each, cause=cause),
-            listed=ListedRow(key=key_of(project.alias, each.order.id), row_hash=""),
+        (
+            Step(observation=each, cause=cause),
+            ListedRow(key=key_of(project.alias, each.order.id), row_hash=""),
         )
         for each in ledger.missed_reversals(project)
     ]
@@ -131,14 +118,14 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
     if not rows:
         return []
     outcomes = in_halves(
-        rows, partial(_record, about), lambda row, error: Outcome(error=error), unless=LaneTaken
+        rows, partial(_record, about), lambda row, error: [Outcome(error=error)], unless=LaneTaken
     )
     for change in {id(outcome.change): outcome.change for outcome in outcomes if outcome.change}.values():
         if change.changed:
             log_change(change)
-    for row, outcome in zip(rows, outcomes, strict=True):
+    for (step, _), outcome in zip(rows, outcomes, strict=True):
         if outcome.error is not None:
-            _open_incident(about.project, row.order_id, outcome.error)
+            _open_incident(about.project, step.order_id, outcome.error)
     return outcomes
 
 
@@ -175,8 +162,7 @@ def _listed(project: Project, rows: Sequence[TransactionRow]) -> list[KeyAndHash
 
 def _known(listed: Sequence[KeyAndHash]) -> set[KeyAndHash]:
     """Return the keys and hashes that were stored when these rows were last read."""
-    keys = {key for key, _ in listed}
-    return {(key, row_hash) for key, row_hash in HASHES.fetch(keys=keys)} if keys else set()
+    return set(ListedRow.primary.filter(key__in={key for key, _ in listed}).values_list("key", "row_hash"))
 
 
 def _read(
@@ -192,8 +178,7 @@ def _read(
             _open_incident(about.project, row.id, error)
             unread[row.id] = error
         else:
-            listed = ListedRow(key=key, row_hash=row_hash)
-            rows += [ReadRow(step=step, listed=listed)] if step else []
+            rows += [(step, ListedRow(key=key, row_hash=row_hash))] if step else []
     return rows, unread
 
 
@@ -210,7 +195,7 @@ def _step_of(page: TransactionPage, row: TransactionRow, cause: Cause, reference
 
 def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
     """Record rows in one transaction, together with their hashes, and with what differed before."""
-    steps = [row.step for row in rows]
+    steps = [step for step, _ in rows]
     advice = ledger.consult_hooks(about.project, steps)
 
     def record() -> list[Outcome]:
@@ -218,11 +203,12 @@ def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
             outcomes = ledger.record(about.project, steps, advice)
             # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
             done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
-            upsert(list({row.listed.key: row.listed for row in done}.values()), "key", update=("row_hash",))
-            end_incidents({_incident_key(about.project, row.order_id) for row in done})
+            upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
+            ids = [step.order_id for step, _ in done]
+            end_incidents({_incident_key(about.project, order_id) for order_id in ids})
             if about.cause.sync_run is not None:
                 found = differences.recorded(about.project, steps, outcomes, about.now)
-                differences.store(about.cause.sync_run, [row.order_id for row in done], found)
+                differences.store(about.cause.sync_run, ids, found)
             about.guard()
             return outcomes
 
@@ -234,7 +220,7 @@ def _store_unrecorded(
 ) -> None:
     """Store what differs in the rows that were not recorded: they failed, wait for their orders, or cannot be read."""
     run = about.cause.sync_run
-    left = [row.step for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is None]
+    left = [step for (step, _), outcome in zip(rows, outcomes, strict=True) if outcome.change is None]
     if run is None or not (left or unread):
         return
     found = differences.unrecorded(about.project, left, about.now) if left else []

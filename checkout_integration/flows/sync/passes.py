@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from django.db import Error
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Value
+from django.db.models.functions import Coalesce
 
 from checkout_integration import telemetry
 from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, ServiceUnreachable
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
-    Command,
     Unavailable,
     installed_at,
     key_of,
@@ -50,12 +50,6 @@ logger = logging.getLogger("checkout_integration.sync")
 
 Progress = Callable[[SyncRun], None]
 MIDNIGHT: Final = datetime.min.time()
-COUNT: Final = Command(
-    """UPDATE {runs} SET pages = pages + {pages}, [rows] = [rows] + {rows}, changed = changed + {changed},
-    rows_since = COALESCE(rows_since, {rows_since}) WHERE id = {run}
-    """,
-    runs=SyncRun,
-)
 LAST: Final = 2
 MOST_PARTS: Final = 4
 """Each of the last two windows is divided into up to so many parts: several workers then end at about the same time."""
@@ -244,8 +238,10 @@ class PageCounter:
         counts, self._counts = self._counts, dict.fromkeys(self._counts, 0)
         # Not in the transaction of the page, whose rows name the run: MariaDB has locked it for them, for sharing. Two
         # workers that both changed it then would be a deadlock.
+        more: dict[str, Any] = {name: F(name) + count for name, count in counts.items()}
         with write_transaction():
-            COUNT.execute(run=self._run.pk, rows_since=self._run.rows_since, **counts)
+            own = SyncRun.primary.filter(pk=self._run.pk)
+            own.update(rows_since=Coalesce("rows_since", Value(self._run.rows_since)), **more)
             self._lease.renew()
         self._next_write = time.monotonic() + WRITTEN_EVERY
 

@@ -12,14 +12,3 @@ from checkout_integration.flows.webhook.response import (
     UNKNOWN_PROJECT,
     WebhookResponse,
 )
-
-__all__ = [
-    "CUT_SHORT",
-    "LARGEST_BODY",
-    "NO_LENGTH",
-    "TOO_LARGE",
-    "UNKNOWN_PROJECT",
-    "WebhookRequest",
-    "WebhookResponse",
-    "receive",
-]

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
-from checkout_integration import dispatch, flows
+from checkout_integration import flows
 from checkout_integration.management.database_command import StaffCommand, Step, require_project, step_of
 from checkout_integration.management.options import filled
 from checkout_integration.models import Checkout, Order, Transition
@@ -55,14 +55,7 @@ class Command(StaffCommand):
         if options["checkout"]:
             _bind(orders, staff, options)
         steps = [_step(order, staff, options) for order in self.counted(orders, "orders")]
-        if not options["dry_run"]:
-            dispatch.dispatch_due()
-        ok = self.print_steps(steps, as_json=options["json"])
-        if not options["json"]:
-            accepted, verb = sum(step["ok"] for step in steps), "would be" if options["dry_run"] else "were"
-            self.stdout.write(f"{accepted} of {len(steps)} payments {verb} accepted.")
-        if not ok:
-            raise SystemExit(1)
+        self.end_with(steps, "payments", "accepted", options)
 
 
 def _selected(options: dict[str, Any]) -> QuerySet[Order]:

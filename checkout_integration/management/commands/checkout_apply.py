@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q, QuerySet
 
-from checkout_integration import dispatch, flows
+from checkout_integration import flows
 from checkout_integration.management.database_command import StaffCommand, Step, require_project, step_of
 from checkout_integration.management.options import filled
 from checkout_integration.models import Notification
@@ -50,14 +50,7 @@ class Command(StaffCommand):
         staff = None if options["dry_run"] else self.acting(options)
         rows = list(_selected(options).defer("body"))
         steps = [_step(row, staff) for row in self.counted(rows, "notifications")]
-        if not options["dry_run"]:
-            dispatch.dispatch_due()
-        ok = self.print_steps(steps, as_json=options["json"])
-        if not options["json"]:
-            applied, verb = sum(step["ok"] for step in steps), "would be" if options["dry_run"] else "were"
-            self.stdout.write(f"{applied} of {len(steps)} notifications {verb} applied.")
-        if not ok:
-            raise SystemExit(1)
+        self.end_with(steps, "notifications", "applied", options)
 
 
 def _selected(options: dict[str, Any]) -> QuerySet[Notification]:

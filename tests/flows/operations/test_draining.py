@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.flows import inbox, outbox
+from checkout_integration.flows.database import key_of
 from checkout_integration.flows.inbox import applying
 from checkout_integration.flows.inbox.claiming import heads
 from checkout_integration.flows.operations import draining
 from checkout_integration.flows.outbox import (
     claiming,
     finish,
-    message_key,
     running,
 )
 from checkout_integration.models import Notification, OutboxMessage, Receiver, ReceiverRun
@@ -96,7 +96,7 @@ def test_the_last_payment_of_a_day_behind_slow_receivers(
     by_request(settings, budget)
     clock = Clock(monkeypatch, draining, running)
     sold = [
-        OutboxMessage(idempotency_key=message_key(number), signal="order_changed", project="default")
+        OutboxMessage(idempotency_key=key_of(number), signal="order_changed", project="default")
         for number in range(1_000)
     ]
     slow = listen(order_changed, lambda **arguments: clock.take(0.1), name="slow")

@@ -14,7 +14,8 @@ from django.db import connection, transaction
 
 from checkout_integration import flows
 from checkout_integration.flows import outbox
-from checkout_integration.flows.outbox import claiming, message_key, write_messages
+from checkout_integration.flows.database import key_of
+from checkout_integration.flows.outbox import claiming, write_messages
 from checkout_integration.models import Checkout, OutboxMessage, ReceiverRun
 from checkout_integration.signals import order_changed
 from checkout_integration.testing.factories import CheckoutFactory
@@ -42,7 +43,7 @@ def say(checkout: Checkout, *numbers: int) -> None:
     """Record changes of a checkout, as the ledger does."""
     messages = [
         OutboxMessage(
-            idempotency_key=message_key(checkout.pk, number),
+            idempotency_key=key_of(checkout.pk, number),
             signal="order_changed",
             project="default",
             checkout=checkout,

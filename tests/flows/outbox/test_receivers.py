@@ -295,12 +295,12 @@ def test_staff_retire_a_receiver(shop: Shop, pay: Any) -> None:
     both.record()
     pay(one)
     one.run()
-    assert receivers.retire("letter") is None, "a process with it has just worked"
+    assert receivers.retire_receiver("letter") is None, "a process with it has just worked"
     shop.later(minutes=6)
     with both.works():
-        assert receivers.retire("letter") is None, "it is connected here"
-    assert receivers.retire("nobody") is None
-    assert receivers.retire("letter") == 1
+        assert receivers.retire_receiver("letter") is None, "it is connected here"
+    assert receivers.retire_receiver("nobody") is None
+    assert receivers.retire_receiver("letter") == 1
     assert unfinished() == {"letter": "superseded"}
     pay(one)
     one.run()

@@ -149,8 +149,8 @@ def test_page_of_the_list_that_was_being_looked_up_is_stored_without_them(
     known_by_a_question(checkout_deliver, hooks)
     checkout = CheckoutFactory()
     page = [order_of(checkout), order_document_for(CheckoutFactory(), user__external_id="arthur")]
-    stop = Stop(customers._new_user)
-    monkeypatch.setattr(customers, "_new_user", stop)
+    stop = Stop(customers._row_of)
+    monkeypatch.setattr(customers, "_row_of", stop)
     reading = in_background(lambda: with_retries(lambda: record_listed(page)))
     stop.await_inside()
     erase(external_id=EXTERNAL_ID)
