@@ -1,6 +1,7 @@
 """The two behaviours of the sandbox: `spec`, by the letter of the specification, and `field`, as services in the field do.
 
-Each attribute is one point where the two differ, so that no other module compares the name of a profile.
+Each attribute is one point where the two differ, so that no other module compares the name of a profile. Its default is the
+letter of the specification.
 """
 
 from __future__ import annotations
@@ -61,47 +62,47 @@ class Profile:
         test_object_bare: the object of a testing case has no status, no name of its kind and no times.
     """
 
-    name: str
-    not_json_status: int
-    bad_credentials_status: int
-    unknown_token_project_status: int
-    list_unknown_project_status: int
-    framework_errors_short: bool
-    details_always: bool
-    unneeded_signature_checked: bool
-    plain_arrays: bool
-    id_is_uuid: bool
-    zero_limit_is_default: bool
-    account_finds_parts: bool
-    reversal_is_second_item: bool
-    chargeback_is_refund: bool
-    success_status: str
-    listed_types: bool
-    zero_time: str
-    empty_is_null: bool
-    decline_has_cancellation: bool
-    refusal_cancels: bool
-    unacknowledged_is_rejected: bool
-    acknowledging: frozenset[int]
-    first_attempt: int
-    attempt_is_created_at: bool
-    event_ids: bool
-    breakdown_in_list: bool
-    seller_tax_in_original: bool
-    receipt_numbers: bool
-    refund_codes: bool
-    user_in_orders_short: bool
-    handler_in_notifications: bool
-    platform_key: str
-    code_always: bool
-    agreement_extras: bool
-    item_extras: bool
-    whole_seconds: bool
-    total_count_is_boolean: bool
-    token_locale_shortest: int
-    token_addresses_free: bool
-    returns_prepared_orders: bool
-    test_object_bare: bool
+    name: str = "spec"
+    not_json_status: int = 406
+    bad_credentials_status: int = 401
+    unknown_token_project_status: int = 404
+    list_unknown_project_status: int = 401
+    framework_errors_short: bool = False
+    details_always: bool = True
+    unneeded_signature_checked: bool = True
+    plain_arrays: bool = True
+    id_is_uuid: bool = False
+    zero_limit_is_default: bool = False
+    account_finds_parts: bool = False
+    reversal_is_second_item: bool = False
+    chargeback_is_refund: bool = False
+    success_status: str = "processed"
+    listed_types: bool = True
+    zero_time: str = ""
+    empty_is_null: bool = False
+    decline_has_cancellation: bool = False
+    refusal_cancels: bool = True
+    unacknowledged_is_rejected: bool = False
+    acknowledging: frozenset[int] = frozenset({200})
+    first_attempt: int = 1
+    attempt_is_created_at: bool = False
+    event_ids: bool = True
+    breakdown_in_list: bool = True
+    seller_tax_in_original: bool = False
+    receipt_numbers: bool = True
+    refund_codes: bool = True
+    user_in_orders_short: bool = False
+    handler_in_notifications: bool = False
+    platform_key: str = "platform"
+    code_always: bool = False
+    agreement_extras: bool = False
+    item_extras: bool = False
+    whole_seconds: bool = True
+    total_count_is_boolean: bool = True
+    token_locale_shortest: int = 1
+    token_addresses_free: bool = True
+    returns_prepared_orders: bool = False
+    test_object_bare: bool = False
 
     def moment(self, now: datetime) -> datetime:
         """Return a time as this profile writes it: in whole seconds where it writes no fractions."""
@@ -152,50 +153,7 @@ FIELD: Final = Profile(
     test_object_bare=True,
 )
 
-SPEC: Final = Profile(
-    name="spec",
-    not_json_status=406,
-    bad_credentials_status=401,
-    unknown_token_project_status=404,
-    list_unknown_project_status=401,
-    framework_errors_short=False,
-    details_always=True,
-    unneeded_signature_checked=True,
-    plain_arrays=True,
-    id_is_uuid=False,
-    zero_limit_is_default=False,
-    account_finds_parts=False,
-    reversal_is_second_item=False,
-    chargeback_is_refund=False,
-    success_status="processed",
-    listed_types=True,
-    zero_time="",
-    empty_is_null=False,
-    decline_has_cancellation=False,
-    refusal_cancels=True,
-    unacknowledged_is_rejected=False,
-    acknowledging=frozenset({200}),
-    first_attempt=1,
-    attempt_is_created_at=False,
-    event_ids=True,
-    breakdown_in_list=True,
-    seller_tax_in_original=False,
-    receipt_numbers=True,
-    refund_codes=True,
-    user_in_orders_short=False,
-    handler_in_notifications=False,
-    platform_key="platform",
-    code_always=False,
-    agreement_extras=False,
-    item_extras=False,
-    whole_seconds=True,
-    total_count_is_boolean=True,
-    token_locale_shortest=1,
-    token_addresses_free=True,
-    returns_prepared_orders=False,
-    test_object_bare=False,
-)
-
+SPEC: Final = Profile()
 _PROFILES: Final = {FIELD.name: FIELD, SPEC.name: SPEC}
 
 

@@ -23,8 +23,6 @@ from checkout_integration.sandbox.notify.testing_cases import TestingCases
 from checkout_integration.sandbox.notify.user_validation import UserValidation
 from checkout_integration.sandbox.orders.documents import Documents
 from checkout_integration.sandbox.payments.payments import Payments
-from checkout_integration.sandbox.payments.renewals import Renewals
-from checkout_integration.sandbox.payments.transitions import Transitions
 from checkout_integration.sandbox.profile import find_profile
 from checkout_integration.sandbox.store.database import Store
 from checkout_integration.sandbox.store.ledger import Ledger
@@ -89,10 +87,16 @@ class Sandbox:
             profile=self.profile,
         )
         approval = UserValidation(self.projects, self.documents, self.clock, self.faults, sender)
-        self._transitions = Transitions(
-            self.store, self.ledger, self.outbox, self.clock, self.profile, self.deliveries.wake
+        self.payments = Payments(
+            store=self.store,
+            ledger=self.ledger,
+            outbox=self.outbox,
+            projects=self.projects,
+            clock=self.clock,
+            profile=self.profile,
+            wake=self.deliveries.wake,
+            approval=approval,
         )
-        self.payments = Payments(self._transitions, approval, Renewals(self._transitions, self.projects))
         self.testing = TestingCases(self.documents, self.clock, sender, self.profile)
         self.creation = CreationRequests(self.store, self.ledger, self.projects, self.clock, self.profile)
         listed = FaultyLedger(self.ledger, self.store, self.faults)
@@ -104,11 +108,11 @@ class Sandbox:
     @property
     def public_url(self) -> str:
         """The address under which customers reach the sandbox, without a slash at the end."""
-        return self._transitions.public_url
+        return self.payments.public_url
 
     @public_url.setter
     def public_url(self, url: str) -> None:
-        self._transitions.public_url = url.rstrip("/")
+        self.payments.public_url = url.rstrip("/")
         self.own_hosts.add(urlsplit(url).hostname or "localhost")
 
     def form_url(self, order_id: str) -> str:

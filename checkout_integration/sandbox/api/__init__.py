@@ -1,6 +1,5 @@
 """The service's API: tokens, orders, transactions list, cursor list.
 
-- `api_views`: the routes, each behind the fault switchboard
 - `creation_requests`: creation of tokens and orders: who may, and with which data
 - `transactions_list`: the transactions list
 - `cursor_list`: the list of orders by cursors

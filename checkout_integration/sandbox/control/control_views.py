@@ -145,7 +145,7 @@ class ControlViews:
 
     def log(self, request: Request) -> Response:
         """Return the run log, oldest first: {"entries"}."""
-        return json_response({"entries": self._sandbox.log.documents()})
+        return json_response({"entries": [each.document() for each in self._sandbox.log.entries()]})
 
     def deliver(self, request: Request) -> Response:
         """Deliver what is due now, and respond when that is done: {"idle"}."""

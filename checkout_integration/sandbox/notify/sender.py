@@ -11,7 +11,7 @@ from checkout_integration.sandbox.faults.switchboard import Fault
 from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.notify.signed_request import MerchantResponse, send_notification
 from checkout_integration.sandbox.wire.moments import write_moment
-from checkout_integration.sandbox.wire.run_log import RunLog
+from checkout_integration.sandbox.wire.run_log import Exchange, RunLog
 
 _NOT_SENT: Final = {FaultKind.DROP, FaultKind.DELAY, FaultKind.REORDER}
 _NO_ADDRESS: Final = "the project has no webhook URL"
@@ -71,7 +71,7 @@ class Sender:
         self, url: str, body: bytes, response: MerchantResponse, words: tuple[str, ...], fault: Fault | None
     ) -> None:
         note = [*words, f"fault: {fault.kind}" if fault else "", response.note]
-        self._log.record(
+        exchange = Exchange(
             at=write_moment(self._clock.now()),
             direction="out",
             method="POST",
@@ -81,3 +81,4 @@ class Sender:
             answer=response.body,
             note=", ".join(filter(None, note)),
         )
+        self._log.record(exchange)

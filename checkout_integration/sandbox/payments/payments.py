@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypedDict, Unpack
 
@@ -14,7 +13,6 @@ from checkout_integration.sandbox.orders.payment_methods import Card, PaymentMet
 from checkout_integration.sandbox.orders.tax import with_tax
 from checkout_integration.sandbox.payments.refunds import Refunds
 from checkout_integration.sandbox.payments.renewals import Renewals, start_agreement
-from checkout_integration.sandbox.payments.transitions import Transitions
 from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 
@@ -51,15 +49,11 @@ class PaymentDetails(TypedDict, total=False):
     billing_zip: str
 
 
-class Payments:
+@dataclass(kw_only=True)
+class Payments(Refunds, Renewals):
     """The transitions of orders; each change and its notification are one transaction."""
 
-    def __init__(self, transitions: Transitions, approval: UserValidation, renewals: Renewals) -> None:
-        """Work on the orders of `transitions`."""
-        self._transitions = transitions
-        self._approval = approval
-        self._refunds = Refunds(transitions)
-        self._renewals = renewals
+    approval: UserValidation
 
     def pay(
         self,
@@ -84,13 +78,13 @@ class Payments:
         if not approved and self.ask(order_id, **details) is not Consent.GIVEN:
             return Outcome.REFUSED
         # RACE: user.validate ran outside the transaction, so the order is read again inside it.
-        with self._transitions.transaction():
-            order = _paid_by(self._transitions.payable_order(order_id), method, details)
+        with self.transaction():
+            order = _paid_by(self.payable_order(order_id), method, details)
             decline = method.decline()
             if decline is None:
-                self._transitions.change(self._transitions.processed(order), Event.PAYMENT_SUCCESS)
+                self.change(self.processed(order), Event.PAYMENT_SUCCESS)
             else:
-                self._transitions.change(self._transitions.rejected(order, *decline), Event.PAYMENT_CANCEL)
+                self.change(self.rejected(order, *decline), Event.PAYMENT_CANCEL)
         return Outcome.PAID if decline is None else Outcome.DECLINED
 
     def ask(self, order_id: str, **details: Unpack[PaymentDetails]) -> Consent:
@@ -101,15 +95,15 @@ class Payments:
         Raises:
             RefusedError: 404 no such order, 409 not in `created`, 410 the form has expired.
         """
-        consent = self._approval.ask(_agreed_by(self._transitions.payable_order(order_id), details))
-        if consent is not Consent.GIVEN and self._transitions.profile.refusal_cancels:
+        consent = self.approval.ask(_agreed_by(self.payable_order(order_id), details))
+        if consent is not Consent.GIVEN and self.profile.refusal_cancels:
             self._cancel_refused(order_id, consent)
         return consent
 
     def _cancel_refused(self, order_id: str, consent: Consent) -> None:
         # RACE: user.validate ran outside the transaction, and the order may have ended meanwhile.
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
+        with self.transaction():
+            order = self.order(order_id)
             if order.status == OrderStatus.CREATED:
                 self._cancel(order, *_REFUSALS[consent])
 
@@ -118,56 +112,38 @@ class Payments:
             order,
             status=OrderStatus.CANCELED,
             canceled=True,
-            canceled_at=self._transitions.end_of(order),
+            canceled_at=self.end_of(order),
             cancellation={"code": code, "reason": reason},
         )
-        self._transitions.change(canceled, Event.PAYMENT_CANCEL)
+        self.change(canceled, Event.PAYMENT_CANCEL)
 
     def decline(self, order_id: str) -> None:
         """Reject the payment, as the payment system does (STA-05)."""
-        with self._transitions.transaction():
-            order = self._transitions.payable_order(order_id)
-            self._transitions.change(
-                self._transitions.rejected(order, "05", "Do not honour"), Event.PAYMENT_CANCEL
-            )
+        with self.transaction():
+            order = self.payable_order(order_id)
+            self.change(self.rejected(order, "05", "Do not honour"), Event.PAYMENT_CANCEL)
 
     def cancel(self, order_id: str, *, after_payment: bool = False) -> None:
         """Cancel an order in `created` (STA-04), or, with `after_payment`, one already paid."""
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
+        with self.transaction():
+            order = self.order(order_id)
             if not (after_payment and order.status == OrderStatus.PROCESSED):
-                order = self._transitions.payable_order(order_id, may_be_expired=True)
+                order = self.payable_order(order_id, may_be_expired=True)
             self._cancel(order, "01", "Canceled by the customer")
-
-    def refund(self, order_id: str, *, amount: Decimal | None = None, reason: str = "") -> None:
-        """Refund a processed order: `amount`, or the rest of the charge; several partial refunds are possible (STA-06)."""
-        self._refunds.refund(order_id, amount, reason or "Requested")
-
-    def chargeback(self, order_id: str) -> None:
-        """Charge a processed payment back, as the payment system does (STA-07)."""
-        self._refunds.chargeback(order_id)
-
-    def renew(self, order_id: str, *, declined: bool = False) -> str:
-        """Take the next payment of a recurring agreement; return the identifier of the new order (ORD-46)."""
-        return self._renewals.renew(order_id, declined=declined)
 
     def expire(self, order_id: str) -> None:
         """Expire the form of an order; the order stays `created`, and no notification is sent."""
-        with self._transitions.transaction():
-            self._transitions.ledger.save(replace(self._transitions.payable_order(order_id), expired=True))
+        with self.transaction():
+            self.ledger.save(replace(self.payable_order(order_id), expired=True))
 
     def resend(self, order_id: str, event: Event | None = None) -> None:
         """Queue the newest notification of the order, or of one event of it, again with the same id."""
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
-            events = [notification.event for notification in self._transitions.outbox.of_order(order_id)]
+        with self.transaction():
+            order = self.order(order_id)
+            events = [notification.event for notification in self.outbox.of_order(order_id)]
             if not events or (event is not None and event not in events):
                 raise RefusedError(409, Case.NOTHING_TO_RESEND, "nothing to send again")
-            self._transitions.outbox.enqueue_again(order, event or events[-1], self._transitions.now())
-
-    def is_expired(self, order: Order) -> bool:
-        """Return whether the order can no longer be paid because its form has expired."""
-        return self._transitions.is_expired(order)
+            self.outbox.enqueue_again(order, event or events[-1], self.now())
 
 
 def _agreed_by(order: Order, details: PaymentDetails) -> Order:

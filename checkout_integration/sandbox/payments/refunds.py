@@ -15,53 +15,49 @@ from checkout_integration.sandbox.payments.transitions import Transitions, recei
 from checkout_integration.sandbox.wire.errors import Case, RefusedError
 
 
-class Refunds:
+class Refunds(Transitions):
     """Refunds and chargebacks, each with its notification; deployed services list an item for each (STA-06, STA-07)."""
 
-    def __init__(self, transitions: Transitions) -> None:
-        """Work on the orders of `transitions`."""
-        self._transitions = transitions
-
-    def refund(self, order_id: str, amount: Decimal | None, reason: str) -> None:
-        """Refund a processed order, or a further part of one that was refunded in part.
+    def refund(self, order_id: str, *, amount: Decimal | None = None, reason: str = "") -> None:
+        """Refund a processed order, or a further part of one that was refunded in part (STA-06).
 
         Args:
             order_id: the order.
             amount: how much, in the currency of the charge; None for all that is left of it.
-            reason: a text for people.
+            reason: a text for people; "Requested" by default.
 
         Raises:
             RefusedError: 404 no such order, 409 nothing to refund, 400 an amount that cannot be refunded.
         """
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
+        with self.transaction():
+            order = self.order(order_id)
             left = order.charge_amount - order.refunded_amount
             if order.status not in {OrderStatus.PROCESSED, OrderStatus.REFUNDED} or not left:
                 raise RefusedError(409, Case.NOT_IN_THIS_STATUS, "the order is not processed")
             if not (order.method or {}).get("refund_allowed", True):
                 raise RefusedError(409, Case.NO_REFUND, "the payment method allows no refund")
             part = left if amount is None else _checked_part(amount, left, order.charge_currency)
-            self._reverse(order, OrderStatus.REFUNDED, Event.PAYMENT_REFUND, part, reason)
+            self._reverse(order, OrderStatus.REFUNDED, Event.PAYMENT_REFUND, part, reason or "Requested")
 
     def chargeback(self, order_id: str) -> None:
-        """Charge a processed payment back, as the payment system does.
+        """Charge a processed payment back, as the payment system does (STA-07).
 
         Raises:
             RefusedError: 404 no such order, 409 not processed.
         """
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
+        with self.transaction():
+            order = self.order(order_id)
             if order.status != OrderStatus.PROCESSED:
                 raise RefusedError(409, Case.NOT_IN_THIS_STATUS, "the order is not processed")
             status, event = OrderStatus.CHARGEBACK, Event.PAYMENT_CHARGEBACK
-            if self._transitions.profile.chargeback_is_refund:
+            if self.profile.chargeback_is_refund:
                 self._reverse(order, status, event, order.charge_amount, "Chargeback")
             else:
-                self._transitions.change(replace(order, status=status), event)  # STA-07 has no other effect
+                self.change(replace(order, status=status), event)  # STA-07 has no other effect
 
     def _reverse(self, order: Order, status: OrderStatus, event: Event, part: Decimal, reason: str) -> None:
-        ended_at = self._transitions.end_of(order)
-        second_item = self._transitions.profile.reversal_is_second_item
+        ended_at = self.end_of(order)
+        second_item = self.profile.reversal_is_second_item
         document_id = str(uuid.uuid4()) if second_item else order.id
         # One refund object for all parts has one receipt, whose address stays.
         receipt_id = ("" if second_item else order.refund_receipt_id) or uuid.uuid4().hex
@@ -71,14 +67,14 @@ class Refunds:
             "reason": reason,
             "code": _reason_code(reason),
             "receipt_number": receipt_number(receipt_id),
-            "receipt_url": self._transitions.receipt_url(document_id, receipt_id),
+            "receipt_url": self.receipt_url(document_id, receipt_id),
         }
         # An order has one refund object: its amount is the sum of all refunds.
         total = {**refund, "amount": order.refunded_amount + part}
         reversed_order = replace(order, status=status, refunded=True, refunded_at=ended_at, refund=total)
-        self._transitions.change(reversed_order, event)
+        self.change(reversed_order, event)
         if second_item:
-            self._transitions.ledger.add(
+            self.ledger.add(
                 replace(
                     _share_of(reversed_order, part),
                     id=document_id,

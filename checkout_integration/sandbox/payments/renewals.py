@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
-from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.orders.order_factory import repeat_order
 from checkout_integration.sandbox.orders.tax import with_tax
@@ -21,16 +20,11 @@ _AGREED: Final = (
 ).split()
 
 
-class Renewals:
+class Renewals(Transitions):
     """Renewals of recurring agreements."""
 
-    def __init__(self, transitions: Transitions, projects: Projects) -> None:
-        """Work on the orders of `transitions`."""
-        self._transitions = transitions
-        self._projects = projects
-
     def renew(self, order_id: str, *, declined: bool = False) -> str:
-        """Take the next payment of an order's agreement; return the identifier of the new order.
+        """Take the next payment of an order's agreement; return the identifier of the new order (ORD-46).
 
         It is an order of its own, paid or declined at once, with the metadata, the customer, the price and the method of
         the one that is renewed. The customer initiates nothing, so user.validate is not sent (EVT-07).
@@ -38,24 +32,22 @@ class Renewals:
         Raises:
             RefusedError: 404 no such order, 409 it has no agreement.
         """
-        with self._transitions.transaction():
-            order = self._transitions.order(order_id)
+        with self.transaction():
+            order = self.order(order_id)
             if not (order.paid and order.recurring_id):
                 raise RefusedError(409, "sb000013", "the order has no recurring agreement")
             renewal = self._new_order(order)
-            self._transitions.ledger.add(renewal)
+            self.ledger.add(renewal)
             if declined:
-                self._transitions.change(
-                    self._transitions.rejected(renewal, "05", "Do not honour"), Event.PAYMENT_CANCEL
-                )
+                self.change(self.rejected(renewal, "05", "Do not honour"), Event.PAYMENT_CANCEL)
             else:
-                self._transitions.change(self._transitions.processed(renewal), Event.PAYMENT_SUCCESS)
+                self.change(self.processed(renewal), Event.PAYMENT_SUCCESS)
         return renewal.id
 
     def _new_order(self, order: Order) -> Order:
-        project = self._projects.get(order.project_id)
+        project = self.projects.get(order.project_id)
         fresh = replace(
-            repeat_order(order, project, self._transitions.now()),
+            repeat_order(order, project, self.now()),
             **{name: getattr(order, name) for name in _AGREED},
         )
         return with_tax(fresh, order.billing_country) if order.billing_country else fresh

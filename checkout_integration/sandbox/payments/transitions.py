@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import Event, OrderStatus
 from checkout_integration.sandbox.clock import VirtualClock
+from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.notify.outbox import Outbox
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.profile import Profile
@@ -21,37 +22,30 @@ from checkout_integration.sandbox.wire.errors import FORGOTTEN, Case, RefusedErr
 FORM_LIFETIME: Final = timedelta(minutes=30)
 
 
+@dataclass(kw_only=True)
 class Transitions:
     """The common part of all transitions; a changed order is stored together with its notification.
 
     Attributes:
+        wake: is called after each transaction.
         public_url: the address under which customers reach the sandbox.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        ledger: Ledger,
-        outbox: Outbox,
-        clock: VirtualClock,
-        profile: Profile,
-        wake: Callable[[], None],
-    ) -> None:
-        """Work on the sandbox's parts; `wake` is called after each transaction."""
-        self._store = store
-        self._clock = clock
-        self._wake = wake
-        self.ledger = ledger
-        self.outbox = outbox
-        self.profile = profile
-        self.public_url = ""
+    store: Store
+    ledger: Ledger
+    outbox: Outbox
+    projects: Projects
+    clock: VirtualClock
+    profile: Profile
+    wake: Callable[[], None]
+    public_url: str = ""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run a block in one transaction, then wake the delivery threads."""
-        with self._store.transaction():
+        with self.store.transaction():
             yield
-        self._wake()
+        self.wake()
 
     def order(self, order_id: str) -> Order:
         """Return an order; reversal items are none.
@@ -81,7 +75,7 @@ class Transitions:
 
     def is_expired(self, order: Order) -> bool:
         """Return whether the order can no longer be paid because its form has expired."""
-        late = self._clock.now() > order.created_at + FORM_LIFETIME
+        late = self.clock.now() > order.created_at + FORM_LIFETIME
         return order.status == OrderStatus.CREATED and (order.expired or late)
 
     def change(self, order: Order, event: Event) -> None:
@@ -122,7 +116,7 @@ class Transitions:
 
     def now(self) -> datetime:
         """Return the virtual time, as the profile writes it."""
-        return self.profile.moment(self._clock.now())
+        return self.profile.moment(self.clock.now())
 
 
 def receipt_number(receipt_id: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import Map, RequestRedirect, Rule
@@ -16,7 +16,6 @@ from checkout_integration.protocol.vocabulary import (
     TRANSACTIONS_PATH,
     VERSION_HEADER,
 )
-from checkout_integration.sandbox.api.api_views import ApiViews
 from checkout_integration.sandbox.api.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.control.control_views import ControlViews
 from checkout_integration.sandbox.faults.api_faults import spoil_response
@@ -24,6 +23,7 @@ from checkout_integration.sandbox.form.form_views import FormViews
 from checkout_integration.sandbox.form.payment_views import PaymentViews
 from checkout_integration.sandbox.pages.rendering import message_page
 from checkout_integration.sandbox.server import assets
+from checkout_integration.sandbox.server.api_views import ApiViews
 from checkout_integration.sandbox.server.request_guard import check_request, forbid_frames
 from checkout_integration.sandbox.wire.errors import RefusedError
 from checkout_integration.sandbox.wire.http import (
@@ -34,6 +34,7 @@ from checkout_integration.sandbox.wire.http import (
     read_body,
 )
 from checkout_integration.sandbox.wire.moments import write_moment
+from checkout_integration.sandbox.wire.run_log import Exchange
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -97,7 +98,7 @@ class SandboxApp:
         """Route every view of `sandbox`."""
         self._sandbox = sandbox
         self._views = {
-            "api": _api_views(sandbox),
+            "api": ApiViews(sandbox),
             "form": FormViews(sandbox),
             "payment": PaymentViews(sandbox),
             "control": ControlViews(sandbox),
@@ -132,9 +133,7 @@ class SandboxApp:
             return refused
         except Exception as error:  # noqa: BLE001 -- the service responds with JSON even when it breaks (SVC-05)
             note = f"{type(error).__name__}: {error}"
-            self._sandbox.log.record(
-                at=self._now(), direction="in", method=request.method, url=request.path, status=500, note=note
-            )
+            self._record(request, 500, url=request.path, note=note)
             return self._framework_error(request, 500, "Internal Server Error")
         return response
 
@@ -156,31 +155,19 @@ class SandboxApp:
 
     def _log(self, request: Request, response: Response) -> None:
         if request.path.startswith(_LOGGED):
-            self._sandbox.log.record(
-                at=self._now(),
-                direction="in",
-                method=request.method,
+            self._record(
+                request,
+                response.status_code,
                 url=request.full_path.rstrip("?"),
-                status=response.status_code,
                 request=_body_of(request),
                 answer=response.get_data(),
                 version=request.headers.get(VERSION_HEADER, ""),
             )
 
-    def _now(self) -> str:
-        return write_moment(self._sandbox.clock.now())
-
-
-def _api_views(sandbox: Sandbox) -> ApiViews:
-    return ApiViews(
-        creation=sandbox.creation,
-        transactions_list=sandbox.transactions_list,
-        cursor_list=sandbox.cursor_list,
-        faults=sandbox.faults,
-        profile=sandbox.profile,
-        form_url=sandbox.form_url,
-        token_form_url=sandbox.token_form_url,
-    )
+    def _record(self, received: Request, status: int, **more: Any) -> None:
+        at = write_moment(self._sandbox.clock.now())
+        exchange = Exchange(at=at, direction="in", method=received.method, status=status, **more)
+        self._sandbox.log.record(exchange)
 
 
 def _body_of(request: Request) -> bytes:

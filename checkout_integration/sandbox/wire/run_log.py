@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 _LONGEST_BODY: Final = 16_384
@@ -17,7 +17,7 @@ _ENTRIES: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Exchange:
     """One exchange.
 
     Attributes:
@@ -25,33 +25,21 @@ class Entry:
         at: virtual time, RFC 3339.
         direction: `in` for a request to the sandbox, `out` for a request to the merchant.
         status: HTTP status of the response; 0 when there was none.
+        request, answer: the bodies; watchers see them whole, the log keeps their beginning.
         note: a fault, a connection error, the event.
         version: the version header of a request, "" when it had none (VER-02).
     """
 
-    number: int
-    at: str
+    number: int = 0
+    at: str = ""
     direction: str
     method: str
     url: str
     status: int
-    request: str
-    answer: str
-    note: str
-    version: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
-    """One exchange as watchers see it: as in `Entry`, with both bodies complete."""
-
-    direction: str
-    method: str
-    url: str
-    status: int
-    request: bytes
-    answer: bytes
+    request: bytes = b""
+    answer: bytes = b""
     note: str = ""
+    version: str = ""
 
     @property
     def line(self) -> str:
@@ -61,6 +49,11 @@ class Exchange:
             filter(None, (way, self.method, self.url, str(self.status or "no response"), self.note))
         )
 
+    def document(self) -> dict[str, Any]:
+        """Return its form in the control API."""
+        bodies = {name: getattr(self, name).decode("utf-8", "replace") for name in ("request", "answer")}
+        return asdict(self) | bodies
+
 
 class RunLog:
     """The last exchanges, oldest first; thread-safe and bounded."""
@@ -68,7 +61,7 @@ class RunLog:
     def __init__(self) -> None:
         """Start empty."""
         self._lock = threading.Lock()
-        self._entries: deque[Entry] = deque(maxlen=_ENTRIES)
+        self._entries: deque[Exchange] = deque(maxlen=_ENTRIES)
         self._count = 0
         self._watchers: list[Callable[[Exchange], None]] = []
 
@@ -76,54 +69,22 @@ class RunLog:
         """Call `watcher` with every exchange from now on, bodies complete, in the thread that records it."""
         self._watchers.append(watcher)
 
-    def record(
-        self,
-        *,
-        at: str,
-        direction: str,
-        method: str,
-        url: str,
-        status: int,
-        request: bytes = b"",
-        answer: bytes = b"",
-        note: str = "",
-        version: str = "",
-    ) -> None:
+    def record(self, exchange: Exchange) -> None:
         """Add one exchange; long bodies are cut."""
         for watcher in self._watchers:
-            watcher(
-                Exchange(
-                    direction=direction,
-                    method=method,
-                    url=url,
-                    status=status,
-                    request=request,
-                    answer=answer,
-                    note=note,
-                )
-            )
+            watcher(exchange)
         with self._lock:
             self._count += 1
-            self._entries.append(
-                Entry(
-                    number=self._count,
-                    at=at,
-                    direction=direction,
-                    method=method,
-                    url=url,
-                    status=status,
-                    request=request[:_LONGEST_BODY].decode("utf-8", "replace"),
-                    answer=answer[:_LONGEST_BODY].decode("utf-8", "replace"),
-                    note=note,
-                    version=version[:_LONGEST_VERSION],
-                )
+            entry = replace(
+                exchange,
+                number=self._count,
+                request=exchange.request[:_LONGEST_BODY],
+                answer=exchange.answer[:_LONGEST_BODY],
+                version=exchange.version[:_LONGEST_VERSION],
             )
+            self._entries.append(entry)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Exchange]:
         """Return the stored exchanges, oldest first."""
         with self._lock:
             return list(self._entries)
-
-    def documents(self) -> list[dict[str, Any]]:
-        """Return the stored exchanges as plain values."""
-        return [asdict(entry) for entry in self.entries()]

@@ -77,7 +77,7 @@ def test_every_field_of_an_order_is_described(service: Service) -> None:
 def record_nonsense(sandbox: Sandbox) -> None:
     """Record a response that a sandbox never sends."""
     sandbox.log.record(
-        at="", direction="in", method="GET", url=LIST, status=200, answer=b'{"count": -1, "items": null}'
+        Exchange(direction="in", method="GET", url=LIST, status=200, answer=b'{"count": -1, "items": null}')
     )
 
 

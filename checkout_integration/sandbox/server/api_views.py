@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
+from typing import TYPE_CHECKING
 
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.protocol import vocabulary
-from checkout_integration.sandbox.api.creation_requests import CreationRequests
-from checkout_integration.sandbox.api.cursor_list import CursorList
-from checkout_integration.sandbox.api.transactions_list import TransactionsList
 from checkout_integration.sandbox.faults.api_faults import respond_with_fault
 from checkout_integration.sandbox.faults.catalogue import FaultPoint
-from checkout_integration.sandbox.faults.switchboard import FaultSwitchboard
 from checkout_integration.sandbox.orders.language import language_of
-from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.wire.http import json_response, read_document
+
+if TYPE_CHECKING:
+    from checkout_integration.sandbox.sandbox import Sandbox
 
 
 def _with_faults(view: Callable[[ApiViews, Request], Response]) -> Callable[[ApiViews, Request], Response]:
@@ -24,7 +23,7 @@ def _with_faults(view: Callable[[ApiViews, Request], Response]) -> Callable[[Api
 
     @wraps(view)
     def response(views: ApiViews, request: Request) -> Response:
-        strike = views.faults.draw(FaultPoint.API, view.__name__)
+        strike = views.sandbox.faults.draw(FaultPoint.API, view.__name__)
         if strike is None:
             return view(views, request)
         return respond_with_fault(strike.fault, request, partial(view, views))
@@ -35,50 +34,34 @@ def _with_faults(view: Callable[[ApiViews, Request], Response]) -> Callable[[Api
 class ApiViews:
     """The operations, each behind the fault switchboard."""
 
-    def __init__(
-        self,
-        *,
-        creation: CreationRequests,
-        transactions_list: TransactionsList,
-        cursor_list: CursorList,
-        faults: FaultSwitchboard,
-        profile: Profile,
-        form_url: Callable[[str], str],
-        token_form_url: Callable[[str], str],
-    ) -> None:
-        """Work on the sandbox's parts; `form_url` gives the form of an order, `token_form_url` that of a token."""
-        self._creation = creation
-        self._transactions_list = transactions_list
-        self._cursor_list = cursor_list
-        self.faults = faults
-        self._not_json_status = profile.not_json_status
-        self._form_url = form_url
-        self._token_form_url = token_form_url
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Serve `sandbox`."""
+        self.sandbox = sandbox
 
     @_with_faults
     def tokens(self, request: Request) -> Response:
         """Create a token (EP1-01)."""
-        document = read_document(request, self._not_json_status)
+        document = read_document(request, self.sandbox.profile.not_json_status)
         signature = request.headers.get(vocabulary.API_SIGNATURE_HEADER)
-        token = self._creation.create_token(document, signature)
-        return json_response({"token": token, "payment_form_url": self._token_form_url(token)})
+        token = self.sandbox.creation.create_token(document, signature)
+        return json_response({"token": token, "payment_form_url": self.sandbox.token_form_url(token)})
 
     @_with_faults
     def order(self, request: Request) -> Response:
         """Create an order (EP2-01)."""
-        document = read_document(request, self._not_json_status)
+        document = read_document(request, self.sandbox.profile.not_json_status)
         signature = request.headers.get(vocabulary.API_SIGNATURE_HEADER)
-        order = self._creation.create_order(document, signature, language_of(request))
-        return json_response({"id": order.id, "payment_form_url": self._form_url(order.id)})
+        order = self.sandbox.creation.create_order(document, signature, language_of(request))
+        return json_response({"id": order.id, "payment_form_url": self.sandbox.form_url(order.id)})
 
     @_with_faults
     def transactions(self, request: Request) -> Response:
         """List transactions (EP3-01)."""
         authorization = request.headers.get("Authorization")
-        return json_response(self._transactions_list.page(authorization, request.args))
+        return json_response(self.sandbox.transactions_list.page(authorization, request.args))
 
     @_with_faults
     def orders(self, request: Request) -> Response:
         """List orders by cursors (EP4-04)."""
         authorization = request.headers.get("Authorization")
-        return json_response(self._cursor_list.page(authorization, request.args))
+        return json_response(self.sandbox.cursor_list.page(authorization, request.args))
